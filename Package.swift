@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// One system-library target for each C library: a module map and a shim header, nothing else.
+func systemLibrary(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+let package = Package(
+    name: "Fireweed",
+    products: [
+        .library(name: "Fireweed", targets: ["Fireweed"]),
+        .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
+        .executable(name: "fireweed", targets: ["FireweedCLI"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CLinux"),
+        systemLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+        systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+        systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
+        systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
+
+        .target(
+            name: "FireweedTransport",
+            dependencies: ["CLinux", "CCurl", "COpenSSL"],
+            swiftSettings: settings),
+        .target(
+            name: "Fireweed",
+            dependencies: ["FireweedTransport", "CZlib"],
+            swiftSettings: settings),
+        .target(
+            name: "FixtureServer",
+            dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "FireweedCLI",
+            dependencies: ["Fireweed", "FixtureServer"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "FireweedBench",
+            dependencies: ["Fireweed", "FixtureServer", "CLinux", "CCurl"],
+            swiftSettings: settings),
+
+        .testTarget(
+            name: "FireweedTransportTests",
+            dependencies: ["FireweedTransport", "FixtureServer"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FireweedTests",
+            dependencies: ["Fireweed", "FixtureServer"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FixtureServerTests",
+            dependencies: ["FixtureServer"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FireweedCLITests",
+            dependencies: ["FireweedCLI", "FixtureServer"],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
