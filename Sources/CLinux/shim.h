@@ -1,8 +1,5 @@
 // The parts of Linux that the toolchain's Glibc module leaves out.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdint.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,3 +18,6 @@ static inline struct epoll_event fw_epoll_event(uint32_t events, uint64_t tag) {
 static inline uint64_t fw_epoll_tag(const struct epoll_event *_Nonnull event) {
     return event->data.u64;
 }
+
+// Declared by <pthread.h> only under `_GNU_SOURCE`, which would change other types that Swift has already seen.
+extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);

@@ -1,0 +1,25 @@
+// Where the content of a request comes from.
+
+public import Foundation
+
+/// The content of a request message.
+public enum BodySource: Sendable {
+    /// No content. Methods that expect some (POST, PUT, PATCH) announce a length of zero.
+    case none
+    /// Bytes in memory; can be sent again.
+    case data(Data)
+    /// Bytes that a reader gives while they are sent.
+    ///
+    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew.
+    case reader(make: @Sendable () throws -> any BodyReader)
+}
+
+/// Gives the content of a request, piece by piece.
+///
+/// Every call comes from one queue that belongs to the transfer, never from the loop: a reader may wait for a disk.
+public protocol BodyReader: AnyObject, Sendable {
+    /// The whole length in bytes, or `nil` when it is not known, so that HTTP/1.1 sends chunks (RFC 9112 §7.1).
+    var byteCount: Int64? { get }
+    /// Fills the buffer from its start and returns how many bytes that were; 0 is the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}

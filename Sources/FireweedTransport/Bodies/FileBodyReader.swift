@@ -1,0 +1,40 @@
+// A file as the content of a request.
+
+public import Foundation
+import Glibc
+
+/// Reads a file from its start to the length that it had when it was opened.
+public final class FileBodyReader: BodyReader {
+    /// The length of the file in bytes when it was opened.
+    public let byteCount: Int64?
+    private let descriptor: Int32
+
+    /// Opens a file; throws `CocoaError` when it cannot be opened or is no regular file.
+    public init(opening url: URL) throws {
+        let opened = open(url.path, O_RDONLY | O_CLOEXEC)
+        guard opened >= 0 else {
+            let code: CocoaError.Code = errno == ENOENT ? .fileReadNoSuchFile : .fileReadNoPermission
+            throw CocoaError(code, userInfo: [NSFilePathErrorKey: url.path])
+        }
+        var status = stat()
+        guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(opened)
+            throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path])
+        }
+        descriptor = opened
+        byteCount = Int64(status.st_size)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Reads the next bytes; throws `POSIXError` when the file cannot be read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// An `InputStream` as the content of a request.
+
+public import Foundation
+
+/// Reads an `InputStream` to its end. It can be read once: a second hop needs another stream.
+public final class StreamBodyReader: BodyReader, @unchecked Sendable {
+    /// The length that the caller promised, if any.
+    public let byteCount: Int64?
+    // SAFETY: after `init` the stream is used only by `read`, which one serial queue calls.
+    private let stream: InputStream
+
+    /// Opens a stream that nobody else reads; `byteCount` is its length where it is known.
+    public init(opening stream: InputStream, byteCount: Int64? = nil) {
+        self.stream = stream
+        self.byteCount = byteCount
+        if stream.streamStatus == .notOpen { stream.open() }
+    }
+
+    deinit {
+        stream.close()
+    }
+
+    /// Reads the next bytes; throws the stream's own error.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard let start = buffer.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+        let count = stream.read(start, maxLength: buffer.count)
+        guard count >= 0 else { throw stream.streamError ?? CocoaError(.fileReadUnknown) }
+        return count
+    }
+}

@@ -1,0 +1,285 @@
+// The connections of one session on one loop.
+
+import CCurl
+import Foundation
+import Glibc
+
+/// One `CURLM`: the connections of a session, the transfers that run on them, and the handles that are free.
+///
+/// It lives on its loop's thread; the compiler keeps it there, since it is made with the loop's context in hand.
+final class ConnectionPool {
+    let settings: PoolSettings
+    let context: LoopContext
+    private var multi: UnsafeMutableRawPointer
+    private var running: [Transfer] = []
+    private var freeHandles: [EasyHandle] = []
+    private var isShutDown = false
+    /// When libcurl wants to be called, if at all.
+    var engineDeadline: LoopInstant?
+    /// When the next transfer can time out at the earliest.
+    private var sweepDeadline: LoopInstant?
+    /// When the pool has been idle for so long that its connections are closed.
+    private var idleDeadline: LoopInstant?
+
+    /// So many handles are kept for the next transfers; each holds its receive buffer.
+    private static let freeHandleLimit = 256
+
+    init(settings: PoolSettings, context: LoopContext) {
+        self.settings = settings
+        self.context = context
+        multi = Self.makeMulti(settings)
+        adopt(multi)
+        context.add(self)
+    }
+
+    deinit {
+        // `shutDown` has emptied it, unless the process never got to that; nothing is running any more either way.
+        curl_multi_cleanup(multi)
+    }
+
+    // MARK: Transfers
+
+    func start(_ transfer: Transfer) {
+        guard case .attach = transfer.state.handle(isShutDown ? .cancel : .start) else {
+            if isShutDown { report(transfer, .cancelled) }
+            return
+        }
+        idleDeadline = nil
+        let handle = freeHandles.popLast() ?? EasyHandle(pool: self)
+        transfer.handle = handle
+        transfer.slot = running.count
+        running.append(transfer)
+        lowerSweepDeadline(to: deadline(of: transfer))
+        do {
+            try handle.prepare(for: transfer)
+            transfer.report.startNanoseconds = wallClockNanoseconds()
+            try checked(curl_multi_add_handle(multi, handle.easy))
+            if !transfer.pauses.isEmpty { handle.apply(transfer.pauses) }
+        } catch {
+            transfer.failure = transfer.failure ?? error as? TransferFailure ?? .unreadableBody(error)
+            end(transfer, code: CURLE_OK)
+        }
+    }
+
+    func cancel(_ transfer: Transfer) {
+        transfer.failure = transfer.failure ?? .cancelled
+        perform(transfer.state.handle(.cancel), on: transfer, code: CURLE_OK)
+    }
+
+    func pause(_ transfer: Transfer, adding reason: PauseReasons) {
+        transfer.pauses.insert(reason)
+        transfer.handle?.apply(transfer.pauses)
+    }
+
+    func unpause(_ transfer: Transfer, removing reason: PauseReasons) {
+        guard transfer.pauses.contains(reason) else { return }
+        transfer.pauses.remove(reason)
+        touch(transfer)
+        transfer.handle?.apply(transfer.pauses)
+    }
+
+    /// Notes that a byte moved, or that the connection is being made.
+    func touch(_ transfer: Transfer) {
+        transfer.lastActivity = context.now
+    }
+
+    /// Notes that content of the request was handed to the connection.
+    func didSend(_ byteCount: Int, of transfer: Transfer) {
+        touch(transfer)
+        transfer.sentByteCount += Int64(byteCount)
+        let expected: Int64? =
+            switch transfer.content {
+            case .none: nil
+            case .data(let data, _): Int64(data.count)
+            case .pump(let pump): pump.byteCount
+            }
+        if transfer.sentByteCount == expected {
+            transfer.report.requestEnd = (wallClockNanoseconds() - transfer.report.startNanoseconds) / 1000
+        }
+        transfer.consumer?.transferDidSend(byteCount, total: transfer.sentByteCount, expected: expected)
+    }
+
+    /// Ends every transfer, closes every connection, and lets no new ones begin.
+    func shutDown() {
+        guard !isShutDown else { return }
+        isShutDown = true
+        for transfer in running { cancel(transfer) }
+        freeHandles.removeAll()
+        context.remove(self)
+        replaceMulti()
+    }
+
+    // MARK: The engine
+
+    /// Lets libcurl work on a socket, or on its timers, and reports what ended by that.
+    private func drive(_ descriptor: curl_socket_t, _ events: Int32) {
+        var stillRunning: Int32 = 0
+        curl_multi_socket_action(multi, descriptor, events, &stillRunning)
+        var waiting: Int32 = 0
+        while let message = curl_multi_info_read(multi, &waiting) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            let code = message.pointee.data.result
+            guard let transfer = EasyHandle.owner(of: easy)?.transfer else { continue }
+            end(transfer, code: code)
+        }
+    }
+
+    private func end(_ transfer: Transfer, code: CURLcode) {
+        perform(transfer.state.handle(.end), on: transfer, code: code)
+    }
+
+    private func perform(_ effect: TransferState.Effect, on transfer: Transfer, code: CURLcode) {
+        switch effect {
+        case .none, .attach: break
+        case .report: report(transfer, transfer.failure ?? .cancelled)
+        case .detachAndReport:
+            let failure = detach(transfer, code: code)
+            report(transfer, failure)
+        }
+    }
+
+    /// Takes the transfer's handle back and says how the transfer ended.
+    private func detach(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
+        guard let handle = transfer.handle else { return transfer.failure }
+        let failure = handle.conclude(transfer, code: code)
+        curl_multi_remove_handle(multi, handle.easy)
+        transfer.handle = nil
+        handle.release()
+        if freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
+        running[running.count - 1].slot = transfer.slot
+        running.swapAt(transfer.slot, running.count - 1)
+        running.removeLast()
+        if running.isEmpty {
+            let idle = settings.options.maximumConnectionIdleTime.nanoseconds
+            idleDeadline = context.now &+ idle
+        }
+        return failure
+    }
+
+    private func report(_ transfer: Transfer, _ failure: TransferFailure?) {
+        guard let consumer = transfer.consumer else { return }
+        transfer.consumer = nil
+        transfer.content = .none
+        consumer.transferDidFinish(failure, report: transfer.report)
+    }
+
+    // MARK: Time-outs
+
+    /// The moment at which the transfer times out if nothing happens until then.
+    private func deadline(of transfer: Transfer) -> LoopInstant? {
+        var deadline = transfer.message.deadlineNanoseconds
+        if transfer.message.idleTimeout > 0, !transfer.pauses.contains(.suspended), !transfer.pauses.contains(.intakeFull) {
+            // While the transfer waits for a free connection, only the total time runs; the sweep looks again later.
+            let idle = Duration.seconds(transfer.message.idleTimeout).nanoseconds
+            let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
+            deadline = min(deadline ?? idleEnd, idleEnd)
+        }
+        return deadline
+    }
+
+    private func lowerSweepDeadline(to deadline: LoopInstant?) {
+        guard let deadline else { return }
+        sweepDeadline = min(sweepDeadline ?? deadline, deadline)
+    }
+
+    /// Ends what has timed out and finds the next moment to look.
+    private func sweep() {
+        sweepDeadline = nil
+        for transfer in running {
+            guard let deadline = deadline(of: transfer) else { continue }
+            if deadline <= context.now {
+                let detail = "no byte moved within the time-out, or the time for the whole exchange is over"
+                transfer.failure =
+                    transfer.failure ?? .exchange(.timedOut, detail: detail, engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue))
+                end(transfer, code: CURLE_OPERATION_TIMEDOUT)
+            } else {
+                lowerSweepDeadline(to: deadline)
+            }
+        }
+        // Many different deadlines must not make many sweeps.
+        sweepDeadline = sweepDeadline.map { max($0, context.now + 2_000_000) }
+    }
+
+    // MARK: The multi handle
+
+    /// Closes all idle connections, by a new multi: libcurl has no call for that. Nothing may be running.
+    private func replaceMulti() {
+        curl_multi_cleanup(multi)
+        engineDeadline = nil
+        idleDeadline = nil
+        multi = Self.makeMulti(settings)
+        adopt(multi)
+    }
+
+    private static func makeMulti(_ settings: PoolSettings) -> UnsafeMutableRawPointer {
+        guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
+        checkedMulti(fw_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, settings.maximumConnectionsPerHost)))
+        return multi
+    }
+
+    private func adopt(_ multi: UnsafeMutableRawPointer) {
+        let owner = Unmanaged.passUnretained(self).toOpaque()
+        PoolCallbacks.install(on: multi, owner: owner)
+    }
+
+    private func checked(_ code: CURLMcode) throws {
+        guard code == CURLM_OK else {
+            let detail = String(cString: curl_multi_strerror(code))
+            throw TransferFailure.exchange(.cannotLoadFromNetwork, detail: detail, engineCode: Int(code.rawValue))
+        }
+    }
+
+    private func wallClockNanoseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+extension ConnectionPool: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        var events: Int32 = 0
+        if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
+        if !readiness.isDisjoint(with: .failed) { events |= CURL_CSELECT_ERR }
+        drive(descriptor, events)
+    }
+}
+
+extension ConnectionPool: LoopTimer {
+    var deadline: LoopInstant? {
+        [engineDeadline, sweepDeadline, idleDeadline].compactMap(\.self).min()
+    }
+
+    func deadlineReached() {
+        if let due = engineDeadline, due <= context.now {
+            engineDeadline = nil
+            drive(fw_socket_timeout, 0)
+        }
+        if let due = sweepDeadline, due <= context.now { sweep() }
+        if let due = idleDeadline, due <= context.now { replaceMulti() }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds; zero for a negative duration, the largest number for one that does not fit.
+    var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0 else { return 0 }
+        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : product.addingSaturating(UInt64(attoseconds / 1_000_000_000))
+    }
+}
+
+extension UInt64 {
+    /// The sum, or the largest number where it does not fit.
+    func addingSaturating(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}
+
+/// Checks a return code that only a fault of ours could make bad.
+private func checkedMulti(_ code: CURLMcode) {
+    precondition(code == CURLM_OK, "libcurl refused a setting")
+}

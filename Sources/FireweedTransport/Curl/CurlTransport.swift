@@ -1,0 +1,69 @@
+// The transport that speaks HTTP through libcurl.
+
+import Synchronization
+
+/// Moves exchanges with libcurl, on one connection pool for each of its event loops.
+public final class CurlTransport: Transport {
+    private let lanes: [Lane]
+    private let next = Atomic<Int>(0)
+
+    /// Makes a transport; its pools are made on their loops, and no connection is opened yet.
+    public init(settings: PoolSettings) {
+        let isReady = CurlLibrary.isInitialised
+        precondition(isReady, "libcurl cannot be initialised")
+        lanes = EventLoopGroup.loops(settings.options.eventLoops).map { Lane(loop: $0, settings: settings) }
+    }
+
+    deinit {
+        shutDown()
+    }
+
+    public func begin(_ message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        let lane = lanes.count == 1 ? lanes[0] : laneOfCaller
+        let transfer = Transfer(message: message, consumer: consumer, lane: lane)
+        lane.withPool { $0.start(transfer) }
+        return transfer
+    }
+
+    public func shutDown() {
+        for lane in lanes { lane.withPool { $0.shutDown() } }
+    }
+
+    public var executor: (any TaskExecutor)? {
+        lanes[0].loop
+    }
+
+    /// The version of the libcurl in use, with its libraries, as `curl_version(3)` gives it.
+    public static var engineVersion: String {
+        CurlLibrary.version
+    }
+
+    /// The lane of the loop that the caller runs on, if any, else each in turn.
+    private var laneOfCaller: Lane {
+        if let own = lanes.first(where: { $0.loop.isCurrent }) { return own }
+        let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
+        return lanes[Int(turn.magnitude % UInt(lanes.count))]
+    }
+}
+
+/// One loop and the connection pool that lives on it.
+final class Lane: @unchecked Sendable {
+    let loop: EventLoop
+    private let settings: PoolSettings
+    // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
+    private var pool: ConnectionPool?
+
+    init(loop: EventLoop, settings: PoolSettings) {
+        self.loop = loop
+        self.settings = settings
+    }
+
+    /// Runs `body` with the pool on the loop's thread, soon; the first call makes the pool.
+    func withPool(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
+        loop.post { [self] context in
+            let pool = self.pool ?? ConnectionPool(settings: settings, context: context)
+            self.pool = pool
+            body(pool)
+        }
+    }
+}

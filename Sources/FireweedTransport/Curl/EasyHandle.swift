@@ -1,0 +1,310 @@
+// A libcurl easy handle that goes from transfer to transfer.
+
+import CCurl
+import Foundation
+
+/// Owns an easy handle. What all transfers of a pool have in common is set once; `prepare` sets what differs.
+final class EasyHandle {
+    let easy: UnsafeMutableRawPointer
+    unowned let pool: ConnectionPool
+    private(set) var transfer: Transfer?
+    var headReader = HeadReader()
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    // What the handle was told last, so that it is not told again.
+    private var list: UnsafeMutablePointer<curl_slist>?
+    private var listedFields: FieldBlock?
+    private var listedForContent = false
+    private var isPlainGet = true
+    private var waitsForMultiplexing = false
+
+    init(pool: ConnectionPool) {
+        guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
+        self.easy = easy
+        self.pool = pool
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        applyPoolSettings()
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(list)
+        errorText.deallocate()
+    }
+
+    /// The object behind an easy handle that libcurl names.
+    static func owner(of easy: UnsafeMutableRawPointer) -> EasyHandle? {
+        var owner: UnsafeMutableRawPointer?
+        fw_easy_get_pointer(easy, CURLINFO_PRIVATE, &owner)
+        return owner.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: A transfer's time with the handle
+
+    /// Sets everything that this transfer needs; throws what its content's reader throws.
+    func prepare(for transfer: Transfer) throws {
+        self.transfer = transfer
+        headReader.reset()
+        errorText[0] = 0
+        let message = transfer.message
+        set(CURLOPT_URL, message.url)
+        try setMethodAndContent(of: transfer)
+        setFields(message.fields, hasContent: !isPlainGet)
+        let isSecure = message.url.hasPrefix("https:")
+        if waitsForMultiplexing != isSecure {
+            waitsForMultiplexing = isSecure
+            set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
+        }
+        if pool.settings.options.httpVersion == .http2 {
+            // libcurl 7.88 fails the second request of a cleartext HTTP/2 connection (error 16): never reuse one.
+            set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            set(CURLOPT_FORBID_REUSE, isSecure ? 0 : 1)
+        }
+        if let credentials = message.credentials {
+            set(CURLOPT_HTTPAUTH, fw_auth_any)
+            set(CURLOPT_USERNAME, credentials.user)
+            set(CURLOPT_PASSWORD, credentials.password)
+        }
+    }
+
+    /// Gathers what the transfer took, and says why it failed if it did.
+    func conclude(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
+        var counts = fw_report()
+        fw_easy_get_report(easy, &counts)
+        transfer.report.fill(from: counts, hasResponse: transfer.hasDeliveredHead || transfer.heldHead != nil)
+        deliverHeldHead(of: transfer)
+        if let failure = transfer.failure { return failure }
+        guard code != CURLE_OK else { return nil }
+        // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
+        let failure = CurlFailure(
+            code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
+            hadStarted: counts.pre_transfer > 0)
+        return failure.transferFailure
+    }
+
+    /// Ends the transfer's time with this handle, which has left the multi handle.
+    func release() {
+        if transfer?.message.credentials != nil {
+            set(CURLOPT_USERNAME, nil)
+            set(CURLOPT_PASSWORD, nil)
+            set(CURLOPT_HTTPAUTH, fw_auth_basic)
+        }
+        if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
+        transfer = nil
+    }
+
+    /// Notes that something happens for this transfer.
+    func touch() {
+        transfer.map(pool.touch)
+    }
+
+    /// Puts the session's trust decision into a TLS handshake that is about to begin; false stops the handshake.
+    func installTrust(on context: UnsafeMutableRawPointer) -> Bool {
+        return true
+    }
+
+    func apply(_ pauses: PauseReasons) {
+        curl_easy_pause(easy, pauses.curlMask)
+    }
+
+    // MARK: Heads
+
+    /// Takes a header line from libcurl; false ends the transfer.
+    func received(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard let transfer else { return false }
+        pool.touch(transfer)
+        switch headReader.append(line, limit: pool.settings.options.maximumHeaderByteCount) {
+        case .none: break
+        case .informational(let head): transfer.consumer?.transferDidReceiveInterim(head)
+        case .head(let head): hold(head, of: transfer)
+        case .tooLong:
+            fail(transfer, .dataLengthExceedsMaximum, "the header section is longer than the limit allows")
+            return false
+        }
+        return true
+    }
+
+    private func hold(_ head: ResponseHead, of transfer: Transfer) {
+        if transfer.report.tls == nil, waitsForMultiplexing { transfer.report.tls = agreedTLS() }
+        transfer.heldHead = head
+        // The engine may answer a challenge itself, and go on: wait for the content or the end to know.
+        let mayContinue = transfer.message.credentials != nil && head.status == 401 || head.status == 407
+        if !mayContinue { deliverHeldHead(of: transfer) }
+    }
+
+    private func deliverHeldHead(of transfer: Transfer) {
+        guard let head = transfer.heldHead, !transfer.hasDeliveredHead else { return }
+        transfer.hasDeliveredHead = true
+        transfer.heldHead = nil
+        transfer.consumer?.transferDidReceive(head)
+    }
+
+    /// Takes content from libcurl.
+    func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
+        guard let transfer, let consumer = transfer.consumer else { return .abort }
+        guard transfer.pauses.isDisjoint(with: [.suspended, .intakeFull]) else { return .pause }
+        pool.touch(transfer)
+        deliverHeldHead(of: transfer)
+        let total = transfer.report.responseDecodedByteCount + Int64(bytes.count)
+        if let limit = pool.settings.options.maximumBodyByteCount, total > limit {
+            fail(transfer, .dataLengthExceedsMaximum, "the content is longer than the limit of \(limit) bytes")
+            return .abort
+        }
+        switch consumer.transferDidReceive(bytes) {
+        case .taken:
+            transfer.report.responseDecodedByteCount = total
+            return .taken
+        case .pause:
+            transfer.pauses.insert(.intakeFull)
+            return .pause
+        }
+    }
+
+    enum ContentAnswer {
+        case taken, pause, abort
+    }
+
+    func fail(_ transfer: Transfer, _ code: URLError.Code, _ detail: String) {
+        transfer.failure = transfer.failure ?? .exchange(code, detail: detail, engineCode: 0)
+    }
+
+    private func agreedTLS() -> TransferReport.TLS? {
+        var pointer: UnsafeMutableRawPointer?
+        fw_easy_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &pointer)
+        let session = pointer?.assumingMemoryBound(to: curl_tlssessioninfo.self)
+        guard let handle = session?.pointee.internals else { return nil }
+        return OpenSSLLibrary.report(of: handle)
+    }
+
+    // MARK: Method, content and fields
+
+    private func setMethodAndContent(of transfer: Transfer) throws {
+        let message = transfer.message
+        let needsLength = ["POST", "PUT", "PATCH"].contains(message.method)
+        if case .none = message.body, !needsLength {
+            if isPlainGet && message.method == "GET" { return }
+            set(CURLOPT_NOBODY, 0)
+            set(CURLOPT_HTTPGET, 1)
+            isPlainGet = true
+            if message.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
+            let isOrdinary = message.method == "GET" || message.method == "HEAD"
+            set(CURLOPT_CUSTOMREQUEST, isOrdinary ? nil : message.method)
+            isPlainGet = message.method == "GET"
+            return
+        }
+        isPlainGet = false
+        set(CURLOPT_NOBODY, 0)
+        set(CURLOPT_CUSTOMREQUEST, message.method)
+        switch message.body {
+        case .none: setInline(Data())
+        case .data(let data) where data.count <= RequestContent.inlineLimit: setInline(data)
+        case .data(let data):
+            transfer.content = .data(data, sent: 0)
+            setUpload(byteCount: Int64(data.count))
+        case .reader(let make):
+            let reader = try make()
+            let pump = BodyPump(reader: reader, loop: pool.context.loop)
+            pump.whenReady = { [weak transfer, unowned pool] in
+                guard let transfer else { return }
+                pool.unpause(transfer, removing: .contentStarved)
+            }
+            transfer.content = .pump(pump)
+            setUpload(byteCount: reader.byteCount ?? -1)
+        }
+    }
+
+    private func setInline(_ data: Data) {
+        set(CURLOPT_UPLOAD, 0)
+        set(CURLOPT_POST, 1)
+        setOffset(CURLOPT_POSTFIELDSIZE_LARGE, Int64(data.count))
+        data.withUnsafeBytes { bytes in
+            // A null pointer would make libcurl ask the read callback.
+            let start = bytes.baseAddress ?? UnsafeRawPointer(errorText)
+            check(fw_easy_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, start))
+        }
+    }
+
+    private func setUpload(byteCount: Int64) {
+        set(CURLOPT_UPLOAD, 1)
+        setOffset(CURLOPT_INFILESIZE_LARGE, byteCount)
+    }
+
+    private func setFields(_ block: FieldBlock, hasContent: Bool) {
+        guard block !== listedFields || hasContent != listedForContent else { return }
+        curl_slist_free_all(list)
+        list = FieldList.make(block, hasContent: hasContent)
+        listedFields = block
+        listedForContent = hasContent
+        check(fw_easy_set_list(easy, CURLOPT_HTTPHEADER, list))
+    }
+
+    // MARK: Options
+
+    func set(_ option: CURLoption, _ value: Int) {
+        check(fw_easy_set_long(easy, option, value))
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        check(fw_easy_set_string(easy, option, value))
+    }
+
+    private func setOffset(_ option: CURLoption, _ value: Int64) {
+        check(fw_easy_set_offset(easy, option, curl_off_t(value)))
+    }
+
+    func check(_ code: CURLcode) {
+        precondition(code == CURLE_OK, "libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
+    }
+
+    private func applyPoolSettings() {
+        TransferCallbacks.install(on: self)
+        set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        set(CURLOPT_NOSIGNAL, 1)
+        // A cancel must not wait for a name server: 7.87 can leave the resolver's thread to itself.
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_PATH_AS_IS, 1)
+        set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_BUFFERSIZE, 64 * 1024)
+        pool.settings.options.apply(to: self)
+    }
+
+    func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
+        check(fw_easy_set_pointer(easy, option, pointer))
+    }
+}
+
+extension TransferReport {
+    /// Takes over libcurl's counts.
+    fileprivate mutating func fill(from counts: fw_report, hasResponse: Bool) {
+        nameLookup = counts.name_lookup
+        connect = counts.connect
+        secureConnect = counts.app_connect
+        requestStart = counts.pre_transfer
+        responseStart = hasResponse ? counts.start_transfer : 0
+        total = counts.total
+        requestHeaderByteCount = Int64(counts.request_bytes)
+        requestBodyByteCount = counts.uploaded
+        responseHeaderByteCount = Int64(counts.header_bytes)
+        responseBodyByteCount = counts.downloaded
+        isReusedConnection = counts.connects == 0 && counts.pre_transfer > 0
+        protocolName = hasResponse ? Self.protocolName(counts.http_version) : nil
+        localEndpoint = Self.endpoint(counts.local_address, counts.local_port)
+        remoteEndpoint = Self.endpoint(counts.remote_address, counts.remote_port)
+    }
+
+    private static func protocolName(_ version: Int) -> String? {
+        switch version {
+        case CURL_HTTP_VERSION_1_0: "http/1.0"
+        case CURL_HTTP_VERSION_1_1: "http/1.1"
+        case CURL_HTTP_VERSION_2_0: "h2"
+        default: nil
+        }
+    }
+
+    private static func endpoint(_ address: UnsafePointer<CChar>?, _ port: Int) -> (String, Int)? {
+        guard let address, address[0] != 0 else { return nil }
+        return (String(cString: address), port)
+    }
+}

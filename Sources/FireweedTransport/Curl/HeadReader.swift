@@ -1,0 +1,85 @@
+// Puts the header lines that libcurl hands over together into response heads.
+
+/// Collects the lines of one response head after another: any number of 1xx, then the final one, then trailers.
+struct HeadReader {
+    /// What a line completed.
+    enum Event {
+        /// Nothing yet.
+        case none
+        /// A 1xx head (RFC 9110 §15.2).
+        case informational(ResponseHead)
+        /// The head of a response that is not 1xx; authentication rounds inside the engine can bring several.
+        case head(ResponseHead)
+        /// More header bytes came than the limit allows.
+        case tooLong
+    }
+
+    private enum Phase {
+        case beforeHead
+        case insideHead(status: Int, version: String)
+        case afterHead
+    }
+
+    private var phase = Phase.beforeHead
+    private var section: [UInt8] = []
+    private var byteCount = 0
+
+    /// Makes the reader ready for the next transfer; room that it has is kept.
+    mutating func reset() {
+        phase = .beforeHead
+        byteCount = 0
+        section.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes one line, its line end included; `limit` bounds the bytes of all lines of a transfer.
+    mutating func append(_ line: UnsafeRawBufferPointer, limit: Int) -> Event {
+        byteCount += line.count
+        guard byteCount <= limit else { return .tooLong }
+        switch phase {
+        case .beforeHead, .afterHead:
+            // Lines that come after a head and start no other are trailers (RFC 9110 §6.5), which nobody asked for.
+            if let (status, version) = Self.statusLine(line) { phase = .insideHead(status: status, version: version) }
+            return .none
+        case .insideHead(let status, let version):
+            guard Self.isEmpty(line) else {
+                appendField(line)
+                return .none
+            }
+            let head = ResponseHead(status: status, version: version, section: Array(section))
+            section.removeAll(keepingCapacity: true)
+            phase = .afterHead
+            return (100..<200).contains(status) && status != 101 ? .informational(head) : .head(head)
+        }
+    }
+
+    /// Unfolds a line that continues the one before it (obs-fold, RFC 9112 §5.2).
+    private mutating func appendField(_ line: UnsafeRawBufferPointer) {
+        if let first = line.first, first == 0x20 || first == 0x09, !section.isEmpty {
+            while let last = section.last, last == 0x0A || last == 0x0D { section.removeLast() }
+            section.append(0x20)
+            section.append(contentsOf: line.drop { $0 == 0x20 || $0 == 0x09 })
+        } else {
+            section.append(contentsOf: line)
+        }
+    }
+
+    private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+    }
+
+    /// Reads `HTTP/1.1 200 OK` (RFC 9112 §4) and the `HTTP/2 200` that libcurl makes of a `:status` field.
+    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (status: Int, version: String)? {
+        guard line.starts(with: Array("HTTP/".utf8)), let space = line.firstIndex(of: 0x20) else { return nil }
+        var status = 0
+        for byte in line[(space + 1)...].prefix(3) {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            status = status * 10 + Int(byte - 0x30)
+        }
+        return (status, version(line[..<space]))
+    }
+
+    private static func version(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        // The one that comes all the time is a literal, which needs no allocation.
+        bytes.elementsEqual("HTTP/1.1".utf8) ? "HTTP/1.1" : String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,46 @@
+// libcurl's calls about sockets and timers. All of them come on the loop's thread, from inside `curl_multi_…`.
+
+import CCurl
+import Glibc
+
+/// The callbacks of a multi handle. Their owner is the pool, unretained: it cleans the multi handle up before it goes.
+enum PoolCallbacks {
+    static func install(on multi: UnsafeMutableRawPointer, owner: UnsafeMutableRawPointer) {
+        let codes = [
+            fw_multi_set_socket(multi, socketChanged),
+            fw_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, owner),
+            fw_multi_set_timer(multi, timerChanged),
+            fw_multi_set_pointer(multi, CURLMOPT_TIMERDATA, owner),
+        ]
+        precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a callback")
+    }
+
+    static func pool(_ owner: UnsafeMutableRawPointer) -> ConnectionPool {
+        Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
+    }
+}
+
+/// libcurl waits for other events on a socket than before.
+private func socketChanged(
+    _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32, _ owner: UnsafeMutableRawPointer?,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let owner else { return 0 }
+    let pool = PoolCallbacks.pool(owner)
+    var wanted: SocketReadiness = []
+    if what == CURL_POLL_IN || what == CURL_POLL_INOUT { wanted.insert(.readable) }
+    if what == CURL_POLL_OUT || what == CURL_POLL_INOUT { wanted.insert(.writable) }
+    pool.context.sockets.set(wanted, of: descriptor, for: pool)
+    return 0
+}
+
+/// libcurl wants to be called in so many milliseconds; -1 takes that back.
+private func timerChanged(
+    _: UnsafeMutableRawPointer?, _ milliseconds: Int, _ owner: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let owner else { return 0 }
+    let pool = PoolCallbacks.pool(owner)
+    // Never called back from here: libcurl must not be re-entered. The loop looks at deadlines before it sleeps.
+    pool.engineDeadline = milliseconds < 0 ? nil : pool.context.now + UInt64(milliseconds) * 1_000_000
+    return 0
+}

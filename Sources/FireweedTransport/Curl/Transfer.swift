@@ -1,0 +1,74 @@
+// One hop, from its start to its only end.
+
+import CCurl
+import Foundation
+
+/// One request message on its way out and its response on its way in.
+///
+/// Its control methods may be called from any thread; they post to the loop, so that a cancel or a resume never runs inside
+/// one of libcurl's callbacks.
+final class Transfer: TransferControl, @unchecked Sendable {
+    let message: RequestMessage
+    private let lane: Lane
+
+    // SAFETY: everything below is touched on the loop's thread alone, after `CurlTransport.begin` posted the transfer.
+    /// Held until the end, and no longer: the consumer holds the transfer.
+    var consumer: (any TransferConsumer)?
+    var state = TransferState.waiting
+    var handle: EasyHandle?
+    /// Place in the pool's list of running transfers.
+    var slot = 0
+    var pauses: PauseReasons = []
+    /// The last moment at which a byte moved; `nil` while the transfer waits for a free connection.
+    var lastActivity: LoopInstant?
+    /// The head that waits for the engine's decision whether it authenticates and goes on.
+    var heldHead: ResponseHead?
+    var hasDeliveredHead = false
+    /// Why the transfer ends, when it is not libcurl that knows. The first cause stays.
+    var failure: TransferFailure?
+    var content = RequestContent.none
+    var sentByteCount: Int64 = 0
+    var report = TransferReport()
+
+    init(message: RequestMessage, consumer: any TransferConsumer, lane: Lane) {
+        self.message = message
+        self.consumer = consumer
+        self.lane = lane
+    }
+
+    func cancel() {
+        lane.withPool { $0.cancel(self) }
+    }
+
+    func suspend() {
+        lane.withPool { $0.pause(self, adding: .suspended) }
+    }
+
+    func resume() {
+        lane.withPool { $0.unpause(self, removing: .suspended) }
+    }
+
+    func resumeIntake() {
+        lane.withPool { $0.unpause(self, removing: .intakeFull) }
+    }
+}
+
+/// Why bytes of a transfer stand still.
+struct PauseReasons: OptionSet {
+    let rawValue: Int
+
+    /// The owner suspended the transfer.
+    static let suspended = PauseReasons(rawValue: 1)
+    /// The consumer could not take more.
+    static let intakeFull = PauseReasons(rawValue: 2)
+    /// The reader of the content has nothing ready.
+    static let contentStarved = PauseReasons(rawValue: 4)
+
+    /// The same for `curl_easy_pause`.
+    var curlMask: Int32 {
+        var mask = CURLPAUSE_CONT
+        if !isDisjoint(with: [.suspended, .intakeFull]) { mask |= CURLPAUSE_RECV }
+        if !isDisjoint(with: [.suspended, .contentStarved]) { mask |= CURLPAUSE_SEND }
+        return mask
+    }
+}

@@ -1,0 +1,120 @@
+// libcurl's calls about one transfer. All of them come on the loop's thread, from inside `curl_multi_…`.
+
+import CCurl
+import Glibc
+
+/// The callbacks of an easy handle. Their owner is its `EasyHandle`, unretained: the pool keeps it until the handle is
+/// cleaned up. The owner of sockets is the pool, since connections outlive easy handles.
+enum TransferCallbacks {
+    static func install(on handle: EasyHandle) {
+        let easy = handle.easy
+        let owner = UnsafeRawPointer(Unmanaged.passUnretained(handle).toOpaque())
+        let pool = UnsafeRawPointer(Unmanaged.passUnretained(handle.pool).toOpaque())
+        for option in [
+            CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
+            CURLOPT_PREREQDATA, CURLOPT_RESOLVER_START_DATA, CURLOPT_OPENSOCKETDATA, CURLOPT_SSL_CTX_DATA,
+        ] {
+            handle.set(option, pointer: owner)
+        }
+        handle.set(CURLOPT_CLOSESOCKETDATA, pointer: pool)
+        handle.check(fw_easy_set_data(easy, CURLOPT_HEADERFUNCTION, headerReceived))
+        handle.check(fw_easy_set_data(easy, CURLOPT_WRITEFUNCTION, contentReceived))
+        handle.check(fw_easy_set_data(easy, CURLOPT_READFUNCTION, contentWanted))
+        handle.check(fw_easy_set_seek(easy, contentRewound))
+        handle.check(fw_easy_set_prereq(easy, requestStarting))
+        handle.check(fw_easy_set_resolve(easy, lookupStarting))
+        handle.check(fw_easy_set_open(easy, socketWanted))
+        handle.check(fw_easy_set_close(easy, socketUnwanted))
+        if handle.pool.settings.trustDecision != nil {
+            // The session's own rules take the place of libcurl's checks, of the name as well.
+            handle.set(CURLOPT_SSL_VERIFYHOST, 0)
+            handle.check(fw_easy_set_ssl_context(easy, tlsContextMade))
+        }
+    }
+}
+
+private func handle(_ owner: UnsafeMutableRawPointer) -> EasyHandle {
+    Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
+}
+
+private func headerReceived(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
+) -> Int {
+    handle(owner).received(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+}
+
+private func contentReceived(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
+) -> Int {
+    switch handle(owner).received(content: UnsafeRawBufferPointer(start: bytes, count: count)) {
+    case .taken: return count
+    case .pause: return Int(CURL_WRITEFUNC_PAUSE)
+    case .abort: return 0  // libcurl ends the transfer; the cause is already stored in it
+    }
+}
+
+private func contentWanted(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
+) -> Int {
+    let handle = handle(owner)
+    guard let transfer = handle.transfer else { return Int(CURL_READFUNC_ABORT) }
+    guard transfer.pauses.isDisjoint(with: .suspended) else { return Int(CURL_READFUNC_PAUSE) }
+    switch transfer.content.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count)) {
+    case .bytes(let sent):
+        handle.pool.didSend(sent, of: transfer)
+        return sent
+    case .end: return 0
+    case .starved:
+        transfer.pauses.insert(.contentStarved)
+        return Int(CURL_READFUNC_PAUSE)
+    case .failed(let error):
+        transfer.failure = transfer.failure ?? .unreadableBody(error)
+        return Int(CURL_READFUNC_ABORT)
+    }
+}
+
+/// libcurl sends the content anew, because a kept-alive connection had been closed by the peer.
+private func contentRewound(_ owner: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, let transfer = handle(owner).transfer else { return CURL_SEEKFUNC_CANTSEEK }
+    transfer.sentByteCount = Int64(offset)
+    return transfer.content.rewind(to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+}
+
+/// The transfer has its connection; the request leaves next.
+private func requestStarting(
+    _ owner: UnsafeMutableRawPointer, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
+) -> Int32 {
+    handle(owner).touch()
+    return CURL_PREREQFUNC_OK
+}
+
+/// The transfer's own connection is being made: its idle time begins.
+private func lookupStarting(
+    _: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?, _ owner: UnsafeMutableRawPointer
+) -> Int32 {
+    handle(owner).touch()
+    return 0
+}
+
+private func socketWanted(
+    _ owner: UnsafeMutableRawPointer, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
+) -> curl_socket_t {
+    let handle = handle(owner)
+    handle.touch()
+    let descriptor = socket(
+        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
+    if descriptor >= 0 { handle.pool.context.sockets.didOpen(descriptor) }
+    return descriptor
+}
+
+private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
+    PoolCallbacks.pool(owner).context.sockets.willClose(descriptor)
+    return close(descriptor)
+}
+
+/// A TLS handshake is about to begin for this transfer's host.
+private func tlsContextMade(
+    _: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer, _ owner: UnsafeMutableRawPointer
+) -> CURLcode {
+    handle(owner).installTrust(on: context) ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK
+}

@@ -1,0 +1,108 @@
+// One thread that moves bytes: it sleeps in epoll, and runs what the mailbox and the sockets bring.
+
+import CLinux
+import Glibc
+import Synchronization
+
+/// A thread with an epoll set, for transfers and for Swift tasks that want to run beside them.
+///
+/// Loops are made once and live as long as the process: nothing has to be torn down at exit. Everything given to a loop is run
+/// in the order in which it was given. All signals are blocked on the thread, so that a peer that closes while we send
+/// gives an error rather than SIGPIPE, without touching the process's own signal settings.
+package final class EventLoop: TaskExecutor, Sendable {
+    private let mailbox = Mailbox()
+    private let poller = Poller()
+    private let thread = Atomic<UInt>(0)
+
+    /// Starts a loop; `name` (up to 15 bytes) is what thread lists show.
+    package init(name: String) {
+        let start = ThreadStart(loop: self, name: name)
+        var handle = pthread_t()
+        let status = pthread_create(&handle, nil, runLoop, Unmanaged.passRetained(start).toOpaque())
+        precondition(status == 0, "no thread for an event loop: \(String(cString: strerror(status)))")
+        pthread_detach(handle)
+    }
+
+    /// True on the loop's own thread.
+    package var isCurrent: Bool {
+        thread.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    /// Runs `work` on the loop's thread, soon. Callable from any thread, the loop's own included.
+    func post(_ work: @escaping @Sendable (LoopContext) -> Void) {
+        send(.work(work))
+    }
+
+    /// Runs a piece of a Swift task on the loop's thread.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        send(.job(UnownedJob(job)))
+    }
+
+    private func send(_ item: LoopItem) {
+        if mailbox.push(item) { poller.wake() }
+    }
+
+    fileprivate func run() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        let context = LoopContext(loop: self, poller: poller)
+        let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
+        var batch: [LoopItem] = []
+        while true {
+            mailbox.swap(into: &batch)
+            perform(batch, in: context)
+            batch.removeAll(keepingCapacity: true)
+            context.runDueTimers()
+            context.sockets.flush()
+            let timeout = context.sleepMilliseconds()
+            let count =
+                timeout != 0 && mailbox.receiverMaySleep()
+                ? poller.wait(into: events, milliseconds: timeout)
+                : poller.wait(into: events, milliseconds: 0)
+            if timeout != 0 { mailbox.receiverIsAwake() }
+            context.updateNow()
+            deliver(events.prefix(count), in: context)
+        }
+    }
+
+    private func perform(_ batch: [LoopItem], in context: LoopContext) {
+        for item in batch {
+            switch item {
+            case .work(let work): work(context)
+            case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+            }
+        }
+    }
+
+    private func deliver(_ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, in context: LoopContext) {
+        for var event in events {
+            let tag = fw_epoll_tag(&event)
+            if tag == Poller.wakeTag {
+                poller.acknowledgeWake()
+            } else if let (descriptor, watcher) = context.sockets.receiver(of: tag) {
+                watcher.socket(descriptor, isReady: SocketReadiness(rawValue: event.events))
+            }
+        }
+    }
+}
+
+/// What a new thread is told; it takes over the one reference that it is passed.
+private final class ThreadStart: Sendable {
+    let loop: EventLoop
+    let name: String
+
+    init(loop: EventLoop, name: String) {
+        self.loop = loop
+        self.name = name
+    }
+}
+
+private func runLoop(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument else { return nil }
+    let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+    pthread_setname_np(pthread_self(), start.name)
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, nil)
+    start.loop.run()
+    return nil
+}

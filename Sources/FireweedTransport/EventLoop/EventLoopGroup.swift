@@ -1,0 +1,17 @@
+// The loops of the process, made when they are first asked for.
+
+import Synchronization
+
+/// Loops that all sessions share.
+package enum EventLoopGroup {
+    private static let loops = Mutex<[EventLoop]>([])
+
+    /// The first `count` loops of the process, at least one and at most 64.
+    package static func loops(_ count: Int) -> [EventLoop] {
+        let wanted = min(max(count, 1), 64)
+        return loops.withLock { loops in
+            while loops.count < wanted { loops.append(EventLoop(name: "fireweed-loop-\(loops.count)")) }
+            return Array(loops.prefix(wanted))
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// How work from other threads reaches a loop: a list that the loop swaps out whole.
+
+import Synchronization
+
+/// What a loop is asked to do.
+enum LoopItem: Sendable {
+    /// A closure that wants the loop's own state.
+    case work(@Sendable (LoopContext) -> Void)
+    /// A piece of a Swift task that prefers this loop as its executor.
+    case job(UnownedJob)
+}
+
+/// The inbox of one loop: many senders, one receiver.
+///
+/// A sender has to wake the loop only when the loop went to sleep on an empty mailbox, so that a burst costs one wake-up.
+final class Mailbox: Sendable {
+    private struct State {
+        var items: [LoopItem] = []
+        var isReceiverAsleep = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds an item, and says whether the caller has to wake the receiver.
+    func push(_ item: LoopItem) -> Bool {
+        state.withLock { state in
+            state.items.append(item)
+            let mustWake = state.isReceiverAsleep
+            state.isReceiverAsleep = false
+            return mustWake
+        }
+    }
+
+    /// Swaps the waiting items into `batch`, which must be empty; its room is used for the next ones.
+    func swap(into batch: inout [LoopItem]) {
+        state.withLock { Swift.swap(&$0.items, &batch) }
+    }
+
+    /// Declares that the receiver is about to sleep; false when there is work, so that it must not.
+    func receiverMaySleep() -> Bool {
+        state.withLock { state in
+            state.isReceiverAsleep = state.items.isEmpty
+            return state.isReceiverAsleep
+        }
+    }
+
+    /// Takes the declaration back: the receiver is awake, and nobody needs to wake it.
+    func receiverIsAwake() {
+        state.withLock { $0.isReceiverAsleep = false }
+    }
+}

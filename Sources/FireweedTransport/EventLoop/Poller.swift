@@ -1,0 +1,59 @@
+// The kernel's side of a loop: one epoll set and the eventfd that interrupts its wait.
+
+import CLinux
+import Glibc
+
+/// Owns an epoll set and an eventfd for as long as the loop lives, which is as long as the process.
+struct Poller: Sendable {
+    /// The tag of the eventfd: no descriptor has this number.
+    static let wakeTag = UInt64.max
+
+    private let epoll: Int32
+    private let wakeDescriptor: Int32
+
+    init() {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        // Only a process that is out of descriptors gets here, and it could not open a connection either.
+        precondition(epoll >= 0 && wakeDescriptor >= 0, "no descriptor left for an event loop: errno \(errno)")
+        var event = fw_epoll_event(EPOLLIN.rawValue, Self.wakeTag)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeDescriptor, &event)
+    }
+
+    /// Interrupts `wait`; callable from any thread.
+    func wake() {
+        var one: UInt64 = 1
+        // EAGAIN would mean 2^64 - 1 wake-ups are pending: the loop wakes all the same.
+        _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)
+    }
+
+    /// Empties the eventfd after a wake-up.
+    func acknowledgeWake() {
+        var count: UInt64 = 0
+        _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)
+    }
+
+    /// Waits for events; `milliseconds` of -1 waits without limit. Returns how many there are, 0 when interrupted.
+    func wait(into events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
+        max(0, Int(epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds)))
+    }
+
+    func add(_ descriptor: Int32, events: UInt32, tag: UInt64) {
+        control(EPOLL_CTL_ADD, descriptor, events, tag)
+    }
+
+    func modify(_ descriptor: Int32, events: UInt32, tag: UInt64) {
+        control(EPOLL_CTL_MOD, descriptor, events, tag)
+    }
+
+    func remove(_ descriptor: Int32) {
+        control(EPOLL_CTL_DEL, descriptor, 0, 0)
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ events: UInt32, _ tag: UInt64) {
+        var event = fw_epoll_event(events, tag)
+        // A refusal (EBADF, ENOENT) means that the descriptor is gone already, which is what a removal wants; for an
+        // addition the transfer then ends by its time-out.
+        _ = epoll_ctl(epoll, operation, descriptor, &event)
+    }
+}

@@ -1,0 +1,42 @@
+// Why a transfer ended without a response.
+
+public import Foundation
+
+/// The cause of a failed transfer, in the words of `URLError`.
+public enum TransferFailure: Error, Sendable {
+    /// The transfer was cancelled by its owner.
+    case cancelled
+    /// The exchange failed; `detail` is the library's own text, and `engineCode` its number.
+    case exchange(URLError.Code, detail: String, engineCode: Int)
+    /// The content of the request could not be read.
+    case unreadableBody(any Error)
+    /// The peer's certificate chain was refused by the session's own rules, with the rule's error.
+    case untrusted(any Error)
+
+    /// The error as Apple's URLSession would report it, with the engine's text under `engineDetailKey`.
+    public func urlError(failingURL: String) -> URLError {
+        switch self {
+        case .cancelled: Self.make(.cancelled, detail: "cancelled", failingURL: failingURL)
+        case .exchange(let code, let detail, _): Self.make(code, detail: detail, failingURL: failingURL)
+        case .unreadableBody(let error):
+            Self.make(.requestBodyStreamExhausted, detail: "\(error)", failingURL: failingURL, underlying: error)
+        case .untrusted(let error):
+            Self.make(.serverCertificateUntrusted, detail: "\(error)", failingURL: failingURL, underlying: error)
+        }
+    }
+
+    /// The key in an error's `userInfo` under which the transport's own description of a failure stands.
+    public static let engineDetailKey = "FireweedTransportDetail"
+
+    private static func make(
+        _ code: URLError.Code, detail: String, failingURL: String, underlying: (any Error)? = nil
+    ) -> URLError {
+        var info: [String: Any] = [
+            NSLocalizedDescriptionKey: detail,
+            engineDetailKey: detail,
+        ]
+        if let url = URL(string: failingURL) { info[NSURLErrorFailingURLErrorKey] = url }
+        if let underlying { info[NSUnderlyingErrorKey] = underlying }
+        return URLError(code, userInfo: info)
+    }
+}

@@ -1,0 +1,50 @@
+// Header fields as they stand on the wire (RFC 9110 §5).
+
+/// One field line: a name and a value (RFC 9110 §5.1).
+public struct Field: Sendable, Hashable {
+    /// The name as it is written; compared without case.
+    public var name: String
+    /// The value, without the white space around it.
+    public var value: String
+
+    /// Makes a field of a name and a value, neither of which is checked here.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// The fields of a request message, made once and shared by every message that sends the same ones.
+///
+/// Its identity matters: a connection handle that has sent a block before does not prepare it again.
+public final class FieldBlock: Sendable {
+    /// The fields in the order in which they are sent.
+    public let fields: [Field]
+
+    /// Makes a block of fields that were checked to hold no CR, LF or NUL.
+    public init(_ fields: [Field]) {
+        self.fields = fields
+    }
+
+    /// True when a field of this name is there.
+    public func contains(_ name: String) -> Bool {
+        fields.contains { $0.name.isEqualIgnoringASCIICase(name) }
+    }
+
+    /// The value of the first field of this name.
+    public func value(of name: String) -> String? {
+        fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+    }
+}
+
+extension String {
+    /// Compares as field names are compared: ASCII letters without case, everything else byte by byte.
+    package func isEqualIgnoringASCIICase(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && Self.isASCIILetter($0)) }
+    }
+
+    private static func isASCIILetter(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20)
+    }
+}

@@ -1,0 +1,61 @@
+// What one hop sends.
+
+public import Foundation
+
+/// A request message (RFC 9110 §6) and what its transfer has to respect.
+///
+/// It is one hop's: redirects, cookies and caching have already been decided by whoever made it.
+public struct RequestMessage: Sendable {
+    /// The version of HTTP to speak.
+    public enum HTTPVersion: Sendable, Hashable {
+        /// HTTP/2 where the peer agrees to it in the TLS handshake (ALPN), else HTTP/1.1.
+        case automatic
+        /// HTTP/1.1 only.
+        case http1Only
+        /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
+        case http2
+    }
+
+    /// Credentials for HTTP authentication, for this origin alone (RFC 9110 §11).
+    public struct Credentials: Sendable, Hashable {
+        /// The user.
+        public var user: String
+        /// The password.
+        public var password: String
+
+        /// Makes credentials of a user and a password.
+        public init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// The target, absolute, `http` or `https`.
+    public var url: String
+    /// The method: any token (RFC 9110 §9.1).
+    public var method: String
+    /// The fields to send.
+    public var fields: FieldBlock
+    /// The content to send.
+    public var body: BodySource
+    /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for none.
+    public var idleTimeout: TimeInterval
+    /// The moment of the monotonic clock, in nanoseconds, at which the transfer fails with `timedOut`; `nil` for none.
+    public var deadlineNanoseconds: UInt64?
+    /// The credentials to answer a challenge with; `nil` for none.
+    public var credentials: Credentials?
+
+    /// Makes a message; everything that is not given has no effect on the wire.
+    public init(
+        url: String, method: String = "GET", fields: FieldBlock = FieldBlock([]), body: BodySource = .none,
+        idleTimeout: TimeInterval = 60, deadlineNanoseconds: UInt64? = nil, credentials: Credentials? = nil
+    ) {
+        self.url = url
+        self.method = method
+        self.fields = fields
+        self.body = body
+        self.idleTimeout = idleTimeout
+        self.deadlineNanoseconds = deadlineNanoseconds
+        self.credentials = credentials
+    }
+}

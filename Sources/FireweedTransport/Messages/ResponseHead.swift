@@ -1,0 +1,112 @@
+// The status line and fields of a response, kept as they came and read when someone asks.
+
+/// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
+///
+/// The bytes are kept as they came in; looking a field up reads through them, which for the usual dozen fields is cheaper than
+/// making strings of all of them.
+public struct ResponseHead: Sendable {
+    /// The status code (RFC 9110 §15).
+    public let status: Int
+    /// The version as the wire says it: `HTTP/1.1`, `HTTP/2`, …
+    public let version: String
+    /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
+    private let section: [UInt8]
+
+    /// Makes a head of a status and the raw lines of its field section.
+    init(status: Int, version: String, section: [UInt8]) {
+        self.status = status
+        self.version = version
+        self.section = section
+    }
+
+    /// Makes a head of fields, for transports that do not read from the wire.
+    public init(status: Int, version: String = "HTTP/1.1", fields: [Field]) {
+        let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        self.init(status: status, version: version, section: Array(lines.utf8))
+    }
+
+    /// Every field in the order of the wire; a name can appear more than once.
+    public var fields: [Field] {
+        var fields: [Field] = []
+        forEachLine { name, value in
+            fields.append(Field(name: Self.text(name), value: Self.text(value)))
+            return true
+        }
+        return fields
+    }
+
+    /// The values of all fields of this name, joined by a comma as RFC 9110 §5.3 allows; `nil` when there is none.
+    public func value(of name: String) -> String? {
+        var joined: String?
+        forEachLine { candidate, value in
+            if Self.isEqual(candidate, name) {
+                joined = joined.map { "\($0), \(Self.text(value))" } ?? Self.text(value)
+            }
+            return true
+        }
+        return joined
+    }
+
+    /// The values of the fields of this name, one by one: for `Set-Cookie`, which cannot be joined (RFC 6265 §3).
+    public func values(of name: String) -> [String] {
+        var values: [String] = []
+        forEachLine { candidate, value in
+            if Self.isEqual(candidate, name) { values.append(Self.text(value)) }
+            return true
+        }
+        return values
+    }
+
+    /// True when a field of this name is there.
+    public func contains(_ name: String) -> Bool {
+        var found = false
+        forEachLine { candidate, _ in
+            found = Self.isEqual(candidate, name)
+            return !found
+        }
+        return found
+    }
+
+    /// The announced length of the content in bytes, when there is one (RFC 9110 §8.6).
+    public var contentLength: Int64? {
+        guard let text = values(of: "Content-Length").first, let length = Int64(text), length >= 0 else { return nil }
+        return length
+    }
+
+    /// Calls `body` with name and value of each line until it says false.
+    private func forEachLine(_ body: (Slice<UnsafeBufferPointer<UInt8>>, Slice<UnsafeBufferPointer<UInt8>>) -> Bool) {
+        section.withUnsafeBufferPointer { bytes in
+            var start = bytes.startIndex
+            while start < bytes.endIndex {
+                let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.endIndex
+                let line = bytes[start..<end]
+                if let colon = line.firstIndex(of: 0x3A) {
+                    guard body(line[..<colon], Self.trimmed(line[(colon + 1)...])) else { return }
+                }
+                start = end + 1
+            }
+        }
+    }
+
+    /// Drops the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
+    private static func trimmed(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
+        var bytes = bytes
+        while let first = bytes.first, isSpace(first) { bytes = bytes.dropFirst() }
+        while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
+        return bytes
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0D
+    }
+
+    private static func isEqual(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ name: String) -> Bool {
+        guard bytes.count == name.utf8.count else { return false }
+        return zip(bytes, name.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
+    }
+
+    /// UTF-8 where the bytes are, else ISO-8859-1, which is what such fields were before (RFC 9110 §5.5).
+    private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map(UInt16.init), as: UTF16.self)
+    }
+}

@@ -1,0 +1,52 @@
+// The numbers of one finished transfer.
+
+/// What a transfer took, in the engine's own counts. Everything is known when the transfer has ended.
+public struct TransferReport: Sendable {
+    /// TLS as it was agreed on for the connection.
+    public struct TLS: Sendable, Hashable {
+        /// `TLSv1.2`, `TLSv1.3`, …
+        public var version: String
+        /// The cipher suite, in OpenSSL's name.
+        public var cipher: String
+    }
+
+    /// When the transfer began, in nanoseconds since 1970.
+    public var startNanoseconds: Int64 = 0
+    /// Microseconds from the start until the name was looked up, or 0.
+    public var nameLookup: Int64 = 0
+    /// Microseconds from the start until the connection to the peer or its proxy stood, or 0.
+    public var connect: Int64 = 0
+    /// Microseconds from the start until the TLS handshake was done, or 0.
+    public var secureConnect: Int64 = 0
+    /// Microseconds from the start until the request began to leave, or 0.
+    public var requestStart: Int64 = 0
+    /// Microseconds from the start until the last byte of the content had been handed over; 0 without content.
+    public var requestEnd: Int64 = 0
+    /// Microseconds from the start until the first byte of the response, or 0.
+    public var responseStart: Int64 = 0
+    /// Microseconds from the start until the end.
+    public var total: Int64 = 0
+    /// Bytes of the request's head.
+    public var requestHeaderByteCount: Int64 = 0
+    /// Bytes of the request's content that were sent.
+    public var requestBodyByteCount: Int64 = 0
+    /// Bytes of all response heads.
+    public var responseHeaderByteCount: Int64 = 0
+    /// Bytes of the response's content as they came in, content coding still on.
+    public var responseBodyByteCount: Int64 = 0
+    /// Bytes of the response's content after decoding.
+    public var responseDecodedByteCount: Int64 = 0
+    /// True when a connection was used that was there before.
+    public var isReusedConnection = false
+    /// `http/1.1`, `h2`, …, as ALPN names them, or `nil` when no response came.
+    public var protocolName: String?
+    /// Our address and port, or `nil` when there was no connection.
+    public var localEndpoint: (address: String, port: Int)?
+    /// The peer's address and port, or `nil` when there was no connection.
+    public var remoteEndpoint: (address: String, port: Int)?
+    /// TLS, or `nil` in clear text.
+    public var tls: TLS?
+
+    /// Makes an empty report.
+    public init() {}
+}

@@ -1,0 +1,103 @@
+// The way through a proxy.
+
+import Foundation
+
+/// A proxy, or the decision to use none.
+public struct Proxy: Sendable, Hashable {
+    /// How to speak to a proxy.
+    public enum Scheme: String, Sendable, Hashable {
+        /// An HTTP proxy; `https` URLs go through it by `CONNECT` (RFC 9110 §9.3.6).
+        case http
+        /// An HTTP proxy that is itself spoken to over TLS.
+        case https
+        /// SOCKS 5 (RFC 1928); names are looked up here.
+        case socks5
+        /// SOCKS 5; names are looked up by the proxy.
+        case socks5h
+    }
+
+    /// The scheme; `nil` in `Proxy.none`.
+    let scheme: Scheme?
+    let host: String
+    let port: Int
+    let user: String?
+    let password: String?
+    let bypassedHosts: [String]
+
+    /// A proxy at a host and port.
+    ///
+    /// - Parameters:
+    ///   - scheme: how to speak to it.
+    ///   - host: its name or address.
+    ///   - port: its port.
+    ///   - user: the user for proxy authentication, if it asks for any.
+    ///   - password: the password that goes with the user.
+    ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
+    public init(
+        _ scheme: Scheme = .http, host: String, port: Int, user: String? = nil, password: String? = nil,
+        bypassedHosts: [String] = []
+    ) {
+        self.init(
+            scheme: scheme, host: host, port: port, user: user, password: password, bypassedHosts: bypassedHosts)
+    }
+
+    private init(
+        scheme: Scheme?, host: String, port: Int, user: String?, password: String?, bypassedHosts: [String]
+    ) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.user = user
+        self.password = password
+        self.bypassedHosts = bypassedHosts
+    }
+
+    /// No proxy at all, whatever the environment says.
+    public static let none = Proxy(scheme: nil, host: "", port: 0, user: nil, password: nil, bypassedHosts: [])
+
+    /// A proxy as a URL says it: `http://user:password@host:port`, `socks5://host`; without a scheme, HTTP.
+    ///
+    /// `nil` when the text is no such URL or its scheme is none of `Scheme`.
+    public init?(_ text: String) {
+        let (schemeText, rest) = Self.split(text, at: "://") ?? ("http", Substring(text))
+        guard let scheme = Scheme(rawValue: schemeText.lowercased()) else { return nil }
+        let authority = rest.prefix { $0 != "/" }
+        let userinfo = authority.lastIndex(of: "@").map { authority[..<$0] }
+        let hostAndPort = userinfo.map { authority[$0.endIndex...].dropFirst() } ?? authority
+        guard let (host, port) = Self.hostAndPort(hostAndPort, default: scheme.defaultPort) else { return nil }
+        let credentials = userinfo.map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) }
+        self.init(
+            scheme: scheme, host: host, port: port,
+            user: credentials?.first.flatMap { String($0).removingPercentEncoding },
+            password: credentials?.dropFirst().first.flatMap { String($0).removingPercentEncoding },
+            bypassedHosts: [])
+    }
+
+    private static func split(_ text: String, at separator: String) -> (Substring, Substring)? {
+        guard let range = text.firstRange(of: separator) else { return nil }
+        return (text[..<range.lowerBound], text[range.upperBound...])
+    }
+
+    private static func hostAndPort(_ text: Substring, default port: Int) -> (String, Int)? {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            let given = rest.isEmpty ? port : Int(rest.dropFirst())
+            return given.map { (String(text[...end]), $0) }
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard let host = parts.first, !host.isEmpty, parts.count <= 2 else { return nil }
+        let given = parts.count == 2 ? Int(parts[1]) : port
+        return given.flatMap { (1...65535).contains($0) ? (String(host), $0) : nil }
+    }
+}
+
+extension Proxy.Scheme {
+    fileprivate var defaultPort: Int {
+        switch self {
+        case .http: 8080
+        case .https: 443
+        case .socks5, .socks5h: 1080
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// Getting OpenSSL ready, once for the process.
+
+import COpenSSL
+
+/// The one initialisation of OpenSSL.
+enum OpenSSLLibrary {
+    /// Initialises without OpenSSL's exit handler, which frees what threads of ours may still be using.
+    static func initialise() {
+        OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+    }
+
+    /// Version and cipher of a connection; `handle` is its `SSL *`.
+    static func report(of handle: UnsafeMutableRawPointer) -> TransferReport.TLS? {
+        let ssl = OpaquePointer(handle)
+        guard let version = SSL_get_version(ssl), let cipher = SSL_get_current_cipher(ssl) else { return nil }
+        return TransferReport.TLS(
+            version: String(cString: version), cipher: String(cString: SSL_CIPHER_get_name(cipher)))
+    }
+}
