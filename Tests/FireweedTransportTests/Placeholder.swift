@@ -18,7 +18,7 @@ final class Probe: TransferConsumer {
         let clock = ContinuousClock.now
         let out: String = await withCheckedContinuation { c in
             let probe = Probe { probe, f, r in c.resume(returning: "\(probe.state.withLock { ($0.head?.status, $0.bytes) }) \(String(describing: f)) \(r)") }
-            _ = transport.begin(RequestMessage(url: url), for: probe)
+            transport.makeTransfer(of: RequestMessage(url: url), for: probe).start()
         }
         print(out, ContinuousClock.now - clock)
     }

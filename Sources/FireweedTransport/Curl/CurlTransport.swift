@@ -18,11 +18,8 @@ public final class CurlTransport: Transport {
         shutDown()
     }
 
-    public func begin(_ message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
-        let lane = lanes.count == 1 ? lanes[0] : laneOfCaller
-        let transfer = Transfer(message: message, consumer: consumer, lane: lane)
-        lane.withPool { $0.start(transfer) }
-        return transfer
+    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        Transfer(message: message, consumer: consumer, lane: lanes.count == 1 ? lanes[0] : laneOfCaller)
     }
 
     public func shutDown() {

@@ -98,11 +98,6 @@ final class EasyHandle {
         transfer.map(pool.touch)
     }
 
-    /// Puts the session's trust decision into a TLS handshake that is about to begin; false stops the handshake.
-    func installTrust(on context: UnsafeMutableRawPointer) -> Bool {
-        return true
-    }
-
     func apply(_ pauses: PauseReasons) {
         curl_easy_pause(easy, pauses.curlMask)
     }
@@ -272,6 +267,21 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
         check(fw_easy_set_pointer(easy, option, pointer))
+    }
+}
+
+extension EasyHandle: PeerVerifier {
+    /// Asks the session's rules about the chain of this transfer's peer. The first refusal is the transfer's failure.
+    func accepts(_ chain: [Certificate]) -> Bool {
+        guard let transfer, let decide = pool.settings.trustDecision else { return false }
+        let host = URL(string: transfer.message.url)?.host ?? ""
+        do {
+            try decide(ServerTrust(certificates: chain, host: host, authorities: pool.settings.options.certificateAuthorities))
+            return true
+        } catch {
+            transfer.failure = transfer.failure ?? .untrusted(error)
+            return false
+        }
     }
 }
 

@@ -11,7 +11,7 @@ final class Transfer: TransferControl, @unchecked Sendable {
     let message: RequestMessage
     private let lane: Lane
 
-    // SAFETY: everything below is touched on the loop's thread alone, after `CurlTransport.begin` posted the transfer.
+    // SAFETY: everything below is touched on the loop's thread alone, once `start` has posted the transfer.
     /// Held until the end, and no longer: the consumer holds the transfer.
     var consumer: (any TransferConsumer)?
     var state = TransferState.waiting
@@ -34,6 +34,10 @@ final class Transfer: TransferControl, @unchecked Sendable {
         self.message = message
         self.consumer = consumer
         self.lane = lane
+    }
+
+    func start() {
+        lane.withPool { $0.start(self) }
     }
 
     func cancel() {

@@ -116,5 +116,6 @@ private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl
 private func tlsContextMade(
     _: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer, _ owner: UnsafeMutableRawPointer
 ) -> CURLcode {
-    handle(owner).installTrust(on: context) ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK
+    PeerVerification.install(handle(owner), on: context)
+    return CURLE_OK
 }

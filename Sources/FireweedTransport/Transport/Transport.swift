@@ -4,11 +4,11 @@
 ///
 /// libcurl is one implementation (`CurlTransport`); `ScriptedTransport` is another, for tests.
 public protocol Transport: AnyObject, Sendable {
-    /// Begins a transfer and returns its control at once.
+    /// Makes a transfer, which its control's `start` begins.
     ///
     /// The consumer hears of everything on the transport's own thread, in order, and of the end exactly once; nothing comes after
     /// that. Callable from any thread.
-    func begin(_ message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
+    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
 
     /// Ends every transfer as cancelled and closes all connections. Later transfers end as cancelled at once.
     func shutDown()
@@ -19,6 +19,8 @@ public protocol Transport: AnyObject, Sendable {
 
 /// Steers a transfer. Every method may be called from any thread, at any moment, any number of times.
 public protocol TransferControl: AnyObject, Sendable {
+    /// Begins the transfer; later calls do nothing.
+    func start()
     /// Ends the transfer; its consumer hears `TransferFailure.cancelled` unless it had already ended.
     func cancel()
     /// Stops bytes in both directions until `resume`; the idle time-out stands still.

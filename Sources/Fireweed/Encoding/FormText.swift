@@ -1,0 +1,101 @@
+// From the tree of a value to form-encoded text.
+
+import Foundation
+
+/// What a value encodes into: keys in their order, elements, or text.
+indirect enum FormNode {
+    case object([(key: String, node: FormNode)])
+    case array([FormNode])
+    case text(String)
+    /// A `nil`, which the options may drop.
+    case null
+
+    var kind: String {
+        switch self {
+        case .object: "object"
+        case .array: "array"
+        case .text, .null: "single value"
+        }
+    }
+}
+
+/// Writes a tree as `name=value` pairs.
+struct FormText {
+    let options: URLEncodedFormEncoder
+
+    func text(of node: FormNode) -> String {
+        var pairs: [String] = []
+        append(node, named: "", to: &pairs)
+        return pairs.joined(separator: "&")
+    }
+
+    private func append(_ node: FormNode, named name: String, to pairs: inout [String]) {
+        switch node {
+        case .text(let value): pairs.append("\(escaped(name))=\(escaped(value))")
+        case .null:
+            guard let value = options.nilEncoding.encodeNil() else { return }
+            pairs.append("\(escaped(name))=\(escaped(value))")
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                append(element, named: elementName(name, index), to: &pairs)
+            }
+        case .object(let members):
+            let encoded = members.map { (key: options.keyEncoding.encode($0.key), node: $0.node) }
+            let ordered = options.alphabetizeKeyValuePairs ? encoded.sorted { $0.key < $1.key } : encoded
+            for (key, member) in ordered {
+                append(member, named: name.isEmpty ? key : name + options.keyPathEncoding.encodeSubkey(key), to: &pairs)
+            }
+        }
+    }
+
+    private func elementName(_ name: String, _ index: Int) -> String {
+        switch options.arrayEncoding {
+        case .brackets: "\(name)[]"
+        case .noBrackets: name
+        case .indexInBrackets: "\(name)[\(index)]"
+        case .custom(let encode): encode(name, index)
+        }
+    }
+
+    private func escaped(_ text: String) -> String {
+        guard case .plusReplaced = options.spaceEncoding else {
+            return QueryText.escaped(text, allowed: options.allowedCharacters)
+        }
+        var allowed = options.allowedCharacters
+        allowed.insert(" ")
+        return QueryText.escaped(text, allowed: allowed).replacingOccurrences(of: " ", with: "+")
+    }
+}
+
+extension URLEncodedFormEncoder.KeyEncoding {
+    func encode(_ key: String) -> String {
+        switch self {
+        case .useDefaultKeys: key
+        case .convertToSnakeCase: Self.words(of: key).joined(separator: "_")
+        case .convertToKebabCase: Self.words(of: key).joined(separator: "-")
+        case .capitalized: key.prefix(1).uppercased() + key.dropFirst()
+        case .uppercased: key.uppercased()
+        case .lowercased: key.lowercased()
+        case .custom(let encode): encode(key)
+        }
+    }
+
+    /// The words of a camel-case name, in lower case; a run of capitals is one word, but its last begins the next one.
+    private static func words(of key: String) -> [String] {
+        let characters = Array(key)
+        var words: [String] = []
+        var word = ""
+        for (index, character) in characters.enumerated() {
+            let follows = index + 1 < characters.count ? characters[index + 1] : nil
+            let previous = index > 0 ? characters[index - 1] : nil
+            let begins = character.isUppercase
+                && (previous?.isUppercase == false || (previous != nil && follows?.isLowercase == true))
+            if begins && !word.isEmpty {
+                words.append(word.lowercased())
+                word = ""
+            }
+            word.append(character)
+        }
+        return words + (word.isEmpty ? [] : [word.lowercased()])
+    }
+}

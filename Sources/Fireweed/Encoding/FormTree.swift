@@ -1,0 +1,250 @@
+// The `Encoder` that makes a tree of a value.
+
+import Foundation
+
+/// Makes a tree of an `Encodable` value.
+enum FormTree {
+    static func encode(_ value: any Encodable, options: URLEncodedFormEncoder) throws -> FormNode {
+        let storage = FormStorage()
+        try FormValueEncoder(storage: storage, path: [], options: options).encode(value)
+        return storage.node
+    }
+}
+
+/// The place where one value of the tree comes to stand.
+private final class FormStorage {
+    private enum Content {
+        case none
+        case leaf(FormNode)
+        case object([(String, FormStorage)])
+        case array([FormStorage])
+    }
+
+    private var content = Content.none
+
+    var node: FormNode {
+        switch content {
+        case .none: .object([])  // a value that encodes nothing, as an empty struct does
+        case .leaf(let node): node
+        case .object(let members): .object(members.map { ($0.0, $0.1.node) })
+        case .array(let elements): .array(elements.map(\.node))
+        }
+    }
+
+    var elementCount: Int {
+        if case .array(let elements) = content { elements.count } else { 0 }
+    }
+
+    func set(_ node: FormNode) { content = .leaf(node) }
+
+    func becomeObject() {
+        if case .object = content { return }
+        content = .object([])
+    }
+
+    func becomeArray() {
+        if case .array = content { return }
+        content = .array([])
+    }
+
+    func member(_ key: String) -> FormStorage {
+        let child = FormStorage()
+        if case .object(var members) = content {
+            content = .none  // so that the array is not copied
+            if let index = members.firstIndex(where: { $0.0 == key }) {
+                members[index].1 = child
+            } else {
+                members.append((key, child))
+            }
+            content = .object(members)
+        }
+        return child
+    }
+
+    func element() -> FormStorage {
+        let child = FormStorage()
+        if case .array(var elements) = content {
+            content = .none
+            elements.append(child)
+            content = .array(elements)
+        }
+        return child
+    }
+}
+
+/// Encodes one value into one place.
+private struct FormValueEncoder: Encoder {
+    let storage: FormStorage
+    let path: [any CodingKey]
+    let options: URLEncodedFormEncoder
+
+    var codingPath: [any CodingKey] { path }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        storage.becomeObject()
+        return KeyedEncodingContainer(FormKeyedContainer<Key>(encoder: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        storage.becomeArray()
+        return FormUnkeyedContainer(encoder: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer {
+        FormSingleContainer(encoder: self)
+    }
+
+    func child(_ storage: FormStorage, _ key: any CodingKey) -> FormValueEncoder {
+        FormValueEncoder(storage: storage, path: path + [key], options: options)
+    }
+
+    /// Encodes any value, the ones with a form of their own first.
+    func encode(_ value: any Encodable) throws {
+        switch value {
+        case let date as Date: try encode(date)
+        case let data as Data: try encode(data)
+        case let decimal as Decimal: storage.set(.text(decimal.description))
+        case let url as URL: storage.set(.text(url.absoluteString))
+        case let bool as Bool: encode(bool)
+        case let text as String: storage.set(.text(text))
+        default: try value.encode(to: self)
+        }
+    }
+
+    func encode(_ value: Bool) {
+        switch options.boolEncoding {
+        case .numeric: storage.set(.text(value ? "1" : "0"))
+        case .literal: storage.set(.text(value ? "true" : "false"))
+        }
+    }
+
+    private func encode(_ date: Date) throws {
+        switch options.dateEncoding {
+        case .deferredToDate: try date.encode(to: self)
+        case .secondsSince1970: storage.set(.text("\(date.timeIntervalSince1970)"))
+        case .millisecondsSince1970: storage.set(.text("\(date.timeIntervalSince1970 * 1000)"))
+        case .iso8601: storage.set(.text(date.formatted(.iso8601)))
+        case .formatted(let formatter): storage.set(.text(formatter.string(from: date)))
+        case .custom(let encode): storage.set(.text(try encode(date)))
+        }
+    }
+
+    private func encode(_ data: Data) throws {
+        switch options.dataEncoding {
+        case .deferredToData: try data.encode(to: self)
+        case .base64: storage.set(.text(data.base64EncodedString()))
+        case .custom(let encode): storage.set(.text(try encode(data)))
+        }
+    }
+}
+
+private struct FormSingleContainer: SingleValueEncodingContainer {
+    let encoder: FormValueEncoder
+    var codingPath: [any CodingKey] { encoder.path }
+
+    mutating func encodeNil() { encoder.storage.set(.null) }
+    mutating func encode(_ value: Bool) { encoder.encode(value) }
+    mutating func encode(_ value: String) { encoder.storage.set(.text(value)) }
+    mutating func encode(_ value: Double) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Float) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Int) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Int8) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Int16) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Int32) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: Int64) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt8) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt16) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt32) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt64) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode<T: Encodable>(_ value: T) throws { try encoder.encode(value) }
+}
+
+private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: FormValueEncoder
+    var codingPath: [any CodingKey] { encoder.path }
+
+    mutating func encodeNil(forKey key: Key) { encoder.storage.member(key.stringValue).set(.null) }
+
+    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        try place(key).encode(value)
+    }
+
+    // The synthesised code leaves a nil out; here the options decide what becomes of it.
+    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+    mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try present(value, key) }
+    mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try present(value, key) }
+
+    private mutating func present<T: Encodable>(_ value: T?, _ key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        place(key).container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        place(key).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+        encoder.child(encoder.storage.member("super"), FormKey("super"))
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder { place(key) }
+
+    private func place(_ key: Key) -> FormValueEncoder {
+        encoder.child(encoder.storage.member(key.stringValue), key)
+    }
+}
+
+private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
+    let encoder: FormValueEncoder
+    var codingPath: [any CodingKey] { encoder.path }
+    var count: Int { encoder.storage.elementCount }
+
+    mutating func encodeNil() { encoder.storage.element().set(.null) }
+
+    mutating func encode<T: Encodable>(_ value: T) throws { try place().encode(value) }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+        place().container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { place().unkeyedContainer() }
+
+    mutating func superEncoder() -> any Encoder { place() }
+
+    private func place() -> FormValueEncoder {
+        encoder.child(encoder.storage.element(), FormKey("\(count)"))
+    }
+}
+
+/// A key that is no member of an enum of keys.
+private struct FormKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { Int(stringValue) }
+
+    init(_ text: String) { stringValue = text }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { stringValue = "\(intValue)" }
+}

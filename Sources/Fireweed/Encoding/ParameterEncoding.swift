@@ -1,0 +1,192 @@
+// Parameters as dictionaries, and what puts them into a request.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Parameters of a request by name.
+public typealias Parameters = [String: any Any & Sendable]
+
+/// Puts parameters into a request.
+public protocol ParameterEncoding: Sendable {
+    /// The request with the parameters in it; throws `AFError.parameterEncodingFailed(reason:)`.
+    func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest
+}
+
+/// Puts parameters into the query or, form-encoded, into the content.
+public struct URLEncoding: ParameterEncoding {
+    /// Where the parameters go.
+    public enum Destination: Sendable {
+        /// Into the query for GET, HEAD and DELETE, into the content otherwise.
+        case methodDependent
+        /// Into the query.
+        case queryString
+        /// Into the content.
+        case httpBody
+
+        func isQuery(for method: HTTPMethod) -> Bool {
+            switch self {
+            case .methodDependent: [.get, .head, .delete].contains(method)
+            case .queryString: true
+            case .httpBody: false
+            }
+        }
+    }
+
+    /// How the elements of an array are named.
+    public enum ArrayEncoding: Sendable {
+        /// `a[]=1`.
+        case brackets
+        /// `a=1`.
+        case noBrackets
+        /// `a[0]=1`.
+        case indexInBrackets
+        /// By a closure of name and index.
+        case custom(@Sendable (_ key: String, _ index: Int) -> String)
+
+        func name(_ key: String, at index: Int) -> String {
+            switch self {
+            case .brackets: "\(key)[]"
+            case .noBrackets: key
+            case .indexInBrackets: "\(key)[\(index)]"
+            case .custom(let encode): encode(key, index)
+            }
+        }
+    }
+
+    /// How a Boolean is written.
+    public enum BoolEncoding: Sendable {
+        /// `1` and `0`.
+        case numeric
+        /// `true` and `false`.
+        case literal
+
+        func text(_ value: Bool) -> String {
+            switch self {
+            case .numeric: value ? "1" : "0"
+            case .literal: value ? "true" : "false"
+            }
+        }
+    }
+
+    /// Into the query or the content, as the method says.
+    public static let `default` = URLEncoding()
+    /// Into the query.
+    public static let queryString = URLEncoding(destination: .queryString)
+    /// Into the content.
+    public static let httpBody = URLEncoding(destination: .httpBody)
+
+    /// Where the parameters go.
+    public let destination: Destination
+    /// How the elements of an array are named.
+    public let arrayEncoding: ArrayEncoding
+    /// How a Boolean is written.
+    public let boolEncoding: BoolEncoding
+
+    /// Makes an encoding.
+    public init(
+        destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
+        boolEncoding: BoolEncoding = .numeric
+    ) {
+        self.destination = destination
+        self.arrayEncoding = arrayEncoding
+        self.boolEncoding = boolEncoding
+    }
+
+    /// The request with the parameters in it, sorted by name; throws `.parameterEncodingFailed(.missingURL)`.
+    public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+        var request = try urlRequest.asURLRequest()
+        guard let parameters else { return request }
+        let text = parameters.sorted { $0.key < $1.key }
+            .flatMap { queryComponents(fromKey: $0.key, value: $0.value) }
+            .map { "\($0.0)=\($0.1)" }
+            .joined(separator: "&")
+        guard destination.isQuery(for: request.method ?? .get) else {
+            request.setFormContent(Data(text.utf8))
+            return request
+        }
+        guard request.url != nil else { throw AFError.parameterEncodingFailed(reason: .missingURL) }
+        if !parameters.isEmpty { request.appendQuery(text) }
+        return request
+    }
+
+    /// The escaped names and values that a parameter gives: one, or several for arrays and dictionaries.
+    public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
+        switch Self.unwrapped(value) {
+        case let dictionary as [String: Any]:
+            return dictionary.sorted { $0.key < $1.key }
+                .flatMap { queryComponents(fromKey: "\(key)[\($0.key)]", value: $0.value) }
+        case let array as [Any]:
+            return array.enumerated()
+                .flatMap { queryComponents(fromKey: arrayEncoding.name(key, at: $0.offset), value: $0.element) }
+        case let bool as Bool where Self.isBool(value):
+            return [(escape(key), escape(boolEncoding.text(bool)))]
+        case let other:
+            return [(escape(key), escape("\(other)"))]
+        }
+    }
+
+    /// The text with everything percent-encoded but `A–Z a–z 0–9 - . _ ~ / ?`.
+    public func escape(_ string: String) -> String {
+        QueryText.escaped(string)
+    }
+
+    /// An `NSNumber` made of a Boolean is one; a number that happens to be 1 is not.
+    private static func isBool(_ value: Any) -> Bool {
+        if type(of: value) == Bool.self { return true }
+        guard let number = value as? NSNumber else { return value is Bool }
+        return String(cString: number.objCType) == "c" && type(of: value) != Int8.self
+    }
+
+    /// What an optional holds, however deep; `NSNull` for nothing, whose text is `<null>` as with the peer.
+    private static func unwrapped(_ value: Any) -> Any {
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .optional else { return value }
+        return mirror.children.first.map { unwrapped($0.value) } ?? NSNull()
+    }
+}
+
+/// Puts parameters into the content as JSON.
+public struct JSONEncoding: ParameterEncoding {
+    /// What JSON cannot hold.
+    public enum Error: Swift.Error {
+        /// The object holds something other than what `JSONSerialization` can write.
+        case invalidJSONObject
+
+        /// The error in words.
+        public var localizedDescription: String { "The object holds something that JSON has no form for." }
+    }
+
+    /// Compact JSON.
+    public static let `default` = JSONEncoding()
+    /// JSON with line breaks and indentation.
+    public static let prettyPrinted = JSONEncoding(options: .prettyPrinted)
+
+    /// The options for writing.
+    public let options: JSONSerialization.WritingOptions
+
+    /// Makes an encoding.
+    public init(options: JSONSerialization.WritingOptions = []) {
+        self.options = options
+    }
+
+    /// The request with the parameters in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
+    public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+        try encode(urlRequest, withJSONObject: parameters)
+    }
+
+    /// The request with any object in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
+    public func encode(_ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil) throws -> URLRequest {
+        var request = try urlRequest.asURLRequest()
+        guard let jsonObject else { return request }
+        guard JSONSerialization.isValidJSONObject(jsonObject) else {
+            throw AFError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
+        }
+        do {
+            request.setContent(try JSONSerialization.data(withJSONObject: jsonObject, options: options), "application/json")
+        } catch {
+            throw AFError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+        }
+        return request
+    }
+}
+

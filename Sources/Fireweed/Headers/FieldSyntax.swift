@@ -1,0 +1,33 @@
+// Which methods and fields may go on the wire.
+
+/// The syntax of methods and fields (RFC 9110 §5.5, §5.6.2, §9.1): what breaks it never reaches a connection.
+enum FieldSyntax {
+    /// The first thing that must not be sent.
+    static func firstViolation(method: String, headers: HTTPHeaders?) -> AFError? {
+        guard isToken(method) else { return .urlRequestValidationFailed(reason: .invalidMethod(method)) }
+        let broken = headers?.first { !isToken($0.name) || !isValue($0.value) }
+        return broken.map { .urlRequestValidationFailed(reason: .invalidHeaderField(name: $0.name)) }
+    }
+
+    /// One or more of the characters that RFC 9110 §5.6.2 allows in a token.
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+                    UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                    UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// No line break and no NUL, with which a value could forge a field or a request.
+    static func isValue(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 }
+    }
+}

@@ -1,0 +1,43 @@
+// The three fields that every request carries unless it says otherwise.
+
+import Foundation
+
+extension HTTPHeader {
+    /// `Accept-Encoding` with Brotli, gzip and deflate.
+    public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
+
+    /// `Accept-Language` with the first six of the user's languages, each of them a little less wanted than the one before.
+    public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(qualityList(Locale.preferredLanguages.prefix(6)))
+
+    /// `User-Agent` with the program, the system and this library.
+    public static let defaultUserAgent: HTTPHeader = {
+        let info = Bundle.main.infoDictionary
+        let executable =
+            info?["CFBundleExecutable"] as? String ?? ProcessInfo.processInfo.arguments.first.flatMap(fileName) ?? "Unknown"
+        let bundle = info?["CFBundleIdentifier"] as? String ?? "Unknown"
+        let version = info?["CFBundleShortVersionString"] as? String ?? "Unknown"
+        let build = info?["CFBundleVersion"] as? String ?? "Unknown"
+        let system = ProcessInfo.processInfo.operatingSystemVersion
+        let systemText = "Linux \(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+        let library = "Fireweed/\(AFInfo.version)"
+        let text = "\(executable)/\(version) (\(bundle); build:\(build); \(systemText)) \(library)"
+        // A program's name may hold anything; a field value may not.
+        return .userAgent(String(text.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }.map(Character.init)))
+    }()
+
+    private static func fileName(_ path: String) -> String? {
+        path.split(separator: "/").last.map(String.init)
+    }
+
+    private static func qualityList(_ languages: ArraySlice<String>) -> String {
+        languages.enumerated()
+            .map { "\($0.element);q=\(String(format: "%.1f", 1.0 - Double($0.offset) * 0.1))" }
+            .joined(separator: ", ")
+    }
+}
+
+/// Facts about the library.
+public enum AFInfo {
+    /// The version of Fireweed.
+    public static let version = "0.1.0"
+}

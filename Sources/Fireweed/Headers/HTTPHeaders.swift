@@ -1,0 +1,151 @@
+// An ordered set of header fields.
+
+import Foundation
+public import FoundationNetworking
+import FireweedTransport
+
+/// Header fields in the order in which they were added; a name, compared without case, is there once.
+public struct HTTPHeaders: Equatable, Hashable, Sendable {
+    private var headers: [HTTPHeader] = []
+
+    /// Makes an empty set.
+    public init() {}
+
+    /// Makes a set of fields; of two with one name the later one wins, in the place of the first.
+    public init(_ headers: [HTTPHeader]) {
+        for header in headers { update(header) }
+    }
+
+    /// Makes a set of names and values, ordered by name, since a dictionary has no order.
+    public init(_ dictionary: [String: String]) {
+        self.init(dictionary.sorted { $0.key < $1.key }.map { HTTPHeader(name: $0.key, value: $0.value) })
+    }
+
+    /// Adds a field, or replaces the one of this name in its place.
+    public mutating func add(name: String, value: String) {
+        update(HTTPHeader(name: name, value: value))
+    }
+
+    /// Adds a field, or replaces the one of this name in its place.
+    public mutating func add(_ header: HTTPHeader) {
+        update(header)
+    }
+
+    /// Adds a field, or replaces the one of this name in its place.
+    public mutating func update(name: String, value: String) {
+        update(HTTPHeader(name: name, value: value))
+    }
+
+    /// Adds a field, or replaces the one of this name in its place.
+    public mutating func update(_ header: HTTPHeader) {
+        if let index = index(of: header.name) {
+            headers[index] = header
+        } else {
+            headers.append(header)
+        }
+    }
+
+    /// Removes the field of this name, if there is one.
+    public mutating func remove(name: String) {
+        if let index = index(of: name) { headers.remove(at: index) }
+    }
+
+    /// Sorts the fields by name, without case.
+    public mutating func sort() {
+        headers.sort { $0.name.lowercased() < $1.name.lowercased() }
+    }
+
+    /// The fields sorted by name, without case.
+    public func sorted() -> HTTPHeaders {
+        var sorted = self
+        sorted.sort()
+        return sorted
+    }
+
+    /// The value of the field of this name, compared without case.
+    public func value(for name: String) -> String? {
+        index(of: name).map { headers[$0].value }
+    }
+
+    /// The value of the field of this name; setting `nil` removes it.
+    public subscript(_ name: String) -> String? {
+        get { value(for: name) }
+        set {
+            if let newValue { update(name: name, value: newValue) } else { remove(name: name) }
+        }
+    }
+
+    /// Names and values, in no order.
+    public var dictionary: [String: String] {
+        Dictionary(headers.map { ($0.name, $0.value) }) { _, later in later }
+    }
+
+    private func index(of name: String) -> Int? {
+        headers.firstIndex { $0.name.isEqualIgnoringASCIICase(name) }
+    }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
+    /// Makes a set of names and values in the order of the literal; later duplicates win.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements.map { HTTPHeader(name: $0.0, value: $0.1) })
+    }
+
+    /// Makes a set of fields in the order of the literal; later duplicates win.
+    public init(arrayLiteral elements: HTTPHeader...) {
+        self.init(elements)
+    }
+}
+
+extension HTTPHeaders: Collection {
+    /// The first position.
+    public var startIndex: Int { headers.startIndex }
+    /// The position behind the last field.
+    public var endIndex: Int { headers.endIndex }
+    /// The field at a position.
+    public subscript(position: Int) -> HTTPHeader { headers[position] }
+    /// The position behind `index`.
+    public func index(after index: Int) -> Int { headers.index(after: index) }
+    /// An iterator over the fields in their order.
+    public func makeIterator() -> IndexingIterator<[HTTPHeader]> { headers.makeIterator() }
+}
+
+extension HTTPHeaders: CustomStringConvertible {
+    /// A line for each field.
+    public var description: String { headers.map(\.description).joined(separator: "\n") }
+}
+
+extension HTTPHeaders {
+    /// The fields that every request of a default session carries: encodings, languages and user agent.
+    public static let `default`: HTTPHeaders = [.defaultAcceptEncoding, .defaultAcceptLanguage, .defaultUserAgent]
+}
+
+extension URLRequest {
+    /// The header fields of the request.
+    public var headers: HTTPHeaders {
+        get { HTTPHeaders(allHTTPHeaderFields ?? [:]) }
+        set {
+            allHTTPHeaderFields = nil
+            for header in newValue { setValue(header.value, forHTTPHeaderField: header.name) }
+        }
+    }
+}
+
+extension HTTPURLResponse {
+    /// The header fields of the response.
+    public var headers: HTTPHeaders {
+        HTTPHeaders(
+            allHeaderFields.compactMap { name, value in
+                guard let name = name as? String, let value = value as? String else { return nil }
+                return HTTPHeader(name: name, value: value)
+            })
+    }
+}
+
+extension URLSessionConfiguration {
+    /// The header fields that every request of the session carries, unless it has its own.
+    public var headers: HTTPHeaders {
+        get { HTTPHeaders((httpAdditionalHeaders as? [String: String]) ?? [:]) }
+        set { httpAdditionalHeaders = newValue.dictionary }
+    }
+}

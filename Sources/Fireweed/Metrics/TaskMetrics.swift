@@ -1,0 +1,22 @@
+// The numbers of one task, in the shape of `URLSessionTaskMetrics`.
+
+public import Foundation
+import FireweedTransport
+
+/// What one task took: a transaction for each hop.
+public struct TaskMetrics: Sendable {
+    /// From the start of the first transaction to the end of the last one.
+    public let taskInterval: DateInterval
+    /// How many redirects were followed.
+    public let redirectCount: Int
+    /// One for each hop, in order; never empty.
+    public let transactionMetrics: [TransactionMetrics]
+
+    init(hops: [HopRecord]) {
+        transactionMetrics = hops.map(TransactionMetrics.init)
+        redirectCount = max(0, hops.count - 1)
+        let start = transactionMetrics.first?.fetchStartDate ?? Date(timeIntervalSince1970: 0)
+        let end = transactionMetrics.last?.responseEndDate ?? start
+        taskInterval = DateInterval(start: start, end: max(start, end))
+    }
+}

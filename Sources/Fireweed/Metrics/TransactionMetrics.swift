@@ -1,0 +1,105 @@
+// The numbers of one hop, in the shape of `URLSessionTaskTransactionMetrics`.
+
+public import Foundation
+public import FoundationNetworking
+import FireweedTransport
+
+/// What one exchange took. Everything comes from the transport; what did not happen is `nil`.
+public struct TransactionMetrics: Sendable {
+    /// Where a response came from.
+    public enum ResourceFetchType: Int, Sendable {
+        /// Not known.
+        case unknown
+        /// Over the network.
+        case networkLoad
+        /// Pushed by the server before it was asked for.
+        case serverPush
+        /// From the local cache.
+        case localCache
+    }
+
+    private let hop: HopRecord
+
+    init(_ hop: HopRecord) {
+        self.hop = hop
+    }
+
+    private var report: TransferReport { hop.report }
+
+    /// The request of this hop; only method and URL are kept.
+    public var request: URLRequest {
+        var request = URLRequest(url: hop.url)
+        request.httpMethod = hop.method
+        return request
+    }
+
+    /// The response of this hop, if its head came.
+    public var response: HTTPURLResponse? { hop.head?.httpURLResponse(for: hop.url) }
+
+    /// When the exchange began.
+    public var fetchStartDate: Date? { date(after: 0) }
+    /// When the name's look-up began; `nil` on a reused connection.
+    public var domainLookupStartDate: Date? { isNewConnection && report.nameLookup > 0 ? fetchStartDate : nil }
+    /// When the name's look-up ended.
+    public var domainLookupEndDate: Date? { isNewConnection ? date(after: report.nameLookup, ifPositive: true) : nil }
+    /// When connecting began; `nil` on a reused connection.
+    public var connectStartDate: Date? { connectEndDate == nil ? nil : date(after: report.nameLookup) }
+    /// When the connection stood, TLS included.
+    public var connectEndDate: Date? {
+        isNewConnection ? date(after: max(report.connect, report.secureConnect), ifPositive: true) : nil
+    }
+    /// When the TLS handshake began; `nil` in clear text and on a reused connection.
+    public var secureConnectionStartDate: Date? { secureConnectionEndDate == nil ? nil : date(after: report.connect) }
+    /// When the TLS handshake was done.
+    public var secureConnectionEndDate: Date? {
+        isNewConnection ? date(after: report.secureConnect, ifPositive: true) : nil
+    }
+    /// When the request began to leave.
+    public var requestStartDate: Date? { date(after: report.requestStart, ifPositive: true) }
+    /// When the last byte of the request's content had been handed over; `nil` for a request without content.
+    public var requestEndDate: Date? { date(after: report.requestEnd, ifPositive: true) }
+    /// When the first byte of the response came.
+    public var responseStartDate: Date? { date(after: report.responseStart, ifPositive: true) }
+    /// When the exchange ended.
+    public var responseEndDate: Date? { date(after: report.total, ifPositive: true) }
+
+    /// `http/1.1` or `h2`, as ALPN names them; `nil` without a response.
+    public var networkProtocolName: String? { report.protocolName }
+    /// True when the connection was there before.
+    public var isReusedConnection: Bool { report.isReusedConnection }
+    /// Where the response came from.
+    public var resourceFetchType: ResourceFetchType { .networkLoad }
+
+    /// Bytes of the request's head on the wire.
+    public var countOfRequestHeaderBytesSent: Int64 { report.requestHeaderByteCount }
+    /// Bytes of the request's content on the wire.
+    public var countOfRequestBodyBytesSent: Int64 { report.requestBodyByteCount }
+    /// Bytes of the request's content before any coding.
+    public var countOfRequestBodyBytesBeforeEncoding: Int64 { report.requestBodyByteCount }
+    /// Bytes of the response's head on the wire.
+    public var countOfResponseHeaderBytesReceived: Int64 { report.responseHeaderByteCount }
+    /// Bytes of the response's content on the wire, content coding still on.
+    public var countOfResponseBodyBytesReceived: Int64 { report.responseBodyByteCount }
+    /// Bytes of the response's content after decoding.
+    public var countOfResponseBodyBytesAfterDecoding: Int64 { report.responseDecodedByteCount }
+
+    /// Our address; `nil` without a connection.
+    public var localAddress: String? { report.localEndpoint?.address }
+    /// Our port.
+    public var localPort: Int? { report.localEndpoint?.port }
+    /// The address of the peer or its proxy; `nil` without a connection.
+    public var remoteAddress: String? { report.remoteEndpoint?.address }
+    /// The port of the peer or its proxy.
+    public var remotePort: Int? { report.remoteEndpoint?.port }
+    /// `TLSv1.2`, `TLSv1.3`, …; `nil` in clear text.
+    public var negotiatedTLSProtocolVersion: String? { report.tls?.version }
+    /// The cipher suite in OpenSSL's name; `nil` in clear text.
+    public var negotiatedTLSCipherSuite: String? { report.tls?.cipher }
+
+    private var isNewConnection: Bool { !report.isReusedConnection }
+
+    private func date(after microseconds: Int64, ifPositive: Bool = false) -> Date? {
+        guard !ifPositive || microseconds > 0 else { return nil }
+        return Date(timeIntervalSince1970: Double(report.startNanoseconds) / 1e9 + Double(microseconds) / 1e6)
+    }
+}

@@ -1,0 +1,66 @@
+// Events as notifications.
+
+public import Dispatch
+public import Foundation
+import Synchronization
+
+/// Posts a notification for the main events of each request, to `NotificationCenter.default`.
+///
+/// Notifications are posted from a queue of their own: a program whose main queue is never drained must not gather them.
+public final class AlamofireNotifications: EventMonitor {
+    /// The queue that notifications are posted from.
+    public let queue = DispatchQueue(label: "org.alamofire.notifications")
+    private let pending = Mutex<[(name: Notification.Name, request: Request)]>([])
+
+    /// Makes a monitor.
+    public init() {}
+
+    /// Posts soon; events that come meanwhile are posted with it, so that a burst costs one dispatch.
+    func post(_ name: Notification.Name, _ request: Request) {
+        let isFirst = pending.withLock { pending in
+            pending.append((name, request))
+            return pending.count == 1
+        }
+        if isFirst { queue.async { self.postPending() } }
+    }
+
+    private func postPending() {
+        let batch = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        for (name, request) in batch {
+            NotificationCenter.default.post(name: name, object: nil, userInfo: [Self.requestKey: request])
+        }
+    }
+
+    static let requestKey = "org.alamofire.notification.key.request"
+}
+
+extension Request {
+    /// Posted when a request was resumed.
+    public static let didResumeNotification = name("didResume")
+    /// Posted when a request was suspended.
+    public static let didSuspendNotification = name("didSuspend")
+    /// Posted when a request was cancelled.
+    public static let didCancelNotification = name("didCancel")
+    /// Posted when the outcome of a request stands.
+    public static let didFinishNotification = name("didFinish")
+    /// Posted when a task was resumed.
+    public static let didResumeTaskNotification = name("didResumeTask")
+    /// Posted when a task was suspended.
+    public static let didSuspendTaskNotification = name("didSuspendTask")
+    /// Posted when a task was cancelled.
+    public static let didCancelTaskNotification = name("didCancelTask")
+    /// Posted when a task ended.
+    public static let didCompleteTaskNotification = name("didCompleteTask")
+
+    private static func name(_ event: String) -> Notification.Name {
+        Notification.Name("org.alamofire.notification.name.request.\(event)")
+    }
+}
+
+extension Notification {
+    /// The request that a notification of this library is about.
+    public var request: Request? { userInfo?[AlamofireNotifications.requestKey] as? Request }
+}

@@ -1,0 +1,212 @@
+// Hearing of everything that happens to requests.
+
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+/// Hears of the events of a session or of one request.
+///
+/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does nothing.
+public protocol EventMonitor: Sendable {
+    /// The queue to be called on; `.main` unless the monitor says otherwise.
+    var queue: DispatchQueue { get }
+
+    /// The session was invalidated.
+    func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
+    /// A redirect is about to be followed.
+    func urlSession(
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+    )
+    /// Content of the request was sent; -1 for an unknown length.
+    func urlSession(
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+    )
+    /// The metrics of a task are complete.
+    func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
+    /// A task ended.
+    func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?)
+    /// The head of a response came.
+    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse)
+    /// Content came.
+    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data)
+    /// A download is complete, in its temporary place.
+    func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
+    /// Content was written; -1 for an unknown length.
+    func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    )
+    /// The request was made, before any adapter.
+    func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
+    /// The request could not be made.
+    func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError)
+    /// The adapters have changed the request.
+    func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest)
+    /// An adapter failed.
+    func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError)
+    /// The request that will be sent is there.
+    func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
+    /// A task was made.
+    func request(_ request: Request, didCreateTask task: SessionTask)
+    /// The metrics of a task are complete.
+    func request(_ request: Request, didGatherMetrics metrics: TaskMetrics)
+    /// A task failed before it ended by itself.
+    func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError)
+    /// A task ended and was validated.
+    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?)
+    /// The request is tried again.
+    func requestIsRetrying(_ request: Request)
+    /// The outcome of the request stands.
+    func requestDidFinish(_ request: Request)
+    /// The request was resumed.
+    func requestDidResume(_ request: Request)
+    /// A task was resumed.
+    func request(_ request: Request, didResumeTask task: SessionTask)
+    /// The request was suspended.
+    func requestDidSuspend(_ request: Request)
+    /// A task was suspended.
+    func request(_ request: Request, didSuspendTask task: SessionTask)
+    /// The request was cancelled.
+    func requestDidCancel(_ request: Request)
+    /// A task was cancelled.
+    func request(_ request: Request, didCancelTask task: SessionTask)
+    /// A validation of a data request ran.
+    func request(
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+    )
+    /// An unserialised response of a data request is there.
+    func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>)
+    /// A validation of a stream request ran.
+    func request(
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+    )
+    /// The content to upload was made.
+    func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
+    /// The content to upload could not be made.
+    func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError)
+    /// A stream was given to be sent.
+    func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
+    /// The content of a download is complete.
+    func request(
+        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+    )
+    /// The destination of a download is known.
+    func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
+    /// A validation of a download ran.
+    func request(
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+    )
+    /// An unserialised response of a download is there.
+    func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>)
+    /// A serialised response of a data request is there.
+    func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>)
+    /// A value of a stream is there.
+    func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>)
+    /// A serialised response of a download is there.
+    func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
+    )
+}
+
+extension EventMonitor {
+    /// The main queue.
+    public var queue: DispatchQueue { .main }
+
+    /// Does nothing.
+    public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+    ) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+    ) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    ) {}
+    /// Does nothing.
+    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
+    /// Does nothing.
+    public func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) {}
+    /// Does nothing.
+    public func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest) {}
+    /// Does nothing.
+    public func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError) {}
+    /// Does nothing.
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {}
+    /// Does nothing.
+    public func request(_ request: Request, didCreateTask task: SessionTask) {}
+    /// Does nothing.
+    public func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) {}
+    /// Does nothing.
+    public func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError) {}
+    /// Does nothing.
+    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {}
+    /// Does nothing.
+    public func requestIsRetrying(_ request: Request) {}
+    /// Does nothing.
+    public func requestDidFinish(_ request: Request) {}
+    /// Does nothing.
+    public func requestDidResume(_ request: Request) {}
+    /// Does nothing.
+    public func request(_ request: Request, didResumeTask task: SessionTask) {}
+    /// Does nothing.
+    public func requestDidSuspend(_ request: Request) {}
+    /// Does nothing.
+    public func request(_ request: Request, didSuspendTask task: SessionTask) {}
+    /// Does nothing.
+    public func requestDidCancel(_ request: Request) {}
+    /// Does nothing.
+    public func request(_ request: Request, didCancelTask task: SessionTask) {}
+    /// Does nothing.
+    public func request(
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+    ) {}
+    /// Does nothing.
+    public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>) {}
+    /// Does nothing.
+    public func request(
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+    ) {}
+    /// Does nothing.
+    public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {}
+    /// Does nothing.
+    public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError) {}
+    /// Does nothing.
+    public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {}
+    /// Does nothing.
+    public func request(
+        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+    ) {}
+    /// Does nothing.
+    public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {}
+    /// Does nothing.
+    public func request(
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+    ) {}
+    /// Does nothing.
+    public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>) {}
+    /// Does nothing.
+    public func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>
+    ) {}
+    /// Does nothing.
+    public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>) {}
+    /// Does nothing.
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
+    ) {}
+}

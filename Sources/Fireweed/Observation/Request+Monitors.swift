@@ -1,0 +1,28 @@
+// How a request tells its monitors; nothing is done when there are none.
+
+import Foundation
+import Synchronization
+
+extension Request {
+    /// Tells the monitors of the session and of this request, and posts `notification` where the session posts any.
+    func tellMonitors(
+        posting notification: Notification.Name? = nil,
+        _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
+    ) {
+        if let notification { core.notifications?.post(notification, self) }
+        guard hasMonitors else { return }
+        core.monitor.tell { event($0, self) }
+        if let own = mutable.withLock({ $0.extras?.monitor }) { own.queue.async { event(own, self) } }
+    }
+
+    /// The same for events of the session's tasks.
+    func tellTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, Session) -> Void) {
+        guard hasMonitors, let session = core.session else { return }
+        tellMonitors { monitor, _ in event(monitor, session) }
+    }
+
+    /// True when an event would reach someone other than observers of notifications.
+    var hasMonitors: Bool {
+        !core.monitor.monitors.isEmpty || mutable.withLock { $0.extras?.monitor != nil }
+    }
+}

@@ -1,0 +1,65 @@
+// Who decides about redirects.
+
+import Foundation
+public import FoundationNetworking
+
+/// Decides what becomes of a redirect.
+public protocol RedirectHandler: Sendable {
+    /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
+    /// response. Called on the session's root queue; the completion may be called from anywhere, once.
+    func task(
+        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        completion: @escaping @Sendable (URLRequest?) -> Void)
+}
+
+/// Follows redirects, or not, or changes them.
+public struct Redirector: RedirectHandler {
+    /// What to do with a redirect.
+    public enum Behavior: Sendable {
+        /// Follow it.
+        case follow
+        /// Take the redirect itself as the response.
+        case doNotFollow
+        /// Send what the closure gives, or take the redirect itself when that is `nil`.
+        case modify(@Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
+    }
+
+    /// Follows redirects.
+    public static let follow = Redirector(behavior: .follow)
+    /// Takes the redirect itself as the response.
+    public static let doNotFollow = Redirector(behavior: .doNotFollow)
+
+    /// What to do with a redirect.
+    public let behavior: Behavior
+
+    /// Makes a handler of a behaviour.
+    public init(behavior: Behavior) {
+        self.behavior = behavior
+    }
+
+    /// Does what the behaviour says.
+    public func task(
+        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        completion: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        switch behavior {
+        case .follow: completion(request)
+        case .doNotFollow: completion(nil)
+        case .modify(let change): completion(change(task, request, response))
+        }
+    }
+}
+
+extension RedirectHandler where Self == Redirector {
+    /// Follows redirects.
+    public static var follow: Redirector { .follow }
+    /// Takes the redirect itself as the response.
+    public static var doNotFollow: Redirector { .doNotFollow }
+
+    /// Sends what the closure gives, or takes the redirect itself when that is `nil`.
+    public static func modify(
+        using closure: @escaping @Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?
+    ) -> Redirector {
+        Redirector(behavior: .modify(closure))
+    }
+}

@@ -1,0 +1,71 @@
+// What a redirect asks for, as rules on plain values.
+
+import Foundation
+import FireweedTransport
+
+/// The rules of RFC 9110 §15.4, as browsers carry them out, and what must not travel with a redirect.
+enum RedirectRules {
+    /// The statuses whose `Location` is followed.
+    static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+    /// How many redirects are followed before it counts as a loop.
+    static let limit = 20
+
+    /// Fields that belong to one origin alone.
+    private static let originFields = ["Authorization", "Cookie", "Proxy-Authorization"]
+    /// Fields that describe content, and go with it.
+    private static let contentFields = [
+        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location", "Digest",
+        "Transfer-Encoding",
+    ]
+
+    /// The method that follows: 303 makes everything but HEAD a GET, 301 and 302 do so with POST.
+    static func method(after method: String, status: Int) -> String {
+        switch status {
+        case 303: method == "HEAD" ? "HEAD" : "GET"
+        case 301, 302: method == "POST" ? "GET" : method
+        default: method
+        }
+    }
+
+    /// The target: `location` resolved against the present one, whose fragment stays where the new one has none (§10.2.2).
+    static func target(of location: String, from base: URL) -> URL? {
+        let cleaned = encoded(location.trimmingCharacters(in: .whitespacesAndNewlines))
+        guard !cleaned.isEmpty, let resolved = URL(string: cleaned, relativeTo: base)?.absoluteURL else { return nil }
+        guard var components = URLComponents(url: resolved, resolvingAgainstBaseURL: true) else { return nil }
+        components.scheme = components.scheme?.lowercased()
+        if components.fragment == nil { components.percentEncodedFragment = URLComponents(url: base, resolvingAgainstBaseURL: true)?.percentEncodedFragment }
+        guard components.host?.isEmpty == false else { return nil }
+        return components.url
+    }
+
+    /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
+    static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
+        left.scheme?.lowercased() == right.scheme?.lowercased() && left.host?.lowercased() == right.host?.lowercased()
+            && port(of: left) == port(of: right)
+    }
+
+    /// The fields that the next hop may carry.
+    static func fields(_ fields: FieldBlock, crossesOrigin: Bool, dropsContent: Bool) -> FieldBlock {
+        var dropped: [String] = []
+        if crossesOrigin { dropped += originFields }
+        if dropsContent { dropped += contentFields }
+        let kept = fields.fields.filter { field in
+            !dropped.contains(where: field.name.isEqualIgnoringASCIICase) && !field.name.isEqualIgnoringASCIICase("Host")
+        }
+        return kept.count == fields.fields.count ? fields : FieldBlock(kept)
+    }
+
+    private static func port(of url: URL) -> Int {
+        url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
+    }
+
+    /// Percent-encodes what servers put into `Location` and a URL may not hold: spaces, 8-bit bytes and their like.
+    private static func encoded(_ location: String) -> String {
+        location.utf8.map { byte in
+            switch byte {
+            case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E: String(UnicodeScalar(byte))
+            default: String(format: "%%%02X", byte)
+            }
+        }.joined()
+    }
+}

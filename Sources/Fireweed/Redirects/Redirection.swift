@@ -1,0 +1,59 @@
+// From a redirect's response to the next hop.
+
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+
+/// Makes the hop that follows a redirect.
+enum Redirection {
+    /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
+    static func next(after hop: Hop, head: ResponseHead, redirectCount: Int) -> Result<Hop, TransferFailure>? {
+        guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
+            return nil
+        }
+        guard redirectCount < RedirectRules.limit else {
+            let detail = "more than \(RedirectRules.limit) redirects"
+            return .failure(.exchange(.httpTooManyRedirects, detail: detail, engineCode: 0))
+        }
+        guard let url = RedirectRules.target(of: location, from: hop.url) else {
+            return .failure(
+                .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
+        }
+        guard url.scheme == "http" || url.scheme == "https" else {
+            return .failure(.exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
+        }
+        return .success(following(hop, to: url, status: head.status))
+    }
+
+    private static func following(_ hop: Hop, to url: URL, status: Int) -> Hop {
+        let method = RedirectRules.method(after: hop.method, status: status)
+        let crossesOrigin = !RedirectRules.isSameOrigin(hop.url, url)
+        let dropsContent = method != hop.method
+        return Hop(
+            url: url, method: method,
+            fields: RedirectRules.fields(hop.fields, crossesOrigin: crossesOrigin, dropsContent: dropsContent),
+            body: dropsContent ? .none : hop.body, urlRequest: nil, credentials: crossesOrigin ? nil : hop.credentials)
+    }
+
+    /// A hop as users see it.
+    static func urlRequest(of hop: Hop) -> URLRequest {
+        if let request = hop.urlRequest { return request }
+        var request = URLRequest(url: hop.url)
+        request.httpMethod = hop.method
+        for field in hop.fields.fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        if case .data(let data) = hop.body { request.httpBody = data }
+        return request
+    }
+
+    /// The hop that a redirect handler asked for in the place of `proposed`. Throws when its request cannot be sent.
+    static func hop(for request: URLRequest, replacing proposed: Hop) throws -> Hop {
+        let record = try RequestRecord(request)
+        try record.validate()
+        let body: BodySource = request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
+        let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
+        return Hop(
+            url: record.url, method: record.method,
+            fields: FieldBlock(request.headers.map { Field(name: $0.name, value: $0.value) }), body: body,
+            urlRequest: request, credentials: isSame ? proposed.credentials : nil)
+    }
+}

@@ -1,0 +1,130 @@
+// Response handlers of downloads.
+
+public import Dispatch
+public import Foundation
+import FoundationNetworking
+import FireweedTransport
+
+extension DownloadRequest {
+    /// Calls the handler with the file of the content.
+    @discardableResult
+    public func response(
+        queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
+    ) -> Self {
+        add(HandlerSlot(queue: queue, make: { self.unserialised() }, handler: completionHandler))
+    }
+
+    /// Calls the handler with what the serialiser makes of the response.
+    @discardableResult
+    public func response<Serializer: DownloadResponseSerializerProtocol>(
+        queue: DispatchQueue = .main, responseSerializer: Serializer,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
+    ) -> Self {
+        add(HandlerSlot(queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
+    }
+
+    /// Calls the handler with the content.
+    @discardableResult
+    public func responseData(
+        queue: DispatchQueue = .main,
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Data>) -> Void
+    ) -> Self {
+        let serializer = DataResponseSerializer(
+            dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+    }
+
+    /// Calls the handler with the content as text.
+    @discardableResult
+    public func responseString(
+        queue: DispatchQueue = .main,
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<String>) -> Void
+    ) -> Self {
+        let serializer = StringResponseSerializer(
+            dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+    }
+
+    /// Calls the handler with a decoded value.
+    @discardableResult
+    public func responseDecodable<Value: Decodable & Sendable>(
+        of type: Value.Type = Value.self, queue: DispatchQueue = .main,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Value>) -> Void
+    ) -> Self {
+        let serializer = DecodableResponseSerializer<Value>(
+            dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+    }
+
+    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    @discardableResult
+    public func responseJSON(
+        queue: DispatchQueue = .main,
+        dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
+        options: JSONSerialization.ReadingOptions = .allowFragments,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<JSONResponseSerializer.Object>) -> Void
+    ) -> Self {
+        let serializer = JSONResponseSerializer(
+            dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods, options: options)
+        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+    }
+
+    /// Calls the handler with the file of the content.
+    @discardableResult
+    public func responseURL(
+        queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDownloadResponse<URL>) -> Void
+    ) -> Self {
+        response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
+    }
+}
+
+// MARK: - Making responses
+
+extension DownloadRequest {
+    func unserialised() -> (AFDownloadResponse<URL?>, AFError?) {
+        let error = error
+        let response = AFDownloadResponse<URL?>(
+            evidence: evidence, fileURL: fileURL, resumeData: nil, serializationDuration: 0,
+            result: error.map(Result.failure) ?? .success(fileURL))
+        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        return (response, error)
+    }
+
+    func serialised<Serializer: DownloadResponseSerializerProtocol>(
+        by serializer: Serializer
+    ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
+        let evidence = evidence
+        let file = fileURL
+        let requestError = error
+        let start = ContinuousClock.now
+        let result: AFResult<Serializer.SerializedObject>
+        do {
+            result = .success(
+                try serializer.serializeDownload(
+                    request: evidence.request, response: evidence.response, fileURL: file, error: requestError))
+        } catch {
+            result = .failure(error.asSerializationError(requestError: requestError))
+        }
+        let response = AFDownloadResponse<Serializer.SerializedObject>(
+            evidence: evidence, fileURL: file, resumeData: nil, serializationDuration: start.secondsUntilNow, result: result)
+        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        return (response, response.error)
+    }
+}

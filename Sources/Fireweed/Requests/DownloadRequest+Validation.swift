@@ -1,0 +1,72 @@
+// Validation of downloads.
+
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+extension DownloadRequest {
+    /// Checks the response with a closure, called off the main queue, before any handler; not called after a failure.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        add { request, attempt in
+            guard let self = request as? DownloadRequest, let response = attempt.httpURLResponse else { return nil }
+            let result = validation(attempt.record.urlRequest, response, self.fileURL)
+            self.tellMonitors { monitor, _ in
+                monitor.request(
+                    self, didValidateRequest: attempt.record.urlRequest, response: response, fileURL: self.fileURL,
+                    withResult: result)
+            }
+            return ValidationRules.error(of: result)
+        }
+    }
+
+    /// Accepts these statuses.
+    @discardableResult
+    public func validate<S: Sequence & Sendable>(statusCode acceptableStatusCodes: S) -> Self where S.Element == Int {
+        let accepts = Self.membership(of: acceptableStatusCodes)
+        return add { request, attempt in
+            guard let status = attempt.statusCode else { return nil }
+            return (request as? DownloadRequest)?.reported(
+                ValidationRules.status(status, isAcceptable: accepts), attempt)
+        }
+    }
+
+    /// Accepts these content types; `*` stands for any type or subtype.
+    @discardableResult
+    public func validate<S: Sequence>(
+        contentType acceptableContentTypes: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        let acceptable: @Sendable () -> [String] = Self.list(acceptableContentTypes)
+        return add { request, attempt in
+            (request as? DownloadRequest)?.checkType(attempt, acceptable())
+        }
+    }
+
+    /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).add { request, attempt in
+            let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
+            return (request as? DownloadRequest)?.checkType(attempt, ValidationRules.acceptableTypes(accept))
+        }
+    }
+
+    private func checkType(_ attempt: Attempt, _ acceptable: [String]) -> AFError? {
+        guard attempt.statusCode != nil else { return nil }
+        return reported(
+            ValidationRules.contentType(
+                attempt.responseField("Content-Type"), isEmpty: attempt.downloadCounts.completed == 0, acceptable: acceptable), attempt)
+    }
+
+    private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {
+        guard hasMonitors, let response = attempt.httpURLResponse else { return error }
+        let fileURL = fileURL
+        tellMonitors { monitor, _ in
+            monitor.request(
+                self, didValidateRequest: attempt.record.urlRequest, response: response, fileURL: fileURL,
+                withResult: error.map(Result.failure) ?? .success(()))
+        }
+        return error
+    }
+}

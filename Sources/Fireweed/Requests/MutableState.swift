@@ -1,0 +1,50 @@
+// What of a request changes, behind its one lock.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+
+/// Everything about a request that changes.
+struct MutableState: Sendable {
+    var lifecycle = RequestState()
+    var error: AFError?
+    var records: [RequestRecord] = []
+    var attempts: [Attempt] = []
+    var retryCount = 0
+    var validators: [RequestValidator] = []
+    /// The handlers in the order in which they were added, and how many of them have been serialised.
+    var slots: [any ResponseSlot] = []
+    var serialisedCount = 0
+    var interceptor: (any RequestInterceptor)?
+    var id: UUID?
+    /// What few requests have; `nil` costs nothing.
+    var extras: RequestExtras?
+
+    /// Changes the extras, which are made at the first change.
+    mutating func withExtras<Result>(_ change: (inout RequestExtras) -> Result) -> Result {
+        var extras = self.extras ?? RequestExtras()
+        self.extras = nil  // so that the change is made in place
+        defer { self.extras = extras }
+        return change(&extras)
+    }
+}
+
+/// Checks a response; gives the error that the request ends with, or `nil`.
+typealias RequestValidator = @Sendable (_ request: Request, _ attempt: Attempt) -> AFError?
+
+/// Settings and handlers that few requests have.
+struct RequestExtras: Sendable {
+    var credential: URLCredential?
+    var redirectHandler: (any RedirectHandler)?
+    var monitor: (any EventMonitor)?
+    var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
+    var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
+    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (String) -> Void)] = []
+    var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
+    /// Called when the request has ended: async streams end with it.
+    var endings: [@Sendable () -> Void] = []
+}
+
+/// Sees the head of a response before its content, and decides whether to go on.
+typealias ResponseHandler =
+    @Sendable (_ response: HTTPURLResponse, _ decide: @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

@@ -1,0 +1,19 @@
+// An `InputStream` that one hop may read.
+
+import Foundation
+import Synchronization
+
+/// Hands its stream out once.
+final class OneShotStream: @unchecked Sendable {
+    // SAFETY: the stream goes to the first taker, and is not touched here before or after.
+    private let stream: InputStream
+    private let isTaken = Atomic<Bool>(false)
+
+    init(_ stream: InputStream) {
+        self.stream = stream
+    }
+
+    func take() -> InputStream? {
+        isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : stream
+    }
+}

@@ -1,0 +1,76 @@
+// The progress of a request, counted always and made into `Progress` when someone looks.
+
+import Dispatch
+import Foundation
+import FireweedTransport
+import Synchronization
+
+/// Counts the bytes of a request in both directions, and tells the progress handlers.
+///
+/// Nothing is allocated until a handler is set or a `Progress` is asked for.
+final class ProgressBoard: Sendable {
+    /// One direction.
+    struct Direction: Sendable {
+        var completed: Int64 = 0
+        var total: Int64?
+        var progress: Progress?
+        var handler: (handler: Request.ProgressHandler, queue: DispatchQueue)?
+
+        var isWatched: Bool { progress != nil || handler != nil }
+
+        /// The `Progress` to show, up to date.
+        mutating func shown() -> Progress {
+            let shown = progress ?? Progress(totalUnitCount: 0)
+            progress = shown
+            if let total { shown.totalUnitCount = total }
+            shown.completedUnitCount = completed
+            return shown
+        }
+    }
+
+    struct State: Sendable {
+        var upload = Direction()
+        var download = Direction()
+    }
+
+    let state = Mutex<State?>(nil)
+
+    func read<Value>(_ direction: WritableKeyPath<State, Direction>, _ body: (inout Direction) -> Value) -> Value {
+        state.withLock { state in
+            var made = state ?? State()
+            defer { state = made }
+            return body(&made[keyPath: direction])
+        }
+    }
+
+    func uploaded(_ total: Int64, of expected: Int64?) {
+        update(\.upload, completed: total, total: expected)
+    }
+
+    func downloaded(_ attempt: Attempt) {
+        guard state.withLock({ $0 != nil }) else { return }
+        let counts = attempt.downloadCounts
+        update(\.download, completed: counts.completed, total: counts.total)
+    }
+
+    func reset() {
+        state.withLock { state in
+            state?.upload.completed = 0
+            state?.download.completed = 0
+        }
+    }
+
+    private func update(_ direction: WritableKeyPath<State, Direction>, completed: Int64, total: Int64?) {
+        let notice = state.withLock { state -> (Request.ProgressHandler, DispatchQueue, Progress)? in
+            guard state != nil else { return nil }
+            state?[keyPath: direction].completed = completed
+            state?[keyPath: direction].total = total
+            guard state?[keyPath: direction].isWatched == true, let shown = state?[keyPath: direction].shown() else {
+                return nil
+            }
+            return state?[keyPath: direction].handler.map { ($0.handler, $0.queue, shown) }
+        }
+        guard let (handler, queue, progress) = notice else { return }
+        queue.async { handler(progress) }
+    }
+}

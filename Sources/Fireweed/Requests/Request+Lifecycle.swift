@@ -1,0 +1,235 @@
+// How a request goes from station to station: what its state machine decides is done here, outside its lock.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+extension Request {
+    /// Feeds an event to the state machine and performs what comes out. `change` is made under the same lock, first.
+    func handle(_ event: RequestState.Event, change: (inout MutableState) -> Void = { _ in }) {
+        let effects = mutable.withLock { state in
+            change(&state)
+            return state.lifecycle.handle(event)
+        }
+        perform(effects)
+    }
+
+    func perform(_ effects: RequestState.Effects) {
+        guard !effects.isEmpty else { return }
+        if effects.contains(.announceResume) { tellMonitors(posting: Request.didResumeNotification) { $0.requestDidResume($1) } }
+        if effects.contains(.announceSuspend) { tellMonitors(posting: Request.didSuspendNotification) { $0.requestDidSuspend($1) } }
+        if effects.contains(.announceCancel) { tellMonitors(posting: Request.didCancelNotification) { $0.requestDidCancel($1) } }
+        if effects.contains(.make) { make() }
+        if effects.contains(.resumeTask) { resumeTask() }
+        if effects.contains(.suspendTask) { suspendTask() }
+        if effects.contains(.cancelTask) { cancelTask() }
+        if effects.contains(.settle) || effects.contains(.serialise) { startConclusion() }
+        if effects.contains(.finish) {
+            outcomeSettled()
+            tellMonitors(posting: Request.didFinishNotification) { $0.requestDidFinish($1) }
+            serialise()
+        }
+    }
+
+    /// Ends the request because its session is gone.
+    func abort(_ error: AFError) {
+        handle(.abort) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
+        }
+    }
+
+    // MARK: The task
+
+    private func resumeTask() {
+        guard let attempt = lastAttempt else { return }
+        attempt.resume()
+        tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
+    }
+
+    private func suspendTask() {
+        guard let attempt = lastAttempt else { return }
+        attempt.suspend()
+        tellMonitors(posting: Request.didSuspendTaskNotification) { $0.request($1, didSuspendTask: attempt.sessionTask) }
+    }
+
+    private func cancelTask() {
+        guard let attempt = lastAttempt else { return }
+        attempt.cancel()
+        tellMonitors(posting: Request.didCancelTaskNotification) { $0.request($1, didCancelTask: attempt.sessionTask) }
+    }
+
+    // MARK: The conclusion
+
+    /// Lets the conclusion run on the task that waits for it, else on the serialisation queue.
+    private func startConclusion() {
+        let sole = mutable.withLock { $0.slots.count == 1 ? $0.slots[0] : nil }
+        if let sole, sole.handOver() { return }
+        serializationQueue.async { self.conclude() }
+    }
+
+    /// Runs the stations from the end of the task on: validate, retry, serialise, deliver.
+    ///
+    /// One thread at a time is in here: the state machine starts a conclusion once, and a question to a retrier leaves it.
+    func conclude() {
+        if mutable.withLock({ $0.lifecycle.work }) == .settling { settle() } else { serialise() }
+    }
+
+    private func settle() {
+        let attempt = lastAttempt
+        contentEnded(attempt)
+        if let attempt {
+            attempt.storeCookies()
+            if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
+            validate(attempt)
+            let error = error
+            tellMonitors(posting: Request.didCompleteTaskNotification) { $0.request($1, didCompleteTask: attempt.sessionTask, with: error) }
+        }
+        guard let error else { return handle(.settled) }
+        askRetriers(dueTo: error) { self.handle(.settled) }
+    }
+
+    private func validate(_ attempt: Attempt) {
+        let (validators, error) = mutable.withLock { ($0.validators, $0.error) }
+        guard error == nil else { return }
+        for validator in validators {
+            guard let error = validator(self, attempt) else { continue }
+            return mutable.withLock { $0.error = $0.error ?? error }
+        }
+    }
+
+    /// Serialises for one handler after the other, then lets all of them hear.
+    private func serialise() {
+        while let slot = nextSlot() {
+            let hadError = error != nil
+            if let error = slot.serialise(), !hadError, mayRetry {
+                return askRetriers(dueTo: error) { self.advance(past: slot) }
+            }
+            mutable.withLock { $0.serialisedCount += 1 }
+        }
+    }
+
+    /// The next slot to serialise. When there is none, the request is done and its handlers are told.
+    private func nextSlot() -> (any ResponseSlot)? {
+        enum Step { case serialise(any ResponseSlot), deliver([any ResponseSlot], endings: [@Sendable () -> Void]) }
+        // Decided under one lock: a handler that is added now is either seen here or finds the request done.
+        let step = mutable.withLock { state -> Step in
+            if state.serialisedCount < state.slots.count { return .serialise(state.slots[state.serialisedCount]) }
+            _ = state.lifecycle.handle(.serialised)
+            defer {
+                state.slots = []
+                state.serialisedCount = 0
+                state.extras?.endings = []
+            }
+            return .deliver(state.slots, endings: state.extras?.endings ?? [])
+        }
+        switch step {
+        case .serialise(let slot): return slot
+        case .deliver(let slots, let endings):
+            core.registry.remove(ObjectIdentifier(self))
+            cleanup()
+            for slot in slots { slot.deliver() }
+            for ending in endings { ending() }
+            return nil
+        }
+    }
+
+    /// Goes on after a retrier was asked about a serialiser's failure, and did not want to retry.
+    private func advance(past slot: any ResponseSlot) {
+        if error != nil { _ = slot.serialise() }  // the retrier put its own error in the place of the serialiser's
+        mutable.withLock { $0.serialisedCount += 1 }
+        serialise()
+    }
+
+    // MARK: Retry
+
+    private var mayRetry: Bool {
+        interceptor != nil || core.interceptor != nil
+    }
+
+    /// Asks whether to retry; `otherwise` goes on when nobody wants to.
+    private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable () -> Void) {
+        guard mayRetry, !isCancelled else { return otherwise() }
+        core.retryResult(for: self, dueTo: error) { result in
+            self.serializationQueue.async { self.apply(result, dueTo: error, otherwise: otherwise) }
+        }
+    }
+
+    private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: () -> Void) {
+        switch result {
+        case .retry: retry(after: 0, otherwise: otherwise)
+        case .retryWithDelay(let delay): retry(after: delay, otherwise: otherwise)
+        case .doNotRetry: otherwise()
+        case .doNotRetryWithError(let retryError):
+            mutable.withLock { state in
+                if case .requestRetryFailed = retryError as? AFError {
+                    state.error = retryError as? AFError
+                } else {
+                    state.error = .requestRetryFailed(retryError: retryError, originalError: error)
+                }
+            }
+            otherwise()
+        }
+    }
+
+    /// Starts over after `delay` seconds, unless the request was cancelled meanwhile.
+    func retry(after delay: TimeInterval, otherwise: () -> Void) {
+        let isGranted = mutable.withLock { state in
+            guard state.lifecycle.handle(.retryGranted) == .delayRetry else { return false }
+            state.retryCount += 1
+            state.error = nil
+            state.serialisedCount = 0
+            return true
+        }
+        guard isGranted else { return otherwise() }
+        tellMonitors { $0.requestIsRetrying($1) }
+        resetContent()
+        progress.reset()
+        if delay > 0 {
+            core.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }
+        } else {
+            handle(.retryDue)
+        }
+    }
+}
+
+// MARK: - The attempt's reports
+
+extension Request: AttemptOwner {
+    func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
+        receive(head, of: attempt)
+    }
+
+    func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
+        let intake = receive(bytes, of: attempt)
+        if intake == .taken { progress.downloaded(attempt) }
+        return intake
+    }
+
+    func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {
+        progress.uploaded(total, of: expected)
+    }
+
+    func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+        handle(.completed) { state in
+            if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
+        }
+    }
+
+    var effectiveRedirectHandler: (any RedirectHandler)? {
+        mutable.withLock { $0.extras?.redirectHandler } ?? core.redirectHandler
+    }
+}
+
+extension TransferFailure {
+    /// The error that users see.
+    fileprivate func afError(of url: URL) -> AFError {
+        switch self {
+        case .cancelled: .explicitlyCancelled
+        case .untrusted(let error as AFError): error
+        case .untrusted, .exchange, .unreadableBody:
+            .sessionTaskFailed(error: urlError(failingURL: url.absoluteString))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// From what the user gave to a task: the request is made, checked and adapted.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+extension Request {
+    /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
+    func make() {
+        core.registry.activate(self)
+        guard let queue = core.requestQueue else { return makeNow() }
+        queue.async { self.makeNow() }
+    }
+
+    private func makeNow() {
+        if let invalidation = core.invalidation { return fail(invalidation) }
+        let record: RequestRecord
+        do {
+            record = try makeRecord()
+        } catch {
+            let error = error.asAFError(or: .createURLRequestFailed(error: error))
+            tellMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
+            return fail(error)
+        }
+        tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
+        do {
+            try record.validate()
+        } catch {
+            return failCreation(error)
+        }
+        mutable.withLock { $0.records.append(record) }
+        guard let adapter = adapter else { return makeTask(for: record) }
+        adapt(record, by: adapter)
+    }
+
+    // MARK: Adapting
+
+    /// The request's own interceptor first, then the session's.
+    private var adapter: (any RequestAdapter)? {
+        let own = mutable.withLock { $0.interceptor }
+        guard let own, let shared = core.interceptor else { return own ?? core.interceptor }
+        return Interceptor(adapters: [own, shared])
+    }
+
+    private func adapt(_ record: RequestRecord, by adapter: any RequestAdapter) {
+        guard let session = core.session else { return fail(.sessionDeinitialized) }
+        let state = RequestAdapterState(requestID: id, session: session)
+        let initial = record.urlRequest
+        adapter.adapt(initial, using: state) { result in
+            let adapted: RequestRecord
+            do {
+                adapted = try RequestRecord(result.get())
+                try adapted.validate()
+            } catch {
+                return self.failAdaptation(of: initial, error)
+            }
+            self.tellMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
+            self.mutable.withLock { $0.records.append(adapted) }
+            self.makeTask(for: adapted)
+        }
+    }
+
+    private func failAdaptation(of request: URLRequest, _ error: any Error) {
+        let failure = AFError.requestAdaptationFailed(error: error)
+        tellMonitors { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
+        fail(failure)
+    }
+
+    // MARK: The task
+
+    private func makeTask(for record: RequestRecord) {
+        tellMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
+        hearOfRequest(record)
+        let hop: Hop
+        do {
+            hop = try record.hop(body: makeBody(for: record), credential: credentialForHop(record), core: core)
+        } catch {
+            return failCreation(error)
+        }
+        let attempt = Attempt(record: record, hop: hop, kind: taskKind, core: core, owner: self)
+        let isWanted = mutable.withLock { state in
+            guard case .making = state.lifecycle.work else { return false }
+            state.attempts.append(attempt)
+            return true
+        }
+        guard isWanted else { return }  // cancelled while it was being made
+        tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
+        hearOfTask(attempt)
+        handle(.made)
+    }
+
+    private func failCreation(_ error: any Error) {
+        let error = error.asAFError(or: .createURLRequestFailed(error: error))
+        tellMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
+        fail(error)
+    }
+
+    func fail(_ error: AFError) {
+        handle(.makingFailed) { $0.error = $0.error ?? error }
+    }
+
+    // MARK: Handlers that want to hear of it
+
+    private func hearOfRequest(_ record: RequestRecord) {
+        guard let extras = mutable.withLock({ $0.extras }) else { return }
+        if let (queue, handler) = extras.urlRequestHandler {
+            let request = record.urlRequest
+            queue.async { handler(request) }
+        }
+        for (queue, handler) in extras.curlHandlers {
+            queue.async { handler(self.cURLDescription()) }
+        }
+        mutable.withLock { $0.extras?.curlHandlers = [] }
+    }
+
+    private func hearOfTask(_ attempt: Attempt) {
+        guard let (queue, handler) = mutable.withLock({ $0.extras?.taskHandler }) else { return }
+        let task = attempt.sessionTask
+        queue.async { handler(task) }
+    }
+
+    private func credentialForHop(_ record: RequestRecord) -> RequestMessage.Credentials? {
+        guard let credential = mutable.withLock({ $0.extras?.credential }), let user = credential.user else { return nil }
+        return RequestMessage.Credentials(user: user, password: credential.password ?? "")
+    }
+}
+
+extension RequestRecord {
+    /// The content that the `URLRequest` itself carries.
+    var body: BodySource {
+        guard let request = existing else { return .none }
+        if let data = request.httpBody, !data.isEmpty { return .data(data) }
+        guard let stream = request.httpBodyStream else { return .none }
+        return .oneShot(stream, byteCount: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) })
+    }
+
+    /// Checks what would not survive the wire, or should never be sent.
+    func validate() throws {
+        guard url.scheme == "http" || url.scheme == "https" else {
+            throw AFError.createURLRequestFailed(error: URLError(.unsupportedURL))
+        }
+        try existing?.validate()
+        if let violation = FieldSyntax.firstViolation(method: method, headers: ownHeaders) { throw violation }
+    }
+
+    /// The first hop: what the record says, with the session's fields below the request's own.
+    func hop(body: BodySource, credential: RequestMessage.Credentials?, core: SessionCore) -> Hop {
+        Hop(
+            url: url, method: method, fields: core.settings.fields(addedTo: ownHeaders), body: body,
+            urlRequest: existing, credentials: credential)
+    }
+}
+
+extension BodySource {
+    /// A stream that can be read once: a second hop that needs it fails with a clear error.
+    static func oneShot(_ stream: InputStream, byteCount: Int64?) -> BodySource {
+        let box = OneShotStream(stream)
+        return .reader {
+            guard let stream = box.take() else { throw URLError(.requestBodyStreamExhausted) }
+            return StreamBodyReader(opening: stream, byteCount: byteCount)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// What can be set on a request, and who wants to hear what of it.
+
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+
+extension Request {
+    /// What a handler of the response's head decides.
+    public enum ResponseDisposition: Sendable {
+        /// Go on with the content.
+        case allow
+        /// Cancel the request.
+        case cancel
+    }
+
+    /// Adapts and retries this request, before the session's interceptor.
+    public var interceptor: (any RequestInterceptor)? { mutable.withLock { $0.interceptor } }
+
+    /// The credential that a challenge is answered with.
+    public internal(set) var credential: URLCredential? {
+        get { mutable.withLock { $0.extras?.credential } }
+        set { mutable.withLock { state in state.withExtras { $0.credential = newValue } } }
+    }
+
+    /// Decides about this request's redirects, in the place of the session's handler.
+    public var redirectHandler: (any RedirectHandler)? { mutable.withLock { $0.extras?.redirectHandler } }
+
+    /// Answers challenges of the request's origin with a user and a password (Basic, Digest, NTLM, Negotiate).
+    ///
+    /// To be called before the request is resumed. `persistence` is kept with the credential; nothing is stored elsewhere.
+    @discardableResult
+    public func authenticate(
+        username: String, password: String, persistence: URLCredential.Persistence = .forSession
+    ) -> Self {
+        authenticate(with: URLCredential(user: username, password: password, persistence: persistence))
+    }
+
+    /// Answers challenges of the request's origin with a credential. To be called before the request is resumed.
+    @discardableResult
+    public func authenticate(with credential: URLCredential) -> Self {
+        self.credential = credential
+        return self
+    }
+
+    /// Lets a handler decide about this request's redirects. A second call is a programmer's error.
+    @discardableResult
+    public func redirect(using handler: any RedirectHandler) -> Self {
+        mutable.withLock { state in
+            state.withExtras { extras in
+                precondition(extras.redirectHandler == nil, "The redirect handler of a request can be set once.")
+                extras.redirectHandler = handler
+            }
+        }
+        return self
+    }
+
+    /// Lets a monitor hear of this request's events, beside the session's monitors.
+    @discardableResult
+    public func eventMonitor(_ monitor: any EventMonitor) -> Self {
+        mutable.withLock { state in state.withExtras { $0.monitor = monitor } }
+        return self
+    }
+
+    // MARK: Progress
+
+    /// The progress of the request's content.
+    public var uploadProgress: Progress { progress.read(\.upload) { $0.shown() } }
+    /// The progress of the response's content.
+    public var downloadProgress: Progress {
+        lastAttempt.map(progress.downloaded)
+        return progress.read(\.download) { $0.shown() }
+    }
+
+    /// Calls `closure` on `queue` when content of the request was sent. The last handler set wins.
+    @discardableResult
+    public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
+        progress.read(\.upload) { $0.handler = (closure, queue) }
+        return self
+    }
+
+    /// Calls `closure` on `queue` when content of the response came. The last handler set wins.
+    @discardableResult
+    public func downloadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
+        progress.read(\.download) { $0.handler = (closure, queue) }
+        return self
+    }
+
+    // MARK: Hearing of request and task
+
+    /// Calls `handler` on `queue` with each `URLRequest` that is about to be sent; at once with the last one, if there is one.
+    @discardableResult
+    public func onURLRequestCreation(
+        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (URLRequest) -> Void
+    ) -> Self {
+        let made = mutable.withLock { state -> RequestRecord? in
+            state.withExtras { $0.urlRequestHandler = (queue, handler) }
+            return state.attempts.last?.record
+        }
+        if let made { queue.async { handler(made.urlRequest) } }
+        return self
+    }
+
+    /// Calls `handler` on `queue` with each task that is made; at once with the last one, if there is one.
+    @discardableResult
+    public func onURLSessionTaskCreation(
+        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (SessionTask) -> Void
+    ) -> Self {
+        let made = mutable.withLock { state -> Attempt? in
+            state.withExtras { $0.taskHandler = (queue, handler) }
+            return state.attempts.last
+        }
+        if let made { queue.async { handler(made.sessionTask) } }
+        return self
+    }
+}
+
+extension Request {
+    /// Sets the handler of the response's head.
+    func setResponseHandler(on queue: DispatchQueue, _ handler: @escaping ResponseHandler) {
+        mutable.withLock { state in state.withExtras { $0.responseHandler = (queue, handler) } }
+    }
+
+    /// Shows the head to the handler, if there is one; content then waits for its decision.
+    func offerResponse(of attempt: Attempt) -> HeadDisposition {
+        guard let (queue, handler) = mutable.withLock({ $0.extras?.responseHandler }) else { return .proceed }
+        queue.async {
+            guard let response = attempt.httpURLResponse else { return attempt.allow() }
+            handler(response) { disposition in
+                switch disposition {
+                case .allow: attempt.allow()
+                case .cancel: self.cancel()
+                }
+            }
+        }
+        return .wait
+    }
+}
+
+extension DataRequest {
+    /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (
+            _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+        ) -> Void
+    ) -> Self {
+        setResponseHandler(on: queue, handler)
+        return self
+    }
+
+    /// Calls `handler` on `queue` with the head of the response, before its content.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
+    ) -> Self {
+        setResponseHandler(on: queue) { response, decide in
+            handler(response)
+            decide(.allow)
+        }
+        return self
+    }
+}
+
+extension DataStreamRequest {
+    /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (
+            _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+        ) -> Void
+    ) -> Self {
+        setResponseHandler(on: queue, handler)
+        return self
+    }
+
+    /// Calls `handler` on `queue` with the head of the response, before its content.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
+    ) -> Self {
+        setResponseHandler(on: queue) { response, decide in
+            handler(response)
+            decide(.allow)
+        }
+        return self
+    }
+}

@@ -1,0 +1,216 @@
+// The common part of all requests: identity, state, and what can be asked of any of them.
+
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+/// One thing that was asked of a session, from its making to its last handler.
+///
+/// Requests are made by a `Session`. Every method may be called from any thread, at any moment; handlers run on the queues that
+/// they were given, `.main` unless said otherwise. A request that has begun is kept alive by its session until it ends.
+///
+/// - SeeAlso: `DataRequest`, `DataStreamRequest`, `DownloadRequest`, `UploadRequest`
+public class Request: @unchecked Sendable {
+    // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let` of
+    // `Sendable` type, and what changes is behind a `Mutex`.
+
+    /// The states of a request. Cancelled and finished are final.
+    public enum State: Sendable {
+        /// Made, and nothing asked of it yet.
+        case initialized
+        /// On its way.
+        case resumed
+        /// Held; goes on with `resume()`.
+        case suspended
+        /// Cancelled; its handlers are called with `AFError.explicitlyCancelled`.
+        case cancelled
+        /// Every handler has been called.
+        case finished
+    }
+
+    /// Called with the progress of an upload or a download.
+    public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
+
+    /// What a validation says: success, or the error that the request ends with.
+    public typealias ValidationResult = Result<Void, any(Error & Sendable)>
+
+    let core: SessionCore
+    let mutable: Mutex<MutableState>
+    let progress = ProgressBoard()
+
+    /// The queue on which the session does this request's own work.
+    public var underlyingQueue: DispatchQueue { core.rootQueue }
+    /// The queue on which completion-handler forms decode.
+    public var serializationQueue: DispatchQueue { core.serializationQueue }
+    /// Whether the first handler resumes the request; `nil` leaves it to the session's `startRequestsImmediately`.
+    public let shouldAutomaticallyResume: Bool?
+
+    init(core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
+        self.core = core
+        self.shouldAutomaticallyResume = shouldAutomaticallyResume
+        var state = MutableState()
+        state.interceptor = interceptor
+        mutable = Mutex(state)
+    }
+
+    deinit {
+        core.registry.remove(ObjectIdentifier(self))
+    }
+
+    // MARK: What each kind of request does its own way
+
+    /// Makes the `URLRequest`, or its parts, from what the user gave; runs where requests are made.
+    func makeRecord() throws -> RequestRecord {
+        preconditionFailure("every kind of request makes its own")
+    }
+
+    /// The content of the first hop, where it is not the `URLRequest`'s own.
+    func makeBody(for record: RequestRecord) throws -> BodySource {
+        record.body
+    }
+
+    /// The kind of task that carries the request.
+    var taskKind: SessionTask.Kind { .data }
+
+    /// Takes content; called on the transport's thread.
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .taken }
+
+    /// Takes the head of the final response; called on the transport's thread.
+    func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition { .proceed }
+
+    /// Everything has come, or nothing more will; called off the transport's thread, before validation.
+    func contentEnded(_ attempt: Attempt?) {}
+
+    /// Forgets what the last attempt produced.
+    func resetContent() {}
+
+    /// The outcome stands, and no retry follows; called before the serialisers.
+    func outcomeSettled() {}
+
+    /// Called once, when every handler has been called.
+    func cleanup() {}
+}
+
+// MARK: - Identity
+
+extension Request: Hashable, CustomStringConvertible {
+    /// The identity of the request, which never changes.
+    public var id: UUID {
+        mutable.withLock { state in
+            if let id = state.id { return id }
+            let id = UUID()
+            state.id = id
+            return id
+        }
+    }
+
+    /// Two requests are equal when they are the same request.
+    public static func == (left: Request, right: Request) -> Bool {
+        left === right
+    }
+
+    /// Hashes the identity of the request.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+
+    /// `GET https://example.com/`, and the status once there is a response.
+    public var description: String {
+        guard let record = mutable.withLock({ $0.records.last }) else {
+            return "No request has been created yet."
+        }
+        let text = "\(record.method) \(record.url.absoluteString)"
+        return lastAttempt?.statusCode.map { "\(text) (\($0))" } ?? text
+    }
+}
+
+// MARK: - State
+
+extension Request {
+    /// The state at this moment.
+    public var state: State { mutable.withLock { $0.lifecycle.visible } }
+    /// True until something is asked of the request.
+    public var isInitialized: Bool { state == .initialized }
+    /// True while the request is on its way.
+    public var isResumed: Bool { state == .resumed }
+    /// True while the request is held.
+    public var isSuspended: Bool { state == .suspended }
+    /// True once the request was cancelled.
+    public var isCancelled: Bool { state == .cancelled }
+    /// True once every handler has been called, unless the request was cancelled.
+    public var isFinished: Bool { state == .finished }
+
+    /// The error that the request ended with, or that stands at this moment. The first one stays, until a retry clears it.
+    public internal(set) var error: AFError? {
+        get { mutable.withLock { $0.error } }
+        set { mutable.withLock { $0.error = newValue } }
+    }
+
+    /// How often the request has been retried.
+    public var retryCount: Int { mutable.withLock { $0.retryCount } }
+
+    /// Sends the request, or lets it go on. Does nothing once it is cancelled or finished.
+    @discardableResult
+    public func resume() -> Self {
+        handle(.resume)
+        return self
+    }
+
+    /// Holds the request: bytes stop in both directions. Does nothing once it is cancelled or finished.
+    @discardableResult
+    public func suspend() -> Self {
+        handle(.suspend)
+        return self
+    }
+
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already. Handlers are still called, once;
+    /// there is no retry.
+    @discardableResult
+    public func cancel() -> Self {
+        handle(.cancel) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
+        }
+        return self
+    }
+}
+
+// MARK: - What was sent and what came back
+
+extension Request {
+    /// Every `URLRequest` that was made for this request: the initial and the adapted one of each attempt.
+    public var requests: [URLRequest] { mutable.withLock { $0.records }.map(\.urlRequest) }
+    /// The first of `requests`.
+    public var firstRequest: URLRequest? { mutable.withLock { $0.records.first }?.urlRequest }
+    /// The last of `requests`.
+    public var lastRequest: URLRequest? { mutable.withLock { $0.records.last }?.urlRequest }
+    /// The last of `requests`.
+    public var request: URLRequest? { lastRequest }
+    /// What really went out for each attempt: the message of its last hop.
+    public var performedRequests: [URLRequest] { attempts.compactMap(\.currentRequest) }
+
+    /// The response of the last attempt.
+    public var response: HTTPURLResponse? { lastAttempt?.httpURLResponse }
+
+    /// A task for each attempt.
+    public var tasks: [SessionTask] { attempts.map(\.sessionTask) }
+    /// The first of `tasks`.
+    public var firstTask: SessionTask? { attempts.first?.sessionTask }
+    /// The last of `tasks`.
+    public var lastTask: SessionTask? { lastAttempt?.sessionTask }
+    /// The last of `tasks`.
+    public var task: SessionTask? { lastTask }
+
+    /// The metrics of each attempt that has ended.
+    public var allMetrics: [TaskMetrics] { attempts.compactMap(\.metrics) }
+    /// The first of `allMetrics`.
+    public var firstMetrics: TaskMetrics? { allMetrics.first }
+    /// The last of `allMetrics`.
+    public var lastMetrics: TaskMetrics? { allMetrics.last }
+    /// The last of `allMetrics`.
+    public var metrics: TaskMetrics? { lastMetrics }
+
+    var attempts: [Attempt] { mutable.withLock { $0.attempts } }
+    var lastAttempt: Attempt? { mutable.withLock { $0.attempts.last } }
+}

@@ -1,0 +1,208 @@
+// The life of a request, as a table.
+
+/// Where a request stands: what its owner wants of it, and what is being done for it.
+///
+/// Pure: events go in, effects come out, and whoever holds the state performs them outside its lock. The stations of the work
+/// are in `Work`; the documented five states of a request are `visible`.
+struct RequestState: Equatable, Sendable {
+    /// What the owner asked for last.
+    enum Intent: CaseIterable, Sendable {
+        case initialized, resumed, suspended, cancelled
+    }
+
+    /// What is being done.
+    enum Work: Hashable, Sendable {
+        /// Nothing yet.
+        case idle
+        /// The `URLRequest` is being made and adapted; `announcing` when the monitors have yet to hear of the intent.
+        case making(announcing: Bool)
+        /// There is a task.
+        case transferring
+        /// The task is over: validators run, and the retriers are asked.
+        case settling
+        /// The outcome stands: serialisers run, one after the other.
+        case serialising
+        /// A retry was granted and its delay is running.
+        case awaitingRetry
+        /// Every handler has been called.
+        case done
+    }
+
+    enum Event: CaseIterable, Sendable {
+        case resume, suspend, cancel
+        /// `Session` was asked to make the `URLRequest` before any resume.
+        case makeEagerly
+        case made, makingFailed
+        /// The task has ended, whichever way.
+        case completed
+        /// There is nothing (more) to ask the retriers.
+        case settled
+        case retryGranted, retryDue
+        /// Every serialiser there is has run.
+        case serialised
+        case handlerAdded
+        /// The session is gone or was invalidated.
+        case abort
+    }
+
+    /// What to do about an event. The order of performing is the order below.
+    struct Effects: OptionSet, Sendable {
+        let rawValue: UInt16
+
+        static let announceResume = Effects(rawValue: 1 << 0)
+        static let announceSuspend = Effects(rawValue: 1 << 1)
+        static let announceCancel = Effects(rawValue: 1 << 2)
+        /// Make the `URLRequest`, adapt it, and make a task.
+        static let make = Effects(rawValue: 1 << 3)
+        static let resumeTask = Effects(rawValue: 1 << 4)
+        static let suspendTask = Effects(rawValue: 1 << 5)
+        static let cancelTask = Effects(rawValue: 1 << 6)
+        /// Run the validators and ask the retriers.
+        static let settle = Effects(rawValue: 1 << 7)
+        /// Tell the monitors that the request finished, then run the serialisers.
+        static let finish = Effects(rawValue: 1 << 8)
+        /// Run the serialisers of handlers that came late.
+        static let serialise = Effects(rawValue: 1 << 9)
+        /// Start the delay of the retry.
+        static let delayRetry = Effects(rawValue: 1 << 10)
+    }
+
+    private(set) var intent = Intent.initialized
+    private(set) var work = Work.idle
+
+    /// The state as the public API names it; cancelled and finished are final.
+    var visible: Request.State {
+        switch (intent, work) {
+        case (.cancelled, _): .cancelled
+        case (_, .done): .finished
+        case (.initialized, _): .initialized
+        case (.resumed, _): .resumed
+        case (.suspended, _): .suspended
+        }
+    }
+
+    /// True while an error may still change the outcome.
+    var isOutcomeOpen: Bool {
+        switch work {
+        case .idle, .making, .transferring, .settling, .awaitingRetry: true
+        case .serialising, .done: false
+        }
+    }
+
+    mutating func handle(_ event: Event) -> Effects {
+        switch event {
+        case .resume: resume()
+        case .suspend: suspend()
+        case .cancel: cancel()
+        case .abort: abort()
+        case .makeEagerly: advance(from: .idle, to: .making(announcing: false), .make)
+        case .made: made()
+        case .makingFailed: makingFailed()
+        case .completed: advance(from: .transferring, to: .settling, .settle)
+        case .settled: advance(from: .settling, to: .serialising, .finish)
+        case .retryGranted: retryGranted()
+        case .retryDue: advance(from: .awaitingRetry, to: .making(announcing: false), .make)
+        case .serialised: advance(from: .serialising, to: .done, [])
+        case .handlerAdded: advance(from: .done, to: .serialising, .serialise)
+        }
+    }
+
+    private mutating func resume() -> Effects {
+        switch (intent, work) {
+        case (.cancelled, _), (.resumed, _), (_, .done): return []
+        case (.initialized, .idle), (.suspended, .idle):
+            become(.resumed, .making(announcing: true))
+            return .make
+        case (.initialized, .making), (.suspended, .making):
+            become(.resumed, .making(announcing: true))
+            return []
+        case (.initialized, .transferring), (.suspended, .transferring):
+            become(.resumed, .transferring)
+            return [.announceResume, .resumeTask]
+        case (.initialized, .settling), (.suspended, .settling), (.initialized, .serialising),
+            (.suspended, .serialising), (.initialized, .awaitingRetry), (.suspended, .awaitingRetry):
+            become(.resumed, work)
+            return .announceResume
+        }
+    }
+
+    private mutating func suspend() -> Effects {
+        switch (intent, work) {
+        case (.cancelled, _), (.suspended, _), (_, .done): return []
+        case (.initialized, .making), (.resumed, .making):
+            become(.suspended, .making(announcing: true))
+            return []
+        case (.initialized, .transferring), (.resumed, .transferring):
+            become(.suspended, .transferring)
+            return [.announceSuspend, .suspendTask]
+        case (.initialized, .idle), (.resumed, .idle), (.initialized, .settling), (.resumed, .settling),
+            (.initialized, .serialising), (.resumed, .serialising), (.initialized, .awaitingRetry),
+            (.resumed, .awaitingRetry):
+            become(.suspended, work)
+            return .announceSuspend
+        }
+    }
+
+    private mutating func cancel() -> Effects {
+        switch (intent, work) {
+        case (.cancelled, _), (_, .done): return []
+        case (_, .idle), (_, .making), (_, .awaitingRetry):
+            become(.cancelled, .settling)  // there is no task to wait for
+            return [.announceCancel, .settle]
+        case (_, .transferring):
+            become(.cancelled, .transferring)
+            return [.announceCancel, .cancelTask]
+        case (_, .settling), (_, .serialising):
+            become(.cancelled, work)
+            return .announceCancel
+        }
+    }
+
+    private mutating func abort() -> Effects {
+        switch work {
+        case .idle, .making, .awaitingRetry:
+            become(intent, .settling)
+            return .settle
+        case .transferring: return .cancelTask
+        case .settling, .serialising, .done: return []
+        }
+    }
+
+    private mutating func made() -> Effects {
+        guard case .making(let announcing) = work else { return [] }
+        become(intent, .transferring)
+        switch intent {
+        case .initialized, .cancelled: return []
+        case .resumed: return announcing ? [.announceResume, .resumeTask] : .resumeTask
+        case .suspended: return announcing ? .announceSuspend : []
+        }
+    }
+
+    private mutating func makingFailed() -> Effects {
+        guard case .making = work else { return [] }
+        become(intent, .settling)
+        return .settle
+    }
+
+    private mutating func retryGranted() -> Effects {
+        switch (intent, work) {
+        case (.cancelled, _): return []
+        case (_, .settling), (_, .serialising):
+            become(intent, .awaitingRetry)
+            return .delayRetry
+        case (_, .idle), (_, .making), (_, .transferring), (_, .awaitingRetry), (_, .done): return []
+        }
+    }
+
+    /// The step that only one station takes; every other ignores the event.
+    private mutating func advance(from: Work, to: Work, _ effect: Effects) -> Effects {
+        guard work == from else { return [] }
+        become(intent, to)
+        return effect
+    }
+
+    private mutating func become(_ intent: Intent, _ work: Work) {
+        self.intent = intent
+        self.work = work
+    }
+}

@@ -1,0 +1,63 @@
+// A request that sends content of its own.
+
+public import Foundation
+import FoundationNetworking
+import FireweedTransport
+
+/// A `DataRequest` that sends bytes, a file or a stream.
+public final class UploadRequest: DataRequest, @unchecked Sendable {
+    /// What is sent.
+    public enum Uploadable: @unchecked Sendable {
+        // SAFETY: an `InputStream` is handed over: nobody else reads it.
+        /// Bytes in memory.
+        case data(Data)
+        /// A file, and whether it is removed when the request has ended.
+        case file(URL, shouldRemove: Bool)
+        /// A stream, read once: a retry or a redirect that needs it again fails with `requestBodyStreamExhausted`.
+        case stream(InputStream)
+    }
+
+    /// What is sent.
+    public let uploadable: Uploadable?
+    /// The file manager that removes a file which is to be removed.
+    public let fileManager: FileManager
+
+    private let source: BodySource
+
+    init(
+        uploadable: Uploadable, convertible: any URLRequestConvertible, fileManager: FileManager, core: SessionCore,
+        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+    ) {
+        self.uploadable = uploadable
+        self.fileManager = fileManager
+        source =
+            switch uploadable {
+            case .data(let data): .data(data)
+            case .file(let url, _): .reader { try FileBodyReader(opening: url) }
+            case .stream(let stream): .oneShot(stream, byteCount: nil)
+            }
+        super.init(
+            convertible: convertible, core: core, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    override var taskKind: SessionTask.Kind { .upload }
+
+    override func makeRecord() throws -> RequestRecord {
+        if let uploadable { tellMonitors { monitor, _ in monitor.request(self, didCreateUploadable: uploadable) } }
+        return try super.makeRecord()
+    }
+
+    override func makeBody(for record: RequestRecord) throws -> BodySource {
+        guard case .stream(let stream) = uploadable else { return source }
+        tellMonitors { [stream = ShownStream(stream)] monitor, _ in
+            monitor.request(self, didProvideInputStream: stream.value)
+        }
+        return source
+    }
+
+    override func cleanup() {
+        guard case .file(let url, shouldRemove: true) = uploadable else { return }
+        try? fileManager.removeItem(at: url)
+    }
+}

@@ -1,0 +1,38 @@
+// What a response says of its exchange, without making Foundation's objects until someone asks.
+
+import Foundation
+import FoundationNetworking
+
+/// The exchange behind a response. `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
+protocol ResponseEvidence: Sendable {
+    var request: URLRequest? { get }
+    var response: HTTPURLResponse? { get }
+    var metrics: TaskMetrics? { get }
+    var requestMethod: String? { get }
+    var statusCode: Int? { get }
+    /// The value of a field of the response, several of one name joined by commas.
+    func responseField(_ name: String) -> String?
+}
+
+/// Evidence whose objects exist already.
+struct GivenEvidence: ResponseEvidence {
+    var request: URLRequest?
+    var response: HTTPURLResponse?
+    var metrics: TaskMetrics?
+
+    var requestMethod: String? { request?.httpMethod }
+    var statusCode: Int? { response?.statusCode }
+    func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
+}
+
+/// Evidence of a request that never had a task.
+struct UnsentEvidence: ResponseEvidence {
+    var record: RequestRecord?
+
+    var request: URLRequest? { record?.urlRequest }
+    var response: HTTPURLResponse? { nil }
+    var metrics: TaskMetrics? { nil }
+    var requestMethod: String? { record?.method }
+    var statusCode: Int? { nil }
+    func responseField(_ name: String) -> String? { nil }
+}

@@ -1,0 +1,130 @@
+// The serialisers that come with the library.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Gives the content as it is; empty `Data` for an allowed empty response.
+public final class DataResponseSerializer: EvidenceSerializing {
+    /// Changes the content before it is serialised.
+    public let dataPreprocessor: any DataPreprocessor
+    /// Methods whose responses may be empty.
+    public let emptyRequestMethods: Set<HTTPMethod>
+    /// Statuses whose responses may be empty.
+    public let emptyResponseCodes: Set<Int>
+
+    /// Makes a serialiser.
+    public init(
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+    }
+
+    /// The content; throws as documented for the type.
+    public func serialize(
+        request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> Data {
+        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+    }
+
+    func value(of data: Data, evidence: any ResponseEvidence) throws -> Data {
+        try preprocessed(data)
+    }
+
+    func emptyValue() -> Data { Data() }
+}
+
+/// Gives the content as text: in the given encoding, else the response's charset, else ISO-8859-1.
+public final class StringResponseSerializer: EvidenceSerializing {
+    /// Changes the content before it is serialised.
+    public let dataPreprocessor: any DataPreprocessor
+    /// Methods whose responses may be empty.
+    public let emptyRequestMethods: Set<HTTPMethod>
+    /// Statuses whose responses may be empty.
+    public let emptyResponseCodes: Set<Int>
+    /// The encoding to use, or `nil` to go by the response.
+    public let encoding: String.Encoding?
+
+    /// Makes a serialiser.
+    public init(
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+        self.encoding = encoding
+    }
+
+    /// The text; throws `.stringSerializationFailed(encoding:)` for content that is none.
+    public func serialize(
+        request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> String {
+        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+    }
+
+    func value(of data: Data, evidence: any ResponseEvidence) throws -> String {
+        let data = try preprocessed(data)
+        let charset = encoding == nil ? evidence.responseField("Content-Type").flatMap(MIMEType.init)?.charset : nil
+        let encoding = encoding ?? charset.flatMap(String.Encoding.init(charset:)) ?? .isoLatin1
+        guard let text = String(data: data, encoding: encoding) else {
+            throw AFError.responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
+        }
+        return text
+    }
+
+    func emptyValue() -> String { "" }
+}
+
+/// Decodes a value of the content; for an allowed empty response `T` must be an `EmptyResponse`.
+public final class DecodableResponseSerializer<T: Decodable & Sendable>: EvidenceSerializing {
+    /// Changes the content before it is serialised.
+    public let dataPreprocessor: any DataPreprocessor
+    /// Methods whose responses may be empty.
+    public let emptyRequestMethods: Set<HTTPMethod>
+    /// Statuses whose responses may be empty.
+    public let emptyResponseCodes: Set<Int>
+    /// The decoder.
+    public let decoder: any DataDecoder
+
+    /// Makes a serialiser.
+    public init(
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+        self.decoder = decoder
+    }
+
+    /// The value; throws `.decodingFailed(error:)` or `.invalidEmptyResponse(type:)`.
+    public func serialize(
+        request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> T {
+        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+    }
+
+    func value(of data: Data, evidence: any ResponseEvidence) throws -> T {
+        let data = try preprocessed(data)
+        do {
+            return try decoder.decode(T.self, from: data)
+        } catch {
+            throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
+        }
+    }
+
+    func emptyValue() throws -> T {
+        guard let type = T.self as? any EmptyResponse.Type, let value = type.emptyValue() as? T else {
+            throw AFError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
+        }
+        return value
+    }
+}

@@ -1,0 +1,169 @@
+// What makes values of responses.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Makes a value of a response with its content in memory.
+public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+    /// What is made.
+    associatedtype SerializedObject: Sendable
+
+    /// The value; throws `error` when there is one, and the reason when no value can be made.
+    func serialize(
+        request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> SerializedObject
+}
+
+/// Makes a value of a response with its content in a file.
+public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+    /// What is made.
+    associatedtype SerializedObject: Sendable
+
+    /// The value; throws `error` when there is one, and the reason when no value can be made.
+    func serializeDownload(
+        request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
+    ) throws -> SerializedObject
+}
+
+/// Makes a value of a response, wherever its content is, with rules for empty content.
+public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol {
+    /// Changes the content before it is serialised.
+    var dataPreprocessor: any DataPreprocessor { get }
+    /// Methods whose responses may be empty.
+    var emptyRequestMethods: Set<HTTPMethod> { get }
+    /// Statuses whose responses may be empty.
+    var emptyResponseCodes: Set<Int> { get }
+}
+
+extension ResponseSerializer {
+    /// Changes nothing.
+    public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
+    /// `HEAD`.
+    public static var defaultEmptyRequestMethods: Set<HTTPMethod> { [.head] }
+    /// 204 and 205.
+    public static var defaultEmptyResponseCodes: Set<Int> { [204, 205] }
+
+    /// Changes nothing.
+    public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }
+    /// `HEAD`.
+    public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
+    /// 204 and 205.
+    public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
+
+    /// Whether the request's method allows an empty response; `nil` without a request.
+    public func requestAllowsEmptyResponseData(_ request: URLRequest?) -> Bool? {
+        request.flatMap(\.httpMethod).map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0)) }
+    }
+
+    /// Whether the response's status allows an empty response; `nil` without a response.
+    public func responseAllowsEmptyResponseData(_ response: HTTPURLResponse?) -> Bool? {
+        response.map { emptyResponseCodes.contains($0.statusCode) }
+    }
+
+    /// Whether request or response allow an empty response.
+    public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
+        requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true
+    }
+}
+
+extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
+    /// Reads the file and serialises what is in it.
+    public func serializeDownload(
+        request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
+    ) throws -> SerializedObject {
+        if let error { throw error }
+        guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
+        let data: Data
+        do {
+            data = try Data(contentsOf: fileURL)
+        } catch {
+            throw AFError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
+        }
+        return try serialize(request: request, response: response, data: data, error: nil)
+    }
+}
+
+/// A serialiser of ours: it asks the evidence for the little that it needs.
+protocol EvidenceSerializing: ResponseSerializer {
+    func value(of data: Data, evidence: any ResponseEvidence) throws -> SerializedObject
+    /// The value of a response that is empty and may be.
+    func emptyValue() throws -> SerializedObject
+}
+
+extension EvidenceSerializing {
+    func serialize(evidence: any ResponseEvidence, data: Data?, error: (any Error)?) throws -> SerializedObject {
+        if let error { throw error }
+        guard let data, !data.isEmpty else {
+            let isAllowed =
+                evidence.requestMethod.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0)) } == true
+                || evidence.statusCode.map(emptyResponseCodes.contains) == true
+            guard isAllowed else { throw AFError.responseSerializationFailed(reason: .inputDataNilOrZeroLength) }
+            return try emptyValue()
+        }
+        return try value(of: data, evidence: evidence)
+    }
+
+    /// The content after the preprocessor, which is called only when there is one.
+    func preprocessed(_ data: Data) throws -> Data {
+        dataPreprocessor is PassthroughPreprocessor ? data : try dataPreprocessor.preprocess(data)
+    }
+}
+
+/// A value for responses without content.
+public protocol EmptyResponse: Sendable {
+    /// The value.
+    static func emptyValue() -> Self
+}
+
+/// The type of a response that has no content.
+public struct Empty: Codable, Sendable, Hashable, EmptyResponse {
+    /// The one value.
+    public static let value = Empty()
+    /// The one value.
+    public static func emptyValue() -> Empty { value }
+}
+
+/// Decodes values of data; `JSONDecoder` and `PropertyListDecoder` are such.
+public protocol DataDecoder: Sendable {
+    /// The value in the data; throws when there is none.
+    func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
+}
+
+extension JSONDecoder: DataDecoder {}
+extension PropertyListDecoder: DataDecoder {}
+
+/// Changes content before it is serialised.
+public protocol DataPreprocessor: Sendable {
+    /// The changed content.
+    func preprocess(_ data: Data) throws -> Data
+}
+
+/// Changes nothing.
+public struct PassthroughPreprocessor: DataPreprocessor {
+    /// Makes one.
+    public init() {}
+    /// The same data.
+    public func preprocess(_ data: Data) throws -> Data { data }
+}
+
+/// Drops the prefix `)]}',` and a line break, which guards JSON against inclusion as a script.
+public struct GoogleXSSIPreprocessor: DataPreprocessor {
+    private static let prefix = Data(")]}',\n".utf8)
+
+    /// Makes one.
+    public init() {}
+    /// The data without the prefix.
+    public func preprocess(_ data: Data) throws -> Data {
+        data.starts(with: Self.prefix) ? Data(data.dropFirst(Self.prefix.count)) : data
+    }
+}
+
+extension DataPreprocessor where Self == PassthroughPreprocessor {
+    /// Changes nothing.
+    public static var passthrough: PassthroughPreprocessor { PassthroughPreprocessor() }
+}
+
+extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
+    /// Drops the prefix that guards JSON against inclusion as a script.
+    public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
+}

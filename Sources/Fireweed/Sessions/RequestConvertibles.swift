@@ -1,0 +1,47 @@
+// What the methods of a session make requests of.
+
+import Foundation
+import FoundationNetworking
+
+/// URL, method, parameters and fields, as the caller gave them.
+struct EncodedRequest: URLRequestConvertible {
+    let url: any URLConvertible
+    let method: HTTPMethod
+    let headers: HTTPHeaders?
+    /// Puts the parameters in; `nil` when there are none.
+    let encode: (@Sendable (URLRequest) throws -> URLRequest)?
+    let modify: Session.RequestModifier?
+
+    /// Puts a dictionary into a request; `nil` when there is none.
+    static func encoding(
+        _ parameters: Parameters?, by encoding: any ParameterEncoding
+    ) -> (@Sendable (URLRequest) throws -> URLRequest)? {
+        guard let parameters else { return nil }
+        return { try encoding.encode($0, with: parameters) }
+    }
+
+    /// Puts an `Encodable` value into a request; `nil` when there is none.
+    static func encoding<Parameters: Encodable & Sendable>(
+        _ parameters: Parameters?, by encoder: any ParameterEncoder
+    ) -> (@Sendable (URLRequest) throws -> URLRequest)? {
+        guard let parameters else { return nil }
+        return { try encoder.encode(parameters, into: $0) }
+    }
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try URLRequest(url: url, method: method, headers: headers)
+        try modify?(&request)
+        return try encode?(request) ?? request
+    }
+}
+
+extension RequestRecord {
+    /// Makes the record of what a session was asked for; without a `URLRequest` where nobody has a say in it.
+    convenience init(_ convertible: any URLRequestConvertible) throws {
+        if let plain = convertible as? EncodedRequest, plain.encode == nil, plain.modify == nil {
+            self.init(url: try plain.url.asURL(), method: plain.method.rawValue, headers: plain.headers)
+        } else {
+            try self.init(convertible.asURLRequest())
+        }
+    }
+}

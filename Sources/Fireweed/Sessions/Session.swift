@@ -1,0 +1,166 @@
+// Sessions: where requests come from.
+
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+public import FireweedTransport
+
+/// Makes requests, and holds what they share: connections, cookies, trust, interception and observation.
+///
+/// A session ends when its last reference goes: every unfinished request then fails with `AFError.sessionDeinitialized`.
+///
+/// ```swift
+/// let session = Session()
+/// let user = try await session.request("https://example.com/user").validate().serializingDecodable(User.self).value
+/// ```
+open class Session: @unchecked Sendable {
+    // SAFETY: its one stored property is a `let` of `Sendable` type.
+
+    /// A session with every default.
+    public static let `default` = Session()
+
+    /// Changes a `URLRequest` while it is being made.
+    public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
+
+    /// When the `URLRequest` of a request is made.
+    public enum RequestSetup: Sendable {
+        /// When the request is created.
+        case eager
+        /// When the request is resumed for the first time.
+        case lazy
+    }
+
+    let core: SessionCore
+
+    /// Makes a session on a transport of its own.
+    ///
+    /// - Parameters:
+    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
+    ///   - delegate: the file manager for downloads.
+    ///   - rootQueue: where the session's own asynchronous work runs; serial.
+    ///   - startRequestsImmediately: whether the first response handler resumes a request.
+    ///   - requestSetup: when the `URLRequest` of a request is made.
+    ///   - requestQueue: where requests are made and adapted; `nil` makes them on the thread that resumes them.
+    ///   - serializationQueue: where completion-handler forms decode; `nil` makes one.
+    ///   - interceptor: adapts and retries every request, after the request's own.
+    ///   - serverTrustManager: judges servers inside the TLS handshake; `nil` leaves it to the authorities.
+    ///   - redirectHandler: decides about redirects; `nil` follows them.
+    ///   - eventMonitors: hear of everything.
+    ///   - transportOptions: what libcurl can do and a configuration cannot say.
+    public convenience init(
+        configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
+        delegate: SessionDelegate = SessionDelegate(),
+        rootQueue: DispatchQueue = DispatchQueue(label: "org.alamofire.session.rootQueue"),
+        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
+        transportOptions: TransportOptions = TransportOptions()
+    ) {
+        let settings = PoolSettings(
+            options: transportOptions, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
+            trustDecision: serverTrustManager?.decide)
+        self.init(
+            transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
+            rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
+            requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
+            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+    }
+
+    /// Makes a session on a given transport: a scripted one for tests, or another engine. The transport is the session's from then on.
+    ///
+    /// The other parameters are as in `init(configuration:)`; a `serverTrustManager` is up to the transport.
+    public init(
+        transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
+        delegate: SessionDelegate = SessionDelegate(),
+        rootQueue: DispatchQueue = DispatchQueue(label: "org.alamofire.session.rootQueue"),
+        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
+    ) {
+        core = SessionCore(
+            configuration: configuration, transport: transport,
+            parts: SessionCore.Parts(
+                delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
+                requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
+                interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+                eventMonitors: eventMonitors))
+        core.attach(self)
+    }
+
+    deinit {
+        core.invalidate(.sessionDeinitialized)
+    }
+
+    // MARK: What the session was made with
+
+    /// A copy of the configuration that the session was made with.
+    public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
+    /// The file manager for downloads.
+    public var delegate: SessionDelegate { core.delegate }
+    /// Where the session's own asynchronous work runs.
+    public var rootQueue: DispatchQueue { core.rootQueue }
+    /// Where requests are made; the root queue when requests are made on the thread that resumes them.
+    public var requestQueue: DispatchQueue { core.requestQueue ?? core.rootQueue }
+    /// Where completion-handler forms decode.
+    public var serializationQueue: DispatchQueue { core.serializationQueue }
+    /// Whether the first response handler resumes a request.
+    public var startRequestsImmediately: Bool { core.startsImmediately }
+    /// When the `URLRequest` of a request is made.
+    public var requestSetup: RequestSetup { core.requestSetup }
+    /// Adapts and retries every request, after the request's own.
+    public var interceptor: (any RequestInterceptor)? { core.interceptor }
+    /// Judges servers inside the TLS handshake.
+    public var serverTrustManager: ServerTrustManager? { core.serverTrustManager }
+    /// Decides about redirects.
+    public var redirectHandler: (any RedirectHandler)? { core.redirectHandler }
+    /// The monitors as one, without the one that posts notifications.
+    public var eventMonitor: CompositeEventMonitor { core.monitor }
+    /// What moves the bytes.
+    public var transport: any Transport { core.transport }
+
+    /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
+    ///
+    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the transport has none.
+    public var executor: (any TaskExecutor)? { core.transport.executor }
+
+    // MARK: All requests
+
+    /// Calls `action` with every request that is not finished, on the calling thread.
+    public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
+        action(core.registry.all)
+    }
+
+    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though not each ended.
+    public func cancelAllRequests(
+        completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
+    ) {
+        for request in core.registry.all { request.cancel() }
+        if let completion { queue.async(execute: completion) }
+    }
+
+    /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
+    public func invalidate(with error: (any Error)? = nil) {
+        let failure = AFError.sessionInvalidated(error: error)
+        core.monitor.tell { [weak self] monitor in
+            guard let self else { return }
+            monitor.urlSession(self, didBecomeInvalidWithError: failure)
+        }
+        core.invalidate(failure)
+    }
+}
+
+/// The session behind the short form `AF.request(…)`.
+public let AF = Session.default
+
+/// What a session needs besides its configuration.
+open class SessionDelegate: @unchecked Sendable {
+    // SAFETY: `FileManager.default` may be used from any thread; another one is the caller's to keep so.
+    let fileManager: FileManager
+
+    /// Makes a delegate; downloads are moved with the file manager.
+    public init(fileManager: FileManager = .default) {
+        self.fileManager = fileManager
+    }
+}

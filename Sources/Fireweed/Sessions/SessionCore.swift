@@ -1,0 +1,121 @@
+// What a session and its requests share, and what outlives the session while requests end.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+/// The working parts of a session. Requests hold it strongly, the public `Session` weakly through it: when the last reference to
+/// the session goes, its `deinit` invalidates the core, and every request ends with the right error.
+final class SessionCore: Sendable {
+    let configuration: SendableConfiguration
+    let settings: SessionSettings
+    let transport: any Transport
+    let rootQueue: DispatchQueue
+    /// Where requests are made when the user asked for a queue of their own; `nil` makes them on the caller's thread.
+    let requestQueue: DispatchQueue?
+    let serializationQueue: DispatchQueue
+    let startsImmediately: Bool
+    let requestSetup: Session.RequestSetup
+    let interceptor: (any RequestInterceptor)?
+    let redirectHandler: (any RedirectHandler)?
+    let serverTrustManager: ServerTrustManager?
+    let delegate: SessionDelegate
+    let monitor: CompositeEventMonitor
+    /// Posts notifications, where the session has a monitor that does; kept apart because it hears of few events.
+    let notifications: AlamofireNotifications?
+    let cookies: CookieJar
+    let registry = RequestRegistry()
+    private let taskCount = Atomic<Int>(0)
+    private let life = Mutex(Life())
+
+    /// What a session's initialisers take besides configuration and transport.
+    struct Parts {
+        var delegate: SessionDelegate
+        var rootQueue: DispatchQueue
+        var startRequestsImmediately: Bool
+        var requestSetup: Session.RequestSetup
+        var requestQueue: DispatchQueue?
+        var serializationQueue: DispatchQueue?
+        var interceptor: (any RequestInterceptor)?
+        var serverTrustManager: ServerTrustManager?
+        var redirectHandler: (any RedirectHandler)?
+        var eventMonitors: [any EventMonitor]
+    }
+
+    private struct Life {
+        weak var session: Session?
+        var invalidation: AFError?
+    }
+
+    init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
+        self.configuration = SendableConfiguration(configuration)
+        settings = SessionSettings(configuration)
+        self.transport = transport
+        rootQueue = parts.rootQueue
+        requestQueue = parts.requestQueue
+        serializationQueue = parts.serializationQueue ?? DispatchQueue(label: "\(parts.rootQueue.label).serialization")
+        startsImmediately = parts.startRequestsImmediately
+        requestSetup = parts.requestSetup
+        interceptor = parts.interceptor
+        redirectHandler = parts.redirectHandler
+        serverTrustManager = parts.serverTrustManager
+        delegate = parts.delegate
+        notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
+        monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
+        cookies = CookieJar(storage: configuration.httpCookieStorage)
+    }
+
+    /// The session, while there is one.
+    var session: Session? {
+        life.withLock { $0.session }
+    }
+
+    /// Why nothing can begin any more, if that is so.
+    var invalidation: AFError? {
+        life.withLock { $0.invalidation }
+    }
+
+    func attach(_ session: Session) {
+        life.withLock { $0.session = session }
+    }
+
+    /// Ends every request with `error` and lets none begin. The first call counts.
+    func invalidate(_ error: AFError) {
+        let isFirst = life.withLock { life in
+            guard life.invalidation == nil else { return false }
+            life.invalidation = error
+            return true
+        }
+        guard isFirst else { return }
+        for request in registry.all { request.abort(error) }
+        transport.shutDown()
+    }
+
+    /// Asks the request's own retrier, then the session's.
+    func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void) {
+        guard invalidation == nil, let session else { return completion(.doNotRetry) }
+        let retriers = [request.interceptor, interceptor].compactMap { $0 as (any RequestRetrier)? }
+        Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)
+    }
+
+    func nextTaskIdentifier() -> Int {
+        taskCount.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+}
+
+/// A configuration that nobody changes any more: it is the session's own copy.
+final class SendableConfiguration: @unchecked Sendable {
+    // SAFETY: a copy made here, handed out only as further copies.
+    private let copied: URLSessionConfiguration
+
+    init(_ configuration: URLSessionConfiguration) {
+        copied = configuration.copy() as? URLSessionConfiguration ?? configuration
+    }
+
+    /// A copy for the caller.
+    var value: URLSessionConfiguration {
+        copied.copy() as? URLSessionConfiguration ?? copied
+    }
+}

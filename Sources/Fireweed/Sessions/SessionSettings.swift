@@ -1,0 +1,54 @@
+// What a session takes from its `URLSessionConfiguration`, read once.
+
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Glibc
+
+/// The values of a configuration at the time when the session was made; reading them costs nothing.
+struct SessionSettings: Sendable {
+    let fields: FieldBlock
+    let idleTimeout: TimeInterval
+    let resourceTimeout: TimeInterval
+    let maximumConnectionsPerHost: Int
+    let cookieStorage: HTTPCookieStorage?
+    let cookieAcceptPolicy: HTTPCookie.AcceptPolicy
+    let setsCookies: Bool
+
+    /// What `URLRequest.timeoutInterval` is when nobody has set it.
+    private static let unsetTimeout: TimeInterval = 60
+
+    init(_ configuration: URLSessionConfiguration) {
+        fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
+        idleTimeout = configuration.timeoutIntervalForRequest
+        resourceTimeout = configuration.timeoutIntervalForResource
+        maximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
+        cookieStorage = configuration.httpCookieStorage
+        cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
+        setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil
+    }
+
+    /// The request's own time-out where it has one, else the session's; in seconds without a byte.
+    func idleTimeout(of record: RequestRecord) -> TimeInterval {
+        guard let own = record.existing?.timeoutInterval, own != Self.unsetTimeout else { return idleTimeout }
+        return own
+    }
+
+    /// The moment on the monotonic clock at which an exchange that begins now is over time.
+    func deadlineNanoseconds() -> UInt64? {
+        guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let now = UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        return now + UInt64(resourceTimeout * 1_000_000_000)
+    }
+}
+
+extension SessionSettings {
+    /// The session's fields below the request's own: the same block when the request adds none.
+    func fields(addedTo own: HTTPHeaders?) -> FieldBlock {
+        guard let own, !own.isEmpty else { return fields }
+        let shared = fields.fields.filter { own[$0.name] == nil }
+        return FieldBlock(shared + own.map { Field(name: $0.name, value: $0.value) })
+    }
+}

@@ -1,0 +1,90 @@
+// What there is to know about an attempt, made into Foundation's objects when someone asks.
+
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+extension Attempt: ResponseEvidence {
+    var request: URLRequest? { record.urlRequest }
+    var response: HTTPURLResponse? { httpURLResponse }
+    var requestMethod: String? { record.method }
+    var statusCode: Int? { state.withLock { $0.head?.status } }
+
+    func responseField(_ name: String) -> String? {
+        state.withLock { $0.head }?.value(of: name)
+    }
+
+    /// What was gathered of each hop; `nil` while the attempt runs, and when nothing was sent.
+    var metrics: TaskMetrics? {
+        let records = state.withLock { $0.phase == .ended ? $0.records : [] }
+        return records.isEmpty ? nil : TaskMetrics(hops: records)
+    }
+}
+
+extension Attempt {
+    /// The response whose head came last, made at the first call.
+    var httpURLResponse: HTTPURLResponse? {
+        let (made, head, url) = state.withLock { ($0.response, $0.head, $0.hop.url) }
+        if let made { return made }
+        guard let head, let response = head.httpURLResponse(for: url) else { return nil }
+        state.withLock { $0.response = response }
+        return response
+    }
+
+    /// The request of the present hop.
+    var currentRequest: URLRequest? {
+        let (hop, hopCount) = state.withLock { ($0.hop, $0.records.count) }
+        return hopCount <= 1 && hop.url == record.url ? record.urlRequest : Redirection.urlRequest(of: hop)
+    }
+
+    var sessionTask: SessionTask {
+        state.withLock { state in
+            if let task = state.task { return task }
+            let task = kind.makeTask(for: self)
+            state.task = task
+            return task
+        }
+    }
+
+    var taskState: SessionTask.State {
+        state.withLock { state in
+            switch state.phase {
+            case .ended: .completed
+            case .ready: .suspended
+            case .running: state.failure != nil ? .canceling : state.isSuspended ? .suspended : .running
+            }
+        }
+    }
+
+    var downloadCounts: (completed: Int64, total: Int64?) {
+        state.withLock { state in
+            // With a content coding on, the announced length is not that of what we count (RFC 9110 §8.6).
+            let isCoded = state.head?.contains("Content-Encoding") ?? false
+            return (state.receivedByteCount, isCoded ? nil : state.head?.contentLength)
+        }
+    }
+
+    var uploadCounts: (completed: Int64, total: Int64?) {
+        state.withLock { ($0.sentByteCount, $0.expectedToSend) }
+    }
+
+    var error: (any Error)? {
+        state.withLock { $0.phase == .ended ? $0.failure : nil }.map { $0.urlError(failingURL: record.url.absoluteString) }
+    }
+}
+
+extension ResponseHead {
+    /// Foundation's form of this head; fields of one name are joined by a comma, as Apple's are.
+    func httpURLResponse(for url: URL) -> HTTPURLResponse? {
+        var joined: [String: String] = [:]
+        var names: [String: String] = [:]
+        for field in fields {
+            // The first spelling of a name stays; its values come together under it.
+            let name = names[field.name.lowercased()] ?? field.name
+            names[field.name.lowercased()] = name
+            joined[name] = joined[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        return HTTPURLResponse(url: url, statusCode: status, httpVersion: version, headerFields: joined)
+    }
+}

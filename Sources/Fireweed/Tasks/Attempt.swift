@@ -1,0 +1,339 @@
+// One try of a request: its hops from the first message to the last response.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+import FireweedTransport
+import Synchronization
+
+/// Carries one try of a request over the wire, following redirects, and keeps what there is to know about it.
+///
+/// The transport calls it on its own thread; the request controls it from any. What users see of it is `SessionTask`, which is made
+/// only when someone asks.
+final class Attempt: Sendable {
+    /// What happens to the content of the present hop's response.
+    enum Gate {
+        /// It goes to the owner.
+        case open
+        /// The owner or a redirect handler is deciding. Content waits; so does the end, when it has come already.
+        case deciding(ended: (failure: TransferFailure?, report: TransferReport)?, hasPaused: Bool)
+        /// It is a redirect's and nobody reads it; the next hop follows.
+        case discarding(next: Hop, byteCount: Int)
+    }
+
+    enum Phase {
+        case ready, running, ended
+    }
+
+    struct State {
+        var owner: (any AttemptOwner)?
+        var phase = Phase.ready
+        var isSuspended = false
+        var control: (any TransferControl)?
+        var hop: Hop
+        var gate = Gate.open
+        var head: ResponseHead?
+        var records: [HopRecord] = []
+        /// The first cause of the end, when it is not the transport's.
+        var failure: TransferFailure?
+        var hasUnstoredCookies = false
+        var receivedByteCount: Int64 = 0
+        var sentByteCount: Int64 = 0
+        var expectedToSend: Int64?
+        var response: HTTPURLResponse?
+        weak var task: SessionTask?
+    }
+
+    let identifier: Int
+    let record: RequestRecord
+    let core: SessionCore
+    let kind: SessionTask.Kind
+    let state: Mutex<State>
+    /// The moment at which the whole attempt times out, on the transport's clock.
+    private let deadlineNanoseconds: UInt64?
+
+    /// More of a redirect's content than this is not waited for.
+    private static let discardLimit = 64 * 1024
+
+    init(record: RequestRecord, hop: Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
+        identifier = core.nextTaskIdentifier()
+        self.record = record
+        self.core = core
+        self.kind = kind
+        deadlineNanoseconds = core.settings.deadlineNanoseconds()
+        var state = State(hop: hop)
+        state.owner = owner
+        self.state = Mutex(state)
+    }
+
+    // MARK: Control
+
+    func resume() {
+        enum Step { case nothing, launch(Hop), resume(any TransferControl) }
+        let step = state.withLock { state -> Step in
+            state.isSuspended = false
+            switch state.phase {
+            case .ready:
+                state.phase = .running
+                return .launch(state.hop)
+            case .running: return state.control.map { .resume($0) } ?? .nothing
+            case .ended: return .nothing
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .launch(let hop): launch(hop)
+        case .resume(let control): control.resume()
+        }
+    }
+
+    func suspend() {
+        let control = state.withLock { state in
+            state.isSuspended = true
+            return state.control
+        }
+        control?.suspend()
+    }
+
+    /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
+    func cancel(with failure: TransferFailure = .cancelled) {
+        enum Step { case nothing, cancel(any TransferControl), end }
+        let step = state.withLock { state -> Step in
+            switch state.phase {
+            case .ended: return .nothing
+            case .ready:
+                state.failure = state.failure ?? failure
+                return .end
+            case .running:
+                state.failure = state.failure ?? failure
+                // While someone decides about a response that has ended, no transfer is left to report the end.
+                if case .deciding(.some, _) = state.gate { return .end }
+                return state.control.map { .cancel($0) } ?? .nothing  // `launch` sees the failure
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .cancel(let control): control.cancel()
+        case .end: end(with: failure)
+        }
+    }
+
+    /// Lets the content of the response flow to the owner, after it answered `.wait`.
+    func allow() {
+        let step = state.withLock { state -> AfterDecision in
+            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
+            state.gate = .open
+            if let ended { return .end(ended.failure) }
+            return hasPaused ? .resumeIntake(state.control) : .nothing
+        }
+        perform(step)
+    }
+
+    /// Offers bytes again that the owner had refused.
+    func resumeIntake() {
+        state.withLock { $0.control }?.resumeIntake()
+    }
+
+    // MARK: Hops
+
+    /// Sends a hop's message, unless the attempt was cancelled meanwhile.
+    private func launch(_ hop: Hop) {
+        let message = RequestMessage(
+            url: hop.url.absoluteString, method: hop.method,
+            fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
+            idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
+            credentials: hop.credentials)
+        let control = core.transport.makeTransfer(of: message, for: self)
+        let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
+            guard state.phase == .running, state.failure == nil else { return (false, false) }
+            state.control = control
+            return (true, state.isSuspended)
+        }
+        guard permission.starts else { return end(with: .cancelled) }
+        if permission.isSuspended { control.suspend() }
+        control.start()
+    }
+
+    /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
+    private func begin(_ hop: Hop) {
+        core.rootQueue.async { [self] in
+            storeCookies()
+            state.withLock { state in
+                state.control = nil
+                state.hop = hop
+                state.gate = .open
+                state.head = nil
+                state.response = nil
+            }
+            launch(hop)
+        }
+    }
+
+    private func end(with failure: TransferFailure?) {
+        let ending = state.withLock { state -> (owner: (any AttemptOwner)?, failure: TransferFailure?) in
+            guard state.phase != .ended else { return (nil, nil) }
+            state.phase = .ended
+            state.control = nil
+            let owner = state.owner
+            state.owner = nil
+            return (owner, state.failure ?? failure)
+        }
+        ending.owner?.attemptDidComplete(self, failure: ending.failure)
+    }
+
+    private enum AfterDecision {
+        case nothing
+        case resumeIntake((any TransferControl)?)
+        case begin(Hop)
+        case end(TransferFailure?)
+    }
+
+    private func perform(_ step: AfterDecision) {
+        switch step {
+        case .nothing: break
+        case .resumeIntake(let control): control?.resumeIntake()
+        case .begin(let hop): begin(hop)
+        case .end(let failure): end(with: failure)
+        }
+    }
+
+    /// Stores what cookies the present response set, unless that was done. Not on the transport's thread: it may write a file.
+    func storeCookies() {
+        let cookies = state.withLock { state -> (head: ResponseHead, url: URL)? in
+            guard state.hasUnstoredCookies, let head = state.head else { return nil }
+            state.hasUnstoredCookies = false
+            return (head, state.hop.url)
+        }
+        if let cookies { core.cookies.store(cookies.head, for: cookies.url, settings: core.settings) }
+    }
+}
+
+// MARK: - The transport's side
+
+extension Attempt: TransferConsumer {
+    func transferDidReceive(_ head: ResponseHead) {
+        let (owner, hop) = state.withLock { state in
+            state.head = head
+            state.hasUnstoredCookies = core.settings.setsCookies && head.contains("Set-Cookie")
+            return (state.owner, state.hop)
+        }
+        guard let owner else { return }
+        if let decision = redirect(from: hop, head) {
+            decide(decision, by: owner.effectiveRedirectHandler, response: head)
+        } else {
+            tell(owner, head)
+        }
+    }
+
+    private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
+        // Closed first: the owner's decision may come before this method goes on.
+        state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
+        if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+    }
+
+    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
+        enum Step { case deliver((any AttemptOwner)?), answer(Intake), cut(any TransferControl) }
+        let step = state.withLock { state -> Step in
+            switch state.gate {
+            case .open:
+                state.receivedByteCount += Int64(bytes.count)
+                return .deliver(state.owner)
+            case .deciding(let ended, _):
+                state.gate = .deciding(ended: ended, hasPaused: true)
+                return .answer(.pause)
+            case .discarding(let next, let count):
+                state.gate = .discarding(next: next, byteCount: count + bytes.count)
+                guard count + bytes.count > Self.discardLimit, let control = state.control else { return .answer(.taken) }
+                return .cut(control)
+            }
+        }
+        switch step {
+        case .answer(let intake): return intake
+        case .cut(let control):
+            control.cancel()
+            return .taken
+        case .deliver(let owner):
+            let intake = owner?.attempt(self, didReceive: bytes) ?? .taken
+            if intake == .pause { state.withLock { $0.receivedByteCount -= Int64(bytes.count) } }
+            return intake
+        }
+    }
+
+    func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
+        let owner = state.withLock { state in
+            state.sentByteCount = total
+            state.expectedToSend = expected
+            return state.owner
+        }
+        owner?.attempt(self, didSend: byteCount, total: total, expected: expected)
+    }
+
+    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
+        let step = state.withLock { state -> AfterDecision in
+            state.records.append(
+                HopRecord(url: state.hop.url, method: state.hop.method, head: state.head, report: report))
+            switch state.gate {
+            case .open: return .end(failure)
+            case .deciding(_, let hasPaused):
+                if state.failure != nil { return .end(failure) }
+                state.gate = .deciding(ended: (failure, report), hasPaused: hasPaused)
+                return .nothing
+            case .discarding(let next, _):
+                // Whatever happened to the rest of a redirect's content: what it says is known.
+                return state.failure == nil ? .begin(next) : .end(failure)
+            }
+        }
+        perform(step)
+    }
+}
+
+// MARK: - Redirects
+
+extension Attempt {
+    /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
+    private func redirect(from hop: Hop, _ head: ResponseHead) -> Result<Hop, TransferFailure>? {
+        let count = state.withLock { $0.records.count }
+        return Redirection.next(after: hop, head: head, redirectCount: count)
+    }
+
+    private func decide(_ decision: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, response: ResponseHead) {
+        switch decision {
+        case .failure(let failure): cancel(with: failure)
+        case .success(let next):
+            guard let handler else {
+                state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
+                return
+            }
+            state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
+            core.rootQueue.async { [self] in
+                guard let response = httpURLResponse else { return cancel() }
+                let proposed = Redirection.urlRequest(of: next)
+                handler.task(sessionTask, willBeRedirectedTo: proposed, for: response) { [self] request in
+                    settleRedirect(request, proposed: proposed, next: next)
+                }
+            }
+        }
+    }
+
+    private func settleRedirect(_ request: URLRequest?, proposed: URLRequest, next: Hop) {
+        guard let request else {
+            let (owner, head) = state.withLock { ($0.owner, $0.head) }
+            guard let owner, let head else { return allow() }
+            if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+            return
+        }
+        let chosen: Hop
+        do {
+            chosen = request == proposed ? next : try Redirection.hop(for: request, replacing: next)
+        } catch {
+            return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
+        }
+        let step = state.withLock { state -> AfterDecision in
+            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
+            if ended != nil { return .begin(chosen) }
+            state.gate = .discarding(next: chosen, byteCount: 0)
+            return hasPaused ? .resumeIntake(state.control) : .nothing
+        }
+        perform(step)
+    }
+}

@@ -1,0 +1,21 @@
+// What an attempt tells the request that it is made for.
+
+import FireweedTransport
+
+/// Whether an attempt may go on after the response's head.
+enum HeadDisposition {
+    case proceed
+    /// The owner will call `Attempt.allow()` or cancel; content waits until then.
+    case wait
+}
+
+/// The request behind an attempt. Called on the transport's thread, in order; no method may wait.
+protocol AttemptOwner: AnyObject, Sendable {
+    func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition
+    func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake
+    func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?)
+    /// The last call. `failure` is nil when a whole response came.
+    func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?)
+    /// Who decides about redirects, if it is not the session's rules alone.
+    var effectiveRedirectHandler: (any RedirectHandler)? { get }
+}

@@ -1,0 +1,69 @@
+// What can be made into a URL or a request.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Can be made into a `URL`.
+public protocol URLConvertible: Sendable {
+    /// The URL; throws `AFError.invalidURL(url:)` when there is none.
+    func asURL() throws -> URL
+}
+
+extension String: URLConvertible {
+    /// The URL that the text is; throws `AFError.invalidURL(url:)` when it is none.
+    public func asURL() throws -> URL {
+        guard let url = URL(string: self) else { throw AFError.invalidURL(url: self) }
+        return url
+    }
+}
+
+extension URL: URLConvertible {
+    /// Itself.
+    public func asURL() throws -> URL { self }
+}
+
+extension URLComponents: URLConvertible {
+    /// The URL of these components; throws `AFError.invalidURL(url:)` when they make none.
+    public func asURL() throws -> URL {
+        guard let url else { throw AFError.invalidURL(url: self) }
+        return url
+    }
+}
+
+/// Can be made into a `URLRequest`.
+public protocol URLRequestConvertible: Sendable {
+    /// The request; throws whatever keeps it from being made.
+    func asURLRequest() throws -> URLRequest
+}
+
+extension URLRequestConvertible {
+    /// The request, or `nil` when it cannot be made.
+    public var urlRequest: URLRequest? { try? asURLRequest() }
+}
+
+extension URLRequest: URLRequestConvertible {
+    /// Itself.
+    public func asURLRequest() throws -> URLRequest { self }
+}
+
+extension URLRequest {
+    /// Makes a request of a URL, a method and header fields; throws `AFError.invalidURL(url:)`.
+    public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
+        self.init(url: try url.asURL())
+        httpMethod = method.rawValue
+        if let headers { self.headers = headers }
+    }
+
+    /// The method; `nil` when there is none.
+    public var method: HTTPMethod? {
+        get { httpMethod.map(HTTPMethod.init) }
+        set { httpMethod = newValue?.rawValue }
+    }
+
+    /// Throws `AFError.urlRequestValidationFailed(reason:)` when a GET request has content.
+    public func validate() throws {
+        if method == .get, let body = httpBody, !body.isEmpty {
+            throw AFError.urlRequestValidationFailed(reason: .bodyDataInGETRequest(body))
+        }
+    }
+}

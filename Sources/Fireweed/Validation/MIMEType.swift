@@ -1,0 +1,59 @@
+// Media types, as far as validation and charsets need them.
+
+import Foundation
+
+/// A media type (RFC 9110 §8.3.1) or a pattern of one, with `*` for type or subtype.
+struct MIMEType: Equatable {
+    let type: String
+    let subtype: String
+    /// The `charset` parameter, without quotes, in lower case.
+    let charset: String?
+
+    /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
+    init?(_ text: String) {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
+        if essence == "*" {
+            (type, subtype, charset) = ("*", "*", nil)
+            return
+        }
+        let halves = essence.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, !halves[0].isEmpty, !halves[1].isEmpty else { return nil }
+        type = String(halves[0])
+        subtype = String(halves[1])
+        charset = parts.dropFirst().lazy.compactMap(Self.charset).first
+    }
+
+    /// True for `*/*`.
+    var isWildcard: Bool { type == "*" && subtype == "*" }
+
+    /// True when `other` is of this type, `*` standing for anything.
+    func matches(_ other: MIMEType) -> Bool {
+        func fits(_ pattern: String, _ text: String) -> Bool { pattern == "*" || text == "*" || pattern == text }
+        return fits(type, other.type) && fits(subtype, other.subtype)
+    }
+
+    private static func charset(_ parameter: Substring) -> String? {
+        let halves = parameter.split(separator: "=", maxSplits: 1)
+        guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else { return nil }
+        return halves[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()
+    }
+}
+
+extension String.Encoding {
+    /// The encoding that a charset's IANA name means; `nil` for one that is not known here.
+    init?(charset: String) {
+        guard let encoding = Self.byCharset[charset] else { return nil }
+        self = encoding
+    }
+
+    private static let byCharset: [String: String.Encoding] = [
+        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii, "iso-8859-1": .isoLatin1,
+        "latin1": .isoLatin1, "iso_8859-1": .isoLatin1, "iso-8859-2": .isoLatin2, "latin2": .isoLatin2,
+        "windows-1250": .windowsCP1250, "windows-1251": .windowsCP1251, "windows-1252": .windowsCP1252,
+        "windows-1253": .windowsCP1253, "windows-1254": .windowsCP1254, "cp1252": .windowsCP1252,
+        "utf-16": .utf16, "utf-16be": .utf16BigEndian, "utf-16le": .utf16LittleEndian, "utf-32": .utf32,
+        "utf-32be": .utf32BigEndian, "utf-32le": .utf32LittleEndian, "shift_jis": .shiftJIS, "euc-jp": .japaneseEUC,
+        "iso-2022-jp": .iso2022JP, "macintosh": .macOSRoman,
+    ]
+}
