@@ -47,8 +47,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedBench",
-            dependencies: ["Fireweed", "FixtureServer", "CLinux", "CCurl"],
+            dependencies: ["Fireweed", "FixtureServer", "CBareLoop"],
             swiftSettings: settings),
+        .target(name: "CBareLoop", dependencies: ["CCurl"]),
 
         .testTarget(
             name: "FireweedTransportTests",

@@ -34,7 +34,11 @@ final class CookieJar: @unchecked Sendable {
         for line in head.values(of: "Set-Cookie") {
             for cookie in HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": line], for: url)
             where CookieRules.maySet(cookie, from: url) {
-                storage.setCookie(cookie)
+                switch CookieRules.lifetime(in: line) {
+                case .none: storage.setCookie(cookie)
+                case .some(let seconds) where seconds <= 0: storage.deleteCookie(cookie)
+                case .some(let seconds): storage.setCookie(cookie.expiring(in: seconds))
+                }
             }
         }
     }
@@ -75,6 +79,16 @@ enum CookieRules {
         return cookiePath.hasSuffix("/") || path.dropFirst(cookiePath.count).hasPrefix("/")
     }
 
+    /// `Max-Age` in seconds, which wins over `Expires` (RFC 6265 §5.3); Foundation on Linux does not read it.
+    static func lifetime(in line: String) -> TimeInterval? {
+        for attribute in line.split(separator: ";").dropFirst() {
+            let halves = attribute.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard halves.count == 2, halves[0].lowercased() == "max-age", let seconds = Int(halves[1]) else { continue }
+            return TimeInterval(seconds)
+        }
+        return nil
+    }
+
     /// Longer paths first (RFC 6265 §5.4).
     static func ordered(_ cookies: [HTTPCookie]) -> [HTTPCookie] {
         cookies.sorted { ($0.path.count, $1.name) > ($1.path.count, $0.name) }
@@ -82,5 +96,15 @@ enum CookieRules {
 
     private static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+}
+
+extension HTTPCookie {
+    /// The same cookie with another end.
+    fileprivate func expiring(in seconds: TimeInterval) -> HTTPCookie {
+        var properties = self.properties ?? [:]
+        properties[.expires] = Date().addingTimeInterval(min(seconds, 400 * 86400))
+        properties[.discard] = nil
+        return HTTPCookie(properties: properties) ?? self
     }
 }

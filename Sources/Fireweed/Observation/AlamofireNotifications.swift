@@ -15,13 +15,16 @@ public final class AlamofireNotifications: EventMonitor {
     /// Makes a monitor.
     public init() {}
 
-    /// Posts soon; events that come meanwhile are posted with it, so that a burst costs one dispatch.
+    /// Events of this span are posted together: waking a thread for each costs more than all the rest.
+    private static let gatheringTime = DispatchTimeInterval.milliseconds(2)
+
+    /// Posts soon, together with the events that come meanwhile.
     func post(_ name: Notification.Name, _ request: Request) {
         let isFirst = pending.withLock { pending in
             pending.append((name, request))
             return pending.count == 1
         }
-        if isFirst { queue.async { self.postPending() } }
+        if isFirst { queue.asyncAfter(deadline: .now() + Self.gatheringTime) { self.postPending() } }
     }
 
     private func postPending() {

@@ -197,6 +197,10 @@ extension Request {
 // MARK: - The attempt's reports
 
 extension Request: AttemptOwner {
+    var wantsHead: Bool {
+        mutable.withLock { $0.extras?.responseHandler != nil } || hasMonitors
+    }
+
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
         receive(head, of: attempt)
     }

@@ -39,9 +39,9 @@ extension ResponseSerializer {
     /// Changes nothing.
     public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
     /// `HEAD`.
-    public static var defaultEmptyRequestMethods: Set<HTTPMethod> { [.head] }
+    public static var defaultEmptyRequestMethods: Set<HTTPMethod> { EmptyResponseRules.methods }
     /// 204 and 205.
-    public static var defaultEmptyResponseCodes: Set<Int> { [204, 205] }
+    public static var defaultEmptyResponseCodes: Set<Int> { EmptyResponseRules.statuses }
 
     /// Changes nothing.
     public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }
@@ -81,6 +81,12 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
         }
         return try serialize(request: request, response: response, data: data, error: nil)
     }
+}
+
+/// The documented defaults, made once: a set costs more to make than a small response to serialise.
+private enum EmptyResponseRules {
+    static let methods: Set<HTTPMethod> = [.head]
+    static let statuses: Set<Int> = [204, 205]
 }
 
 /// A serialiser of ours: it asks the evidence for the little that it needs.

@@ -212,15 +212,16 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
-        let (owner, hop) = state.withLock { state in
+        let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
+        let owner = state.withLock { state in
             state.head = head
-            state.hasUnstoredCookies = core.settings.setsCookies && head.contains("Set-Cookie")
-            return (state.owner, state.hop)
+            state.hasUnstoredCookies = setsCookies
+            return state.owner
         }
         guard let owner else { return }
-        if let decision = redirect(from: hop, head) {
+        if (300..<400).contains(head.status), let decision = redirect(after: head) {
             decide(decision, by: owner.effectiveRedirectHandler, response: head)
-        } else {
+        } else if owner.wantsHead {
             tell(owner, head)
         }
     }
@@ -291,8 +292,8 @@ extension Attempt: TransferConsumer {
 
 extension Attempt {
     /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
-    private func redirect(from hop: Hop, _ head: ResponseHead) -> Result<Hop, TransferFailure>? {
-        let count = state.withLock { $0.records.count }
+    private func redirect(after head: ResponseHead) -> Result<Hop, TransferFailure>? {
+        let (hop, count) = state.withLock { ($0.hop, $0.records.count) }
         return Redirection.next(after: hop, head: head, redirectCount: count)
     }
 
@@ -318,7 +319,7 @@ extension Attempt {
     private func settleRedirect(_ request: URLRequest?, proposed: URLRequest, next: Hop) {
         guard let request else {
             let (owner, head) = state.withLock { ($0.owner, $0.head) }
-            guard let owner, let head else { return allow() }
+            guard let owner, let head, owner.wantsHead else { return allow() }
             if case .proceed = owner.attempt(self, didReceive: head) { allow() }
             return
         }

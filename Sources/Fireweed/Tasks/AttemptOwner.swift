@@ -11,6 +11,8 @@ enum HeadDisposition {
 
 /// The request behind an attempt. Called on the transport's thread, in order; no method may wait.
 protocol AttemptOwner: AnyObject, Sendable {
+    /// Whether the owner wants to see the head before any content.
+    var wantsHead: Bool { get }
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?)

@@ -248,7 +248,12 @@ extension ConnectionPool: SocketWatcher {
 
 extension ConnectionPool: LoopTimer {
     var deadline: LoopInstant? {
-        [engineDeadline, sweepDeadline, idleDeadline].compactMap(\.self).min()
+        earlier(earlier(engineDeadline, sweepDeadline), idleDeadline)
+    }
+
+    private func earlier(_ left: LoopInstant?, _ right: LoopInstant?) -> LoopInstant? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
     }
 
     func deadlineReached() {

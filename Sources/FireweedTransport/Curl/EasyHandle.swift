@@ -261,7 +261,6 @@ final class EasyHandle {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        set(CURLOPT_BUFFERSIZE, 64 * 1024)
         pool.settings.options.apply(to: self)
     }
 

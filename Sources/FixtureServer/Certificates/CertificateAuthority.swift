@@ -1,0 +1,100 @@
+// Certificates for tests, made by the openssl command.
+
+public import Foundation
+
+/// A certification authority of our own, in a temporary folder.
+public final class CertificateAuthority: Sendable {
+    /// When a certificate is valid.
+    public enum Validity: Sendable {
+        /// From now on for a month.
+        case current
+        /// Until yesterday.
+        case expired
+        /// From next year on.
+        case notYet
+    }
+
+    /// A certificate and its key, in PEM.
+    public struct Issued: Sendable {
+        /// The certificate.
+        public let certificate: URL
+        /// Its private key.
+        public let key: URL
+    }
+
+    /// The authority's own certificate, in PEM.
+    public let certificate: URL
+    private let key: URL
+    private let folder: TemporaryFolder
+
+    /// Makes an authority.
+    public init() throws {
+        folder = try TemporaryFolder()
+        certificate = folder.file("authority.pem")
+        key = folder.file("authority.key")
+        try Self.openssl(
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key.path, "-out",
+                certificate.path, "-days", "30", "-subj", "/CN=Fireweed test authority",
+            ], in: folder)
+    }
+
+    /// Issues a certificate.
+    ///
+    /// - Parameters:
+    ///   - names: the subject alternative names, as `DNS:localhost` or `IP:127.0.0.1`.
+    ///   - validity: when it is valid.
+    ///   - purpose: `serverAuth` or `clientAuth`.
+    public func issue(
+        _ names: [String] = ["DNS:localhost", "IP:127.0.0.1"], validity: Validity = .current, purpose: String = "serverAuth"
+    ) throws -> Issued {
+        let base = UUID().uuidString
+        let issued = Issued(certificate: folder.file("\(base).pem"), key: folder.file("\(base).key"))
+        let request = folder.file("\(base).csr").path
+        try Self.openssl(
+            [
+                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", issued.key.path,
+                "-out", request, "-subj", "/CN=Fireweed test",
+            ], in: folder)
+        let extensions = folder.file("\(base).ext")
+        try "subjectAltName=\(names.joined(separator: ","))\nextendedKeyUsage=\(purpose)\n"
+            .write(to: extensions, atomically: true, encoding: .utf8)
+        try sign(request, to: issued.certificate.path, extensions.path, validity)
+        return issued
+    }
+
+    private func sign(_ request: String, to output: String, _ extensions: String, _ validity: Validity) throws {
+        let files = ["-in", request, "-out", output, "-extfile", extensions]
+        guard validity != .current else {
+            let authority = ["-CA", certificate.path, "-CAkey", key.path, "-CAcreateserial", "-days", "30"]
+            return try Self.openssl(["x509", "-req"] + authority + files, in: folder)
+        }
+        // Only `openssl ca` takes dates on Debian 12.
+        let configuration = folder.file("ca.cnf")
+        let database = folder.file("index.txt")
+        try "".write(to: database, atomically: true, encoding: .utf8)
+        try """
+        [ca]
+        default_ca=own
+        [own]
+        database=\(database.path)
+        new_certs_dir=\(folder.url.path)
+        serial=\(folder.file("ca.srl").path)
+        default_md=sha256
+        policy=any
+        [any]
+        commonName=optional
+        """.write(to: configuration, atomically: true, encoding: .utf8)
+        let dates =
+            validity == .expired ? ["20200101000000Z", "20210101000000Z"] : ["20450101000000Z", "20460101000000Z"]
+        try Self.openssl(
+            [
+                "ca", "-batch", "-notext", "-config", configuration.path, "-cert", certificate.path, "-keyfile", key.path,
+                "-rand_serial", "-startdate", dates[0], "-enddate", dates[1],
+            ] + files, in: folder)
+    }
+
+    private static func openssl(_ arguments: [String], in folder: TemporaryFolder) throws {
+        try ChildProcess.run("openssl", arguments, package: "openssl", in: folder.url)
+    }
+}

@@ -1,0 +1,80 @@
+// nginx from Debian, for TLS, HTTP/2 and big files.
+
+public import Foundation
+
+/// An nginx of our own on free loopback ports; it ends with its last reference, and with this process in any case.
+public final class NginxServer: Sendable {
+    /// The folder whose files are served.
+    public let documents: URL
+    /// Where the server is in clear text.
+    public let url: URL
+    /// Where the server is over TLS with HTTP/2, if it was given a certificate.
+    public let secureURL: URL?
+    private let folder: TemporaryFolder
+    private let process: ChildProcess
+
+    /// Starts nginx.
+    ///
+    /// - Parameters:
+    ///   - certificate: the server's certificate, for `secureURL`.
+    ///   - clientAuthority: the authority whose client certificates are demanded.
+    ///   - workers: how many worker processes serve.
+    public init(
+        certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1
+    ) throws {
+        folder = try TemporaryFolder()
+        documents = folder.file("documents")
+        try FileManager.default.createDirectory(at: documents, withIntermediateDirectories: true)
+        let port = try LoopbackSocket.freePort()
+        let securePort = try LoopbackSocket.freePort()
+        let secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
+        let configuration = folder.file("nginx.conf")
+        try Self.configuration(folder, documents, port, secure, workers)
+            .write(to: configuration, atomically: true, encoding: .utf8)
+        process = try ChildProcess(
+            "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
+            package: "nginx-light")
+        try ChildProcess.waitForPort(port)
+        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
+        self.url = url
+        secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")
+    }
+
+    /// Stops nginx.
+    public func stop() {
+        process.stop()
+    }
+
+    private static func configuration(
+        _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int
+    ) -> String {
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
+        let small = String(decoding: Documents.small, as: UTF8.self)
+        return """
+            daemon off; master_process \(workers > 1 ? "on" : "off"); worker_processes \(workers);
+            user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);
+            events { worker_connections 16384; }
+            http {
+                access_log off; keepalive_requests 100000000; keepalive_timeout 300; client_max_body_size 0; sendfile on;
+                \(temporary)
+                default_type application/octet-stream;
+                server {
+                    listen 127.0.0.1:\(port) reuseport backlog=4096; \(secure)
+                    location = /small { default_type application/json; return 200 '\(small)'; }
+                    location / { root \(documents.path); }
+                }
+            }
+            """
+    }
+
+    private static func secure(
+        _ certificate: CertificateAuthority.Issued, _ clients: CertificateAuthority?, _ port: UInt16
+    ) -> String {
+        let demand = clients.map { "ssl_client_certificate \($0.certificate.path); ssl_verify_client on;" } ?? ""
+        return """
+            listen 127.0.0.1:\(port) ssl http2 backlog=4096; http2_max_requests 100000000;
+            ssl_certificate \(certificate.certificate.path); ssl_certificate_key \(certificate.key.path); \(demand)
+            """
+    }
+}

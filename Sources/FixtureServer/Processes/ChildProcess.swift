@@ -1,0 +1,79 @@
+// Programs that run beside the tests.
+
+import Foundation
+import Glibc
+
+/// A program that is ended with us, however we end.
+final class ChildProcess: @unchecked Sendable {
+    // SAFETY: `Process` is started in `init` and only told to stop afterwards, which it allows from any thread.
+    private let process = Process()
+
+    /// Starts a program from the path; throws a sentence that names its Debian package when it is missing.
+    init(_ program: String, _ arguments: [String], package: String) throws {
+        // The shell waits for the end of its input, which is our end, and ends the program with it.
+        let script = "\"$@\" & child=$!; (cat >/dev/null; kill $child 2>/dev/null) <&3 & wait $child"
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
+        let lifeline = Pipe()
+        process.standardInput = lifeline
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        self.lifeline = lifeline
+    }
+
+    private let lifeline: Pipe
+
+    deinit { stop() }
+
+    func stop() {
+        try? lifeline.fileHandleForWriting.close()
+        if process.isRunning { process.waitUntilExit() }
+    }
+
+    /// Runs a program to its end; throws with its error output when it fails.
+    static func run(_ program: String, _ arguments: [String], package: String, in folder: URL) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try path(of: program, package: package))
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        let errors = Pipe()
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw ServerError(description: "\(program) failed: \(text)") }
+    }
+
+    private static func path(of program: String, package: String) throws -> String {
+        let folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/bin", "/sbin"]
+        let found = folders.map { "\($0)/\(program)" }.first(where: FileManager.default.isExecutableFile)
+        guard let found else { throw ServerError(description: "\(program) is missing: apt-get install \(package)") }
+        return found
+    }
+
+    /// Waits until a port of loopback answers; throws after `seconds`.
+    static func waitForPort(_ port: UInt16, seconds: Int = 10) throws {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            if canConnect(port) { return }
+            var moment = pollfd()
+            poll(&moment, 0, 5)  // there is no event to wait for: another process is starting
+        }
+        throw ServerError(description: "nothing answers on port \(port)")
+    }
+
+    private static func canConnect(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// A small SOCKS 5 proxy.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback.
+public final class SOCKSProxyServer: Sendable {
+    /// The port.
+    public let port: UInt16
+    private let connections = Mutex(0)
+    private let listener: Int32
+
+    /// How many connections went through.
+    public var connectionCount: Int { connections.withLock { $0 } }
+
+    /// Starts a proxy.
+    public init() throws {
+        (listener, port) = try LoopbackSocket.listen(port: 0)
+        Thread { [listener, weak self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { break }
+                Thread { [weak self] in
+                    if let peer = Self.connectAsAsked(client) {
+                        self?.connections.withLock { $0 += 1 }
+                        Self.relay(client, peer)
+                        close(peer)
+                    }
+                    close(client)
+                }.start()
+            }
+            close(listener)
+        }.start()
+    }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    private static func connectAsAsked(_ client: Int32) -> Int32? {
+        guard let greeting = read(client, 2), read(client, Int(greeting[1])) != nil, write(client, [5, 0]),
+            let request = read(client, 10), request[1] == 1, request[3] == 1, request[4] == 127
+        else { return nil }
+        let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = (UInt16(request[8]) << 8 | UInt16(request[9])).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return connect(peer, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+        guard isConnected, write(client, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
+            close(peer)
+            return nil
+        }
+        return peer
+    }
+
+    private static func relay(_ left: Int32, _ right: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            var ready = [pollfd(fd: left, events: Int16(POLLIN), revents: 0), pollfd(fd: right, events: Int16(POLLIN), revents: 0)]
+            guard poll(&ready, 2, -1) > 0 else { return }
+            for (index, from) in [left, right].enumerated() where ready[index].revents != 0 {
+                let count = recv(from, &buffer, buffer.count, 0)
+                guard count > 0, write(index == 0 ? right : left, Array(buffer.prefix(count))) else { return }
+            }
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return recv(descriptor, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+        send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+}

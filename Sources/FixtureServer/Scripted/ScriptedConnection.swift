@@ -1,0 +1,95 @@
+// One connection of the scripted server, on a thread of its own.
+
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// Plays a script on a connected socket.
+struct ScriptedConnection: Sendable {
+    let descriptor: Int32
+    let number: Int
+    let events: EventLog<ScriptedServer.Event>
+    let signals: EventLog<String>
+
+    func play(_ script: [ScriptedServer.Step]) {
+        events.record(.accepted(number))
+        for step in script where !perform(step) { return }
+    }
+
+    /// False when the connection is over.
+    private func perform(_ step: ScriptedServer.Step) -> Bool {
+        switch step {
+        case .receiveHead: return receiveHead()
+        case .receive(let count): return receive(count)
+        case .send(let text): return send(Array(text.utf8))
+        case .sendData(let data): return send(Array(data))
+        case .sendRepeatedly(let text, let count):
+            let bytes = Array(text.utf8)
+            for _ in 0..<count where !send(bytes) { return false }
+            return true
+        case .wait(let name): return wait(for: name)
+        case .hold:
+            while receive(1) {}
+            return false
+        case .close: return false
+        case .reset:
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+            return false
+        case .shutdownWrite:
+            shutdown(descriptor, Int32(SHUT_WR))
+            return true
+        }
+    }
+
+    private func receiveHead() -> Bool {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
+            var byte: UInt8 = 0
+            guard head.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 else { return ended() }
+            head.append(byte)
+        }
+        events.record(.head(number, String(decoding: head, as: UTF8.self)))
+        return true
+    }
+
+    private func receive(_ count: Int) -> Bool {
+        var left = count
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while left > 0 {
+            let got = recv(descriptor, &buffer, min(left, buffer.count), 0)
+            guard got > 0 else { return ended() }
+            left -= got
+        }
+        return true
+    }
+
+    private func ended() -> Bool {
+        events.record(.closedByPeer(number))
+        return false
+    }
+
+    private func send(_ bytes: [UInt8]) -> Bool {
+        var offset = 0
+        while offset < bytes.count {
+            let sent = bytes[offset...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard sent > 0 else { return ended() }
+            offset += sent
+        }
+        return true
+    }
+
+    /// Waits on this thread for a signal of the test, at most half a minute.
+    private func wait(for name: String) -> Bool {
+        let done = DispatchGroup()
+        let cameInTime = Atomic<Bool>(false)
+        done.enter()
+        Task {
+            cameInTime.store((try? await signals.next(name, within: 30)) != nil, ordering: .releasing)
+            done.leave()
+        }
+        done.wait()
+        return cameInTime.load(ordering: .acquiring)
+    }
+}

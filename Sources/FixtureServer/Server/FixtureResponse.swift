@@ -1,0 +1,63 @@
+// What the server answers with.
+
+public import Foundation
+
+/// A response of the fixture server.
+public struct FixtureResponse: Sendable {
+    /// Gives content piece by piece.
+    public enum Piece: Sendable {
+        /// The next bytes.
+        case bytes(Data)
+        /// Nothing for so many seconds.
+        case wait(Double)
+        /// The end.
+        case end
+    }
+
+    /// The content.
+    public enum Body: Sendable {
+        /// Bytes.
+        case data(Data)
+        /// Pieces by their number, with a length when it is known; otherwise in chunks.
+        case pieces(byteCount: Int?, @Sendable (_ number: Int) -> Piece)
+    }
+
+    /// The status.
+    public var status: Int
+    /// The fields besides those that the server makes.
+    public var fields: [(name: String, value: String)]
+    /// The content.
+    public var body: Body
+    /// Seconds to wait before the head goes out.
+    public var delay: Double
+
+    /// Makes a response.
+    public init(
+        status: Int = 200, fields: [(name: String, value: String)] = [], body: Body = .data(Data()), delay: Double = 0
+    ) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.delay = delay
+    }
+
+    /// A response of text.
+    public static func text(
+        _ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8",
+        fields: [(name: String, value: String)] = []
+    ) -> FixtureResponse {
+        FixtureResponse(status: status, fields: [("Content-Type", type)] + fields, body: .data(Data(text.utf8)))
+    }
+
+    /// A response of JSON, with sorted keys.
+    static func json(_ object: Any, status: Int = 200, fields: [(name: String, value: String)] = []) -> FixtureResponse {
+        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
+        let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("null".utf8)
+        return FixtureResponse(status: status, fields: [("Content-Type", "application/json")] + fields, body: .data(data))
+    }
+
+    /// A response of a status alone.
+    static func status(_ status: Int) -> FixtureResponse {
+        FixtureResponse(status: status)
+    }
+}

@@ -1,0 +1,95 @@
+// An HTTP server in this process, for tests, demo and benchmarks.
+
+import CMicrohttpd
+public import Foundation
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on a loopback port, with the endpoints that people know from httpbin.
+///
+/// It starts in a millisecond, and stops when `stop()` is called or its last reference goes.
+public final class FixtureServer: Sendable {
+    /// What tests can wait for.
+    public enum Event: Sendable, Equatable {
+        /// A connection was opened.
+        case connectionOpened
+        /// A connection was closed.
+        case connectionClosed
+        /// The head of a request came; the target as on the wire.
+        case requestReceived(String)
+        /// The content of a response has begun to leave.
+        case contentStarted(String)
+        /// An exchange is over; whether its response went out whole.
+        case completed(String, isWhole: Bool)
+    }
+
+    /// Answers a request.
+    public typealias Handler = @Sendable (ReceivedRequest) -> FixtureResponse
+
+    /// Where the server is: `http://127.0.0.1:PORT`.
+    public let url: URL
+    /// The port; 0 for a server on a Unix-domain socket.
+    public let port: UInt16
+    /// What has happened.
+    public let events = EventLog<Event>()
+    private let routes = Mutex<[String: Handler]>([:])
+    private let received = Mutex<[ReceivedRequest]>([])
+    private let daemon: Daemon
+
+    /// Starts a server on a port, or on any free one.
+    ///
+    /// - Parameters:
+    ///   - port: 0 for a free port.
+    ///   - threads: how many threads serve; each connection stays with one of them.
+    public static func start(port: UInt16 = 0, threads: Int = 1) throws -> FixtureServer {
+        let (descriptor, port) = try LoopbackSocket.listen(port: port)
+        return try FixtureServer(descriptor: descriptor, port: port, threads: threads)
+    }
+
+    /// Starts a server on a Unix-domain socket.
+    public static func start(unixSocketPath path: String) throws -> FixtureServer {
+        try FixtureServer(descriptor: LoopbackSocket.listen(path: path), port: 0, threads: 1)
+    }
+
+    private init(descriptor: Int32, port: UInt16, threads: Int) throws {
+        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
+        self.url = url
+        self.port = port
+        let core = ServerCore(events: events)
+        daemon = try Daemon(descriptor: descriptor, threads: threads, core: core)
+        core.attach(answer: { [weak self] in self?.answer($0) ?? .status(503) })
+    }
+
+    deinit { stop() }
+
+    /// Stops the server; connections are closed.
+    public func stop() {
+        daemon.stop()
+    }
+
+    /// The URL of a path with its query.
+    public func url(_ path: String) -> URL {
+        URL(string: url.absoluteString + path) ?? url
+    }
+
+    /// Answers a path in its own way, in the place of an endpoint.
+    public func route(_ path: String, _ handler: @escaping Handler) {
+        routes.withLock { $0[path] = handler }
+    }
+
+    /// Every request that has been answered, in order.
+    public var requests: [ReceivedRequest] { received.withLock { $0 } }
+
+    /// How many connections have been opened.
+    public var connectionCount: Int { events.events.count { $0 == .connectionOpened } }
+
+    private func answer(_ request: ReceivedRequest) -> FixtureResponse {
+        // A server for benchmarks answers millions: only the last ones are kept.
+        received.withLock { received in
+            if received.count >= 20_000 { received.removeFirst(10_000) }
+            received.append(request)
+        }
+        if let handler = routes.withLock({ $0[request.path] }) { return handler(request) }
+        return Endpoints.answer(request)
+    }
+}

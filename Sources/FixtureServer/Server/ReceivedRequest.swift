@@ -1,0 +1,41 @@
+// A request as the server saw it.
+
+public import Foundation
+
+/// A request that the fixture server has received whole.
+public struct ReceivedRequest: Sendable {
+    /// The method.
+    public let method: String
+    /// The target as it stood on the wire, with its query.
+    public let target: String
+    /// The path, percent-decoded.
+    public let path: String
+    /// The parameters of the query in their order, decoded.
+    public let query: [(name: String, value: String)]
+    /// The fields in their order.
+    public let fields: [(name: String, value: String)]
+    /// The content; empty for `/upload`, which only counts.
+    public internal(set) var body: Data
+    /// How many bytes of content came.
+    public internal(set) var bodyByteCount: Int
+    /// The CRC-32 of the content.
+    public internal(set) var bodyChecksum: UInt
+
+    /// The value of the first field of this name, compared without case.
+    public func field(_ name: String) -> String? {
+        fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// The value of the first parameter of this name.
+    public func parameter(_ name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+
+    /// The cookies of the request.
+    public var cookies: [(name: String, value: String)] {
+        (field("Cookie") ?? "").split(separator: ";").compactMap { pair in
+            let halves = pair.trimmingCharacters(in: .whitespaces).split(separator: "=", maxSplits: 1)
+            return halves.first.map { (String($0), halves.count > 1 ? String(halves[1]) : "") }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+// Between libmicrohttpd and the answers.
+
+import CMicrohttpd
+import CZlib
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The daemon of libmicrohttpd, owned.
+final class Daemon: @unchecked Sendable {
+    // SAFETY: set in `init`, taken once by `stop`.
+    private let daemon: Mutex<UInt>
+    private let core: ServerCore
+
+    init(descriptor: Int32, threads: Int, core: ServerCore) throws {
+        self.core = core
+        let owner = Unmanaged.passUnretained(core).toOpaque()
+        guard
+            let started = fw_start_daemon(
+                descriptor, threads > 1 ? UInt32(threads) : 0, owner, requestArrived, targetArrived, exchangeCompleted,
+                connectionChanged)
+        else { throw ServerError(description: "libmicrohttpd cannot be started") }
+        daemon = Mutex(UInt(bitPattern: started))
+    }
+
+    func stop() {
+        let taken = daemon.withLock { daemon in
+            defer { daemon = 0 }
+            return OpaquePointer(bitPattern: daemon)
+        }
+        guard let taken else { return }
+        core.resumeAll()  // libmicrohttpd must not be stopped while connections are suspended
+        MHD_stop_daemon(taken)
+    }
+}
+
+/// What the callbacks work with. The daemon keeps it until it has stopped.
+final class ServerCore: Sendable {
+    let events: EventLog<FixtureServer.Event>
+    private let answering = Mutex<FixtureServer.Handler>({ _ in FixtureResponse(status: 503) })
+    private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
+
+    init(events: EventLog<FixtureServer.Event>) {
+        self.events = events
+    }
+
+    func attach(answer: @escaping FixtureServer.Handler) {
+        answering.withLock { $0 = answer }
+    }
+
+    func answer(_ request: ReceivedRequest) -> FixtureResponse {
+        answering.withLock { $0 }(request)
+    }
+
+    /// Lets a connection rest for some seconds; false when the server is stopping.
+    func rest(_ connection: OpaquePointer, seconds: Double) -> Bool {
+        let identity = UInt(bitPattern: connection)
+        let isResting = suspended.withLock { suspended in
+            guard !suspended.isStopping else { return false }
+            suspended.connections.insert(identity)
+            MHD_suspend_connection(connection)
+            return true
+        }
+        guard isResting else { return false }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { self.resume(identity) }
+        return true
+    }
+
+    private func resume(_ identity: UInt) {
+        suspended.withLock { suspended in
+            guard suspended.connections.remove(identity) != nil, let connection = OpaquePointer(bitPattern: identity) else { return }
+            MHD_resume_connection(connection)
+        }
+    }
+
+    func resumeAll() {
+        suspended.withLock { suspended in
+            suspended.isStopping = true
+            for identity in suspended.connections {
+                if let connection = OpaquePointer(bitPattern: identity) { MHD_resume_connection(connection) }
+            }
+            suspended.connections = []
+        }
+    }
+}
+
+/// One exchange, on its connection's thread.
+final class Exchange {
+    let core: ServerCore
+    let target: String
+    let connection: OpaquePointer
+    var request: ReceivedRequest?
+    var response: FixtureResponse?
+    var hasRested = false
+    var pieceNumber = 0
+    var piece = Data()
+
+    init(core: ServerCore, target: String, connection: OpaquePointer) {
+        self.core = core
+        self.target = target
+        self.connection = connection
+    }
+
+    func begin(method: String) {
+        var fields: [(name: String, value: String)] = []
+        withUnsafeMutablePointer(to: &fields) { pointer in
+            _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
+        }
+        request = ReceivedRequest(
+            method: method, target: target, path: Target.path(of: target), query: Target.query(of: target), fields: fields,
+            body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
+        core.events.record(.requestReceived(target))
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        guard var request, let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+        self.request = nil  // so that the content is changed in place
+        request.bodyByteCount += bytes.count
+        request.bodyChecksum = crc32(request.bodyChecksum, start, UInt32(bytes.count))
+        if request.path != "/upload" { request.body.append(contentsOf: bytes) }
+        self.request = request
+    }
+
+    /// Answers the whole request; called again after a rest.
+    func finish() -> MHD_Result {
+        guard let request else { return fw_no }
+        let response = self.response ?? core.answer(request)
+        self.response = response
+        if response.delay > 0, !hasRested {
+            hasRested = true
+            if core.rest(connection, seconds: response.delay) { return fw_yes }
+        }
+        if let digest = DigestChallenge(request) { return digest.answer(on: connection) }
+        return queue(response)
+    }
+
+    private func queue(_ response: FixtureResponse) -> MHD_Result {
+        let made: OpaquePointer?
+        switch response.body {
+        case .data(let data):
+            made = data.withUnsafeBytes { bytes in
+                MHD_create_response_from_buffer(
+                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), fw_must_copy)
+            }
+            core.events.record(.contentStarted(target))
+        case .pieces(let count, _):
+            made = MHD_create_response_from_callback(
+                count.map(UInt64.init) ?? UInt64.max, 64 * 1024, contentWanted, Unmanaged.passUnretained(self).toOpaque(), nil)
+        }
+        guard let made else { return fw_no }
+        defer { MHD_destroy_response(made) }
+        for field in response.fields { MHD_add_response_header(made, field.name, field.value) }
+        return MHD_queue_response(connection, UInt32(response.status), made)
+    }
+
+    /// Gives the next bytes of content that is made in pieces.
+    func content(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while piece.isEmpty {
+            guard case .pieces(_, let next) = response?.body else { return Int(fw_end_of_stream) }
+            switch next(pieceNumber) {
+            case .bytes(let data):
+                piece = data
+                pieceNumber += 1
+                if pieceNumber == 1 { core.events.record(.contentStarted(target)) }
+            case .wait(let seconds):
+                pieceNumber += 1
+                return core.rest(connection, seconds: seconds) ? 0 : Int(fw_end_with_error)
+            case .end: return Int(fw_end_of_stream)
+            }
+        }
+        let count = min(buffer.count, piece.count)
+        piece.copyBytes(to: buffer, count: count)
+        piece = piece.count == count ? Data() : piece.dropFirst(count)
+        return count
+    }
+}
+
+// MARK: - libmicrohttpd's calls, on the server's threads. The core lives until the daemon has stopped; an exchange is retained by
+// the target callback and released by the completion.
+
+private func core(_ owner: UnsafeMutableRawPointer) -> ServerCore {
+    Unmanaged<ServerCore>.fromOpaque(owner).takeUnretainedValue()
+}
+
+private func targetArrived(
+    _ owner: UnsafeMutableRawPointer, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
+) -> UnsafeMutableRawPointer? {
+    let exchange = Exchange(core: core(owner), target: String(cString: target), connection: connection)
+    return Unmanaged.passRetained(exchange).toOpaque()
+}
+
+private func requestArrived(
+    _: UnsafeMutableRawPointer, _: OpaquePointer, _: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>,
+    _: UnsafePointer<CChar>, _ data: UnsafePointer<CChar>?, _ count: UnsafeMutablePointer<Int>,
+    _ owned: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+) -> MHD_Result {
+    guard let pointer = owned.pointee else { return fw_no }
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    if exchange.request == nil {
+        exchange.begin(method: String(cString: method))
+        return fw_yes
+    }
+    if count.pointee > 0 {
+        exchange.take(UnsafeRawBufferPointer(start: data, count: count.pointee))
+        count.pointee = 0
+        return fw_yes
+    }
+    return exchange.finish()
+}
+
+private func exchangeCompleted(
+    _: UnsafeMutableRawPointer, _: OpaquePointer, _ owned: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
+    _ code: MHD_RequestTerminationCode
+) {
+    guard let pointer = owned.pointee else { return }
+    owned.pointee = nil
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    exchange.core.events.record(.completed(exchange.target, isWhole: code == fw_completed_ok))
+}
+
+private func connectionChanged(
+    _ owner: UnsafeMutableRawPointer, _: OpaquePointer, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
+    _ code: MHD_ConnectionNotificationCode
+) {
+    core(owner).events.record(code == fw_connection_started ? .connectionOpened : .connectionClosed)
+}
+
+private func collectField(
+    _ owner: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> MHD_Result {
+    let fields = owner?.assumingMemoryBound(to: [(name: String, value: String)].self)
+    fields?.pointee.append((name.map { String(cString: $0) } ?? "", value.map { String(cString: $0) } ?? ""))
+    return fw_yes
+}
+
+private func contentWanted(
+    _ owner: UnsafeMutableRawPointer?, _: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ count: Int
+) -> Int {
+    guard let owner else { return Int(fw_end_with_error) }
+    let exchange = Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue()
+    return exchange.content(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+}
