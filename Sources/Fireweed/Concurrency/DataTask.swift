@@ -60,7 +60,9 @@ public struct DataTask<Value: Sendable>: Sendable {
 }
 
 extension DataRequest {
-    /// The content, to be awaited. `automaticallyCancelling` says whether the end of the awaiting task cancels the request.
+    /// The content, to be awaited.
+    ///
+    /// `automaticallyCancelling` says whether the end of the awaiting task cancels the request.
     public func serializingData(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,

@@ -60,7 +60,9 @@ public struct DownloadTask<Value: Sendable>: Sendable {
 }
 
 extension DownloadRequest {
-    /// The content, to be awaited. `automaticallyCancelling` says whether the end of the awaiting task cancels the request.
+    /// The content, to be awaited.
+    ///
+    /// `automaticallyCancelling` says whether the end of the awaiting task cancels the request.
     public func serializingData(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -111,7 +113,9 @@ extension DownloadRequest {
     public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
         using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
     ) -> DownloadTask<Serializer.SerializedObject> {
-        DownloadTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) { self.serialised(by: serializer) }
+        DownloadTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
+            self.serialised(by: serializer)
+        }
     }
 
     /// The file of the content, to be awaited.

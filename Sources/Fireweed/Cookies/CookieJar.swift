@@ -1,8 +1,8 @@
 // Cookies on their way out and in, through `HTTPCookieStorage`.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// The cookies of a session (RFC 6265 §5).
@@ -60,7 +60,9 @@ enum CookieRules {
         if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
         let domain = cookie.domain.lowercased()
         // A domain of one label is a public suffix for certain; a list of all of them comes with its own issue.
-        if domain.hasPrefix(".") && !domain.dropFirst().contains(".") && String(domain.dropFirst()) != host { return false }
+        if domain.hasPrefix(".") && !domain.dropFirst().contains(".") && String(domain.dropFirst()) != host {
+            return false
+        }
         return domainMatches(host, domain)
     }
 

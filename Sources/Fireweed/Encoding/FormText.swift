@@ -88,7 +88,8 @@ extension URLEncodedFormEncoder.KeyEncoding {
         for (index, character) in characters.enumerated() {
             let follows = index + 1 < characters.count ? characters[index + 1] : nil
             let previous = index > 0 ? characters[index - 1] : nil
-            let begins = character.isUppercase
+            let begins =
+                character.isUppercase
                 && (previous?.isUppercase == false || (previous != nil && follows?.isLowercase == true))
             if begins && !word.isEmpty {
                 words.append(word.lowercased())

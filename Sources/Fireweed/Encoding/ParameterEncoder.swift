@@ -7,7 +7,8 @@ public import FoundationNetworking
 public protocol ParameterEncoder: Sendable {
     /// The request with the parameters in it; throws `AFError.parameterEncoderFailed(reason:)` or
     /// `.parameterEncodingFailed(reason:)`.
-    func encode<Parameters: Encodable & Sendable>(_ parameters: Parameters?, into request: URLRequest) throws -> URLRequest
+    func encode<Parameters: Encodable & Sendable>(_ parameters: Parameters?, into request: URLRequest) throws
+        -> URLRequest
 }
 
 /// Puts a value into the content as JSON.
@@ -31,7 +32,9 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
         return JSONParameterEncoder(encoder: encoder)
     }
 
-    /// The encoder of values. Not to be changed once requests are being made.
+    /// The encoder of values.
+    ///
+    /// Not to be changed once requests are being made.
     public let encoder: JSONEncoder
 
     /// Makes a parameter encoder of an encoder.

@@ -175,18 +175,20 @@ public struct JSONEncoding: ParameterEncoding {
     }
 
     /// The request with any object in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
-    public func encode(_ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil) throws -> URLRequest {
+    public func encode(_ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil) throws
+        -> URLRequest
+    {
         var request = try urlRequest.asURLRequest()
         guard let jsonObject else { return request }
         guard JSONSerialization.isValidJSONObject(jsonObject) else {
             throw AFError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
         }
         do {
-            request.setContent(try JSONSerialization.data(withJSONObject: jsonObject, options: options), "application/json")
+            request.setContent(
+                try JSONSerialization.data(withJSONObject: jsonObject, options: options), "application/json")
         } catch {
             throw AFError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
         }
         return request
     }
 }
-

@@ -1,9 +1,11 @@
 // The error type of the library.
 
-public import Foundation
 import FireweedTransport
+public import Foundation
 
-/// Every error that a request can end with. Reasons are nested; the underlying error always travels along.
+/// Every error that a request can end with.
+///
+/// Reasons are nested; the underlying error always travels along.
 public enum AFError: Error, Sendable {
     /// The `URLRequest` could not be made.
     case createURLRequestFailed(error: any Error)

@@ -7,13 +7,15 @@ extension HTTPHeader {
     public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
 
     /// `Accept-Language` with the first six of the user's languages, each of them a little less wanted than the one before.
-    public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(qualityList(Locale.preferredLanguages.prefix(6)))
+    public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(
+        qualityList(Locale.preferredLanguages.prefix(6)))
 
     /// `User-Agent` with the program, the system and this library.
     public static let defaultUserAgent: HTTPHeader = {
         let info = Bundle.main.infoDictionary
         let executable =
-            info?["CFBundleExecutable"] as? String ?? ProcessInfo.processInfo.arguments.first.flatMap(fileName) ?? "Unknown"
+            info?["CFBundleExecutable"] as? String ?? ProcessInfo.processInfo.arguments.first.flatMap(fileName)
+            ?? "Unknown"
         let bundle = info?["CFBundleIdentifier"] as? String ?? "Unknown"
         let version = info?["CFBundleShortVersionString"] as? String ?? "Unknown"
         let build = info?["CFBundleVersion"] as? String ?? "Unknown"

@@ -1,7 +1,7 @@
 // One header field.
 
-import Foundation
 import FireweedTransport
+import Foundation
 
 /// A header field: a name, compared without case, and a value.
 public struct HTTPHeader: Equatable, Hashable, Sendable, CustomStringConvertible {
@@ -26,9 +26,13 @@ extension HTTPHeader {
     /// `Accept-Charset`.
     public static func acceptCharset(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Charset", value: value) }
     /// `Accept-Encoding`.
-    public static func acceptEncoding(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Encoding", value: value) }
+    public static func acceptEncoding(_ value: String) -> HTTPHeader {
+        HTTPHeader(name: "Accept-Encoding", value: value)
+    }
     /// `Accept-Language`.
-    public static func acceptLanguage(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Language", value: value) }
+    public static func acceptLanguage(_ value: String) -> HTTPHeader {
+        HTTPHeader(name: "Accept-Language", value: value)
+    }
     /// `Authorization`.
     public static func authorization(_ value: String) -> HTTPHeader { HTTPHeader(name: "Authorization", value: value) }
     /// `Authorization` with the Basic scheme (RFC 7617).
@@ -42,7 +46,9 @@ extension HTTPHeader {
         HTTPHeader(name: "Content-Disposition", value: value)
     }
     /// `Content-Encoding`.
-    public static func contentEncoding(_ value: String) -> HTTPHeader { HTTPHeader(name: "Content-Encoding", value: value) }
+    public static func contentEncoding(_ value: String) -> HTTPHeader {
+        HTTPHeader(name: "Content-Encoding", value: value)
+    }
     /// `Content-Type`.
     public static func contentType(_ value: String) -> HTTPHeader { HTTPHeader(name: "Content-Type", value: value) }
     /// `User-Agent`.

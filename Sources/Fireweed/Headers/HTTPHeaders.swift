@@ -1,8 +1,8 @@
 // An ordered set of header fields.
 
+import FireweedTransport
 import Foundation
 public import FoundationNetworking
-import FireweedTransport
 
 /// Header fields in the order in which they were added; a name, compared without case, is there once.
 public struct HTTPHeaders: Equatable, Hashable, Sendable {

@@ -79,7 +79,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        adapt(urlRequest, by: adapters[...], with: { $0.adapt($1, for: session, completion: $2) }, completion: completion)
+        adapt(
+            urlRequest, by: adapters[...], with: { $0.adapt($1, for: session, completion: $2) }, completion: completion)
     }
 
     /// Runs the adapters.
@@ -87,7 +88,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        adapt(urlRequest, by: adapters[...], with: { $0.adapt($1, using: state, completion: $2) }, completion: completion)
+        adapt(
+            urlRequest, by: adapters[...], with: { $0.adapt($1, using: state, completion: $2) }, completion: completion)
     }
 
     private typealias Completion = @Sendable (Result<URLRequest, any Error>) -> Void
@@ -100,7 +102,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         guard let adapter = pending.first else { return completion(.success(request)) }
         adapt(adapter, request) { result in
             switch result {
-            case .success(let adapted): self.adapt(adapted, by: pending.dropFirst(), with: adapt, completion: completion)
+            case .success(let adapted):
+                self.adapt(adapted, by: pending.dropFirst(), with: adapt, completion: completion)
             case .failure: completion(result)
             }
         }

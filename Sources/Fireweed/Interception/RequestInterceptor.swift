@@ -81,11 +81,13 @@ extension RequestInterceptor {
 /// The body of an adapter made of a closure.
 public typealias AdaptHandler =
     @Sendable (
-        _ request: URLRequest, _ session: Session, _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+        _ request: URLRequest, _ session: Session,
+        _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) -> Void
 
 /// The body of a retrier made of a closure.
 public typealias RetryHandler =
     @Sendable (
-        _ request: Request, _ session: Session, _ error: any Error, _ completion: @escaping @Sendable (RetryResult) -> Void
+        _ request: Request, _ session: Session, _ error: any Error,
+        _ completion: @escaping @Sendable (RetryResult) -> Void
     ) -> Void

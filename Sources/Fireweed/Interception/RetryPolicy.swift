@@ -39,7 +39,9 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// The failures that are retried.
     public let retryableURLErrorCodes: Set<URLError.Code>
 
-    /// Makes a policy. A base below 2 is a programmer's error.
+    /// Makes a policy.
+    ///
+    /// A base below 2 is a programmer's error.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -1,7 +1,7 @@
 // The numbers of one task, in the shape of `URLSessionTaskMetrics`.
 
-public import Foundation
 import FireweedTransport
+public import Foundation
 
 /// What one task took: a transaction for each hop.
 public struct TaskMetrics: Sendable {

@@ -1,10 +1,12 @@
 // The numbers of one hop, in the shape of `URLSessionTaskTransactionMetrics`.
 
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-import FireweedTransport
 
-/// What one exchange took. Everything comes from the transport; what did not happen is `nil`.
+/// What one exchange took.
+///
+/// Everything comes from the transport; what did not happen is `nil`.
 public struct TransactionMetrics: Sendable {
     /// Where a response came from.
     public enum ResourceFetchType: Int, Sendable {

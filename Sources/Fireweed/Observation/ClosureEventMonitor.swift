@@ -5,7 +5,9 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Calls a closure for each event. The closures may be set at any time; an event uses the one that is set when it is delivered.
+/// Calls a closure for each event.
+///
+/// The closures may be set at any time; an event uses the one that is set when it is delivered.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     // SAFETY: both stored properties are `let`s, and the closures are behind a `Mutex`.
 
@@ -45,15 +47,19 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var requestDidSuspendTask: (@Sendable (Request, SessionTask) -> Void)?
         var requestDidCancel: (@Sendable (Request) -> Void)?
         var requestDidCancelTask: (@Sendable (Request, SessionTask) -> Void)?
-        var requestDidValidateRequestResponseDataWithResult: (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
+        var requestDidValidateRequestResponseDataWithResult:
+            (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
         var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, AFError>) -> Void)?
-        var requestDidValidateRequestResponseWithResult: (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+        var requestDidValidateRequestResponseWithResult:
+            (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
         var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)?
         var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, AFError) -> Void)?
         var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)?
-        var requestDidFinishDownloadingUsingTaskWithResult: (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+        var requestDidFinishDownloadingUsingTaskWithResult:
+            (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
         var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)?
-        var requestDidValidateRequestResponseFileURLWithResult: (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+        var requestDidValidateRequestResponseFileURLWithResult:
+            (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
         var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
     }
 
@@ -64,7 +70,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A redirect is about to be followed.
-    public var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)? {
+    public var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+    {
         get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
         set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
     }
@@ -214,7 +221,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A validation of a data request ran.
-    public var requestDidValidateRequestResponseDataWithResult: (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)? {
+    public var requestDidValidateRequestResponseDataWithResult:
+        (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
+    {
         get { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult = newValue } }
     }
@@ -226,7 +235,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A validation of a stream request ran.
-    public var requestDidValidateRequestResponseWithResult: (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)? {
+    public var requestDidValidateRequestResponseWithResult:
+        (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+    {
         get { closures.withLock { $0.requestDidValidateRequestResponseWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseWithResult = newValue } }
     }
@@ -250,7 +261,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// The content of a download is complete.
-    public var requestDidFinishDownloadingUsingTaskWithResult: (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)? {
+    public var requestDidFinishDownloadingUsingTaskWithResult:
+        (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+    {
         get { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult } }
         set { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult = newValue } }
     }
@@ -262,13 +275,16 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A validation of a download ran.
-    public var requestDidValidateRequestResponseFileURLWithResult: (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)? {
+    public var requestDidValidateRequestResponseFileURLWithResult:
+        (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+    {
         get { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult = newValue } }
     }
 
     /// An unserialised response of a download is there.
-    public var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)? {
+    public var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
+    {
         get { closures.withLock { $0.requestDidParseDownloadResponse } }
         set { closures.withLock { $0.requestDidParseDownloadResponse = newValue } }
     }
@@ -280,14 +296,16 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `taskWillPerformHTTPRedirection`.
     open func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
     ) {
         taskWillPerformHTTPRedirection?(session, task, response, request)
     }
 
     /// Calls `taskDidSendBodyData`.
     open func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        totalBytesExpectedToSend expected: Int64
     ) {
         taskDidSendBodyData?(session, task, byteCount, total, expected)
     }
@@ -319,7 +337,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `downloadTaskDidWriteData`.
     open func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         downloadTaskDidWriteData?(session, downloadTask, byteCount, total, expected)
     }
@@ -411,7 +430,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `requestDidValidateRequestResponseDataWithResult`.
     open func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        withResult result: Request.ValidationResult
     ) {
         requestDidValidateRequestResponseDataWithResult?(request, urlRequest, response, data, result)
     }
@@ -423,7 +443,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `requestDidValidateRequestResponseWithResult`.
     open func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        withResult result: Request.ValidationResult
     ) {
         requestDidValidateRequestResponseWithResult?(request, urlRequest, response, result)
     }
@@ -457,7 +478,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `requestDidValidateRequestResponseFileURLWithResult`.
     open func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        fileURL: URL?, withResult result: Request.ValidationResult
     ) {
         requestDidValidateRequestResponseFileURLWithResult?(request, urlRequest, response, fileURL, result)
     }

@@ -27,16 +27,22 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
     ) {
         tell { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        totalBytesExpectedToSend expected: Int64
     ) {
-        tell { $0.urlSession(session, task: task, didSendBodyData: byteCount, totalBytesSent: total, totalBytesExpectedToSend: expected) }
+        tell {
+            $0.urlSession(
+                session, task: task, didSendBodyData: byteCount, totalBytesSent: total,
+                totalBytesExpectedToSend: expected)
+        }
     }
 
     /// Tells every monitor.
@@ -68,9 +74,14 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
-        tell { $0.urlSession(session, downloadTask: downloadTask, didWriteData: byteCount, totalBytesWritten: total, totalBytesExpectedToWrite: expected) }
+        tell {
+            $0.urlSession(
+                session, downloadTask: downloadTask, didWriteData: byteCount, totalBytesWritten: total,
+                totalBytesExpectedToWrite: expected)
+        }
     }
 
     /// Tells every monitor.
@@ -160,7 +171,8 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        withResult result: Request.ValidationResult
     ) {
         tell { $0.request(request, didValidateRequest: urlRequest, response: response, data: data, withResult: result) }
     }
@@ -172,7 +184,8 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        withResult result: Request.ValidationResult
     ) {
         tell { $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result) }
     }
@@ -207,9 +220,13 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        fileURL: URL?, withResult result: Request.ValidationResult
     ) {
-        tell { $0.request(request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result) }
+        tell {
+            $0.request(
+                request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result)
+        }
     }
 
     /// Tells every monitor.

@@ -15,11 +15,13 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed.
     func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
     )
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        totalBytesExpectedToSend expected: Int64
     )
     /// The metrics of a task are complete.
     func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
@@ -33,7 +35,8 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
     /// Content was written; -1 for an unknown length.
     func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
     /// The request was made, before any adapter.
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
@@ -71,13 +74,15 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didCancelTask task: SessionTask)
     /// A validation of a data request ran.
     func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        withResult result: Request.ValidationResult
     )
     /// An unserialised response of a data request is there.
     func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>)
     /// A validation of a stream request ran.
     func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        withResult result: Request.ValidationResult
     )
     /// The content to upload was made.
     func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
@@ -93,7 +98,8 @@ public protocol EventMonitor: Sendable {
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
     /// A validation of a download ran.
     func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        fileURL: URL?, withResult result: Request.ValidationResult
     )
     /// An unserialised response of a download is there.
     func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>)
@@ -115,11 +121,13 @@ extension EventMonitor {
     public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest
+        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64, totalBytesExpectedToSend expected: Int64
+        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        totalBytesExpectedToSend expected: Int64
     ) {}
     /// Does nothing.
     public func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
@@ -135,7 +143,8 @@ extension EventMonitor {
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64, totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {}
     /// Does nothing.
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
@@ -173,13 +182,15 @@ extension EventMonitor {
     public func request(_ request: Request, didCancelTask task: SessionTask) {}
     /// Does nothing.
     public func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?, withResult result: Request.ValidationResult
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        withResult result: Request.ValidationResult
     ) {}
     /// Does nothing.
     public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>) {}
     /// Does nothing.
     public func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, withResult result: Request.ValidationResult
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        withResult result: Request.ValidationResult
     ) {}
     /// Does nothing.
     public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {}
@@ -195,7 +206,8 @@ extension EventMonitor {
     public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {}
     /// Does nothing.
     public func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?, withResult result: Request.ValidationResult
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        fileURL: URL?, withResult result: Request.ValidationResult
     ) {}
     /// Does nothing.
     public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>) {}

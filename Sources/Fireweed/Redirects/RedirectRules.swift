@@ -1,7 +1,7 @@
 // What a redirect asks for, as rules on plain values.
 
-import Foundation
 import FireweedTransport
+import Foundation
 
 /// The rules of RFC 9110 §15.4, as browsers carry them out, and what must not travel with a redirect.
 enum RedirectRules {
@@ -33,8 +33,12 @@ enum RedirectRules {
         guard !cleaned.isEmpty, let resolved = URL(string: cleaned, relativeTo: base)?.absoluteURL else { return nil }
         guard var components = URLComponents(url: resolved, resolvingAgainstBaseURL: true) else { return nil }
         components.scheme = components.scheme?.lowercased()
-        if components.fragment == nil { components.percentEncodedFragment = URLComponents(url: base, resolvingAgainstBaseURL: true)?.percentEncodedFragment }
-        guard components.host?.isEmpty == false else { return nil }
+        if components.fragment == nil {
+            components.percentEncodedFragment =
+                URLComponents(url: base, resolvingAgainstBaseURL: true)?.percentEncodedFragment
+        }
+        let needsHost = components.scheme == "http" || components.scheme == "https"
+        guard !needsHost || components.host?.isEmpty == false else { return nil }
         return components.url
     }
 
@@ -50,7 +54,8 @@ enum RedirectRules {
         if crossesOrigin { dropped += originFields }
         if dropsContent { dropped += contentFields }
         let kept = fields.fields.filter { field in
-            !dropped.contains(where: field.name.isEqualIgnoringASCIICase) && !field.name.isEqualIgnoringASCIICase("Host")
+            !dropped.contains(where: field.name.isEqualIgnoringASCIICase)
+                && !field.name.isEqualIgnoringASCIICase("Host")
         }
         return kept.count == fields.fields.count ? fields : FieldBlock(kept)
     }

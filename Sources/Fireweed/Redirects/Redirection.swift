@@ -1,8 +1,8 @@
 // From a redirect's response to the next hop.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 
 /// Makes the hop that follows a redirect.
 enum Redirection {
@@ -20,7 +20,8 @@ enum Redirection {
                 .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
         }
         guard url.scheme == "http" || url.scheme == "https" else {
-            return .failure(.exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
+            return .failure(
+                .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
         }
         return .success(following(hop, to: url, status: head.status))
     }
@@ -45,11 +46,14 @@ enum Redirection {
         return request
     }
 
-    /// The hop that a redirect handler asked for in the place of `proposed`. Throws when its request cannot be sent.
+    /// The hop that a redirect handler asked for in the place of `proposed`.
+    ///
+    /// Throws when its request cannot be sent.
     static func hop(for request: URLRequest, replacing proposed: Hop) throws -> Hop {
         let record = try RequestRecord(request)
         try record.validate()
-        let body: BodySource = request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
+        let body: BodySource =
+            request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
         return Hop(
             url: record.url, method: record.method,

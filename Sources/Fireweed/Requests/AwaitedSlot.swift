@@ -61,7 +61,9 @@ final class Rendezvous: Sendable {
     }
 }
 
-/// A response that tasks wait for. The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
+/// A response that tasks wait for.
+///
+/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
 final class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
     private let make: @Sendable () -> (Response, AFError?)
     private let rendezvous = Rendezvous()

@@ -1,9 +1,9 @@
 // Response handlers of data requests.
 
 public import Dispatch
+import FireweedTransport
 public import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension DataRequest {
@@ -95,7 +95,8 @@ extension DataRequest {
         let error = error
         let data = data
         let response = AFDataResponse<Data?>(
-            evidence: evidence, data: data, serializationDuration: 0, result: error.map(Result.failure) ?? .success(data))
+            evidence: evidence, data: data, serializationDuration: 0,
+            result: error.map(Result.failure) ?? .success(data))
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, error)
     }

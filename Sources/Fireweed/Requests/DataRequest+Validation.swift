@@ -1,8 +1,8 @@
 // Validation of data requests.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension DataRequest {

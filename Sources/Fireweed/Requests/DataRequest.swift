@@ -1,9 +1,9 @@
 // A request whose response's content is kept in memory.
 
 import Dispatch
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// A request that gathers its response's content in memory.
@@ -24,7 +24,9 @@ public class DataRequest: Request, @unchecked Sendable {
         super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What has come of the content so far; `nil` before the first byte. A retry starts over.
+    /// What has come of the content so far; `nil` before the first byte.
+    ///
+    /// A retry starts over.
     public var data: Data? { content.withLock { $0 } }
 
     override func makeRecord() throws -> RequestRecord {

@@ -28,7 +28,8 @@ extension DataStreamRequest {
 
     /// Calls `stream` on `queue` with each piece as text, then with the completion; characters are never split.
     @discardableResult
-    public func responseStreamString(on queue: DispatchQueue = .main, stream: @escaping Handler<String, Never>) -> Self {
+    public func responseStreamString(on queue: DispatchQueue = .main, stream: @escaping Handler<String, Never>) -> Self
+    {
         let text = StreamText()
         return add(
             ClosureStreamSink(request: self, queue: queue, serialise: { .success(text.append($0)) }, handler: stream))

@@ -1,9 +1,9 @@
 // A request whose content is handed on as it comes.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 public import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// A request that hands its response's content on piece by piece and keeps none of it.
@@ -101,7 +101,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     var completion: Completion {
         let evidence = evidence
-        return Completion(request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error)
+        return Completion(
+            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error)
     }
 
     /// Ends the request because a value could not be made or was refused.

@@ -1,9 +1,9 @@
 // Response handlers of downloads.
 
 public import Dispatch
+import FireweedTransport
 public import Foundation
 import FoundationNetworking
-import FireweedTransport
 
 extension DownloadRequest {
     /// Calls the handler with the file of the content.
@@ -123,7 +123,8 @@ extension DownloadRequest {
             result = .failure(error.asSerializationError(requestError: requestError))
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
-            evidence: evidence, fileURL: file, resumeData: nil, serializationDuration: start.secondsUntilNow, result: result)
+            evidence: evidence, fileURL: file, resumeData: nil, serializationDuration: start.secondsUntilNow,
+            result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }

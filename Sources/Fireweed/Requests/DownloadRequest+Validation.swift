@@ -1,8 +1,8 @@
 // Validation of downloads.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension DownloadRequest {
@@ -56,7 +56,8 @@ extension DownloadRequest {
         guard attempt.statusCode != nil else { return nil }
         return reported(
             ValidationRules.contentType(
-                attempt.responseField("Content-Type"), isEmpty: attempt.downloadCounts.completed == 0, acceptable: acceptable), attempt)
+                attempt.responseField("Content-Type"), isEmpty: attempt.downloadCounts.completed == 0,
+                acceptable: acceptable), attempt)
     }
 
     private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {

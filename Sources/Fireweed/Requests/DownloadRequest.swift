@@ -1,9 +1,9 @@
 // A request whose content goes to a file.
 
 import Dispatch
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// A request that writes its response's content to a file, in large writes while it comes.
@@ -87,7 +87,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         do {
             sink = try file.withLock { file in
                 if let sink = file.sink { return sink }
-                let url = core.delegate.fileManager.temporaryDirectory.appendingPathComponent("fireweed-\(UUID().uuidString)")
+                let url = core.delegate.fileManager.temporaryDirectory.appendingPathComponent(
+                    "fireweed-\(UUID().uuidString)")
                 let made = try FileSink(at: url) { [weak attempt] in attempt?.resumeIntake() }
                 file.sink = made
                 return made
@@ -118,7 +119,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     private func record(_ failure: AFError) {
         mutable.withLock { $0.error = $0.error ?? failure }
         guard let attempt = lastAttempt else { return }
-        tellMonitors { monitor, request in monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure) }
+        tellMonitors { monitor, request in
+            monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure)
+        }
     }
 
     /// A response without content still gives a file.

@@ -1,8 +1,8 @@
 // Writes a download's content to its file, off the loop.
 
 import Dispatch
-import Foundation
 import FireweedTransport
+import Foundation
 import Glibc
 import Synchronization
 
@@ -54,7 +54,9 @@ final class FileSink: Sendable {
         }
     }
 
-    /// Writes what is left; throws the first error of all writes. Waits for the disk.
+    /// Writes what is left; throws the first error of all writes.
+    ///
+    /// Waits for the disk.
     func finish() throws {
         queue.sync {
             let rest = state.withLock { state in
@@ -81,7 +83,11 @@ final class FileSink: Sendable {
             var offset = 0
             while offset < bytes.count {
                 let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-                if count > 0 { offset += count } else if errno != EINTR { return POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+                if count > 0 {
+                    offset += count
+                } else if errno != EINTR {
+                    return POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+                }
             }
             return nil
         }

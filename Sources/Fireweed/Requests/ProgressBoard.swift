@@ -1,8 +1,8 @@
 // The progress of a request, counted always and made into `Progress` when someone looks.
 
 import Dispatch
-import Foundation
 import FireweedTransport
+import Foundation
 import Synchronization
 
 /// Counts the bytes of a request in both directions, and tells the progress handlers.

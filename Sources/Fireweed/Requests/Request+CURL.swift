@@ -1,9 +1,9 @@
 // A request as a `curl` command.
 
 public import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension Request {
@@ -23,7 +23,8 @@ extension Request {
 
     /// Calls `handler` on `queue` with the command as soon as there is one.
     @discardableResult
-    public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self {
+    public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self
+    {
         let isMade = mutable.withLock { state in
             if state.records.isEmpty { state.withExtras { $0.curlHandlers.append((queue, handler)) } }
             return !state.records.isEmpty
@@ -66,6 +67,7 @@ struct CURLCommand {
     }
 
     private static func word(_ text: String) -> String {
-        text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x2D } ? text : quoted(text)
+        text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x2D }
+            ? text : quoted(text)
     }
 }

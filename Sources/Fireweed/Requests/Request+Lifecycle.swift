@@ -1,13 +1,15 @@
 // How a request goes from station to station: what its state machine decides is done here, outside its lock.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension Request {
-    /// Feeds an event to the state machine and performs what comes out. `change` is made under the same lock, first.
+    /// Feeds an event to the state machine and performs what comes out.
+    ///
+    /// `change` is made under the same lock, first.
     func handle(_ event: RequestState.Event, change: (inout MutableState) -> Void = { _ in }) {
         let effects = mutable.withLock { state in
             change(&state)
@@ -18,9 +20,15 @@ extension Request {
 
     func perform(_ effects: RequestState.Effects) {
         guard !effects.isEmpty else { return }
-        if effects.contains(.announceResume) { tellMonitors(posting: Request.didResumeNotification) { $0.requestDidResume($1) } }
-        if effects.contains(.announceSuspend) { tellMonitors(posting: Request.didSuspendNotification) { $0.requestDidSuspend($1) } }
-        if effects.contains(.announceCancel) { tellMonitors(posting: Request.didCancelNotification) { $0.requestDidCancel($1) } }
+        if effects.contains(.announceResume) {
+            tellMonitors(posting: Request.didResumeNotification) { $0.requestDidResume($1) }
+        }
+        if effects.contains(.announceSuspend) {
+            tellMonitors(posting: Request.didSuspendNotification) { $0.requestDidSuspend($1) }
+        }
+        if effects.contains(.announceCancel) {
+            tellMonitors(posting: Request.didCancelNotification) { $0.requestDidCancel($1) }
+        }
         if effects.contains(.make) { make() }
         if effects.contains(.resumeTask) { resumeTask() }
         if effects.contains(.suspendTask) { suspendTask() }
@@ -51,7 +59,9 @@ extension Request {
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
         attempt.suspend()
-        tellMonitors(posting: Request.didSuspendTaskNotification) { $0.request($1, didSuspendTask: attempt.sessionTask) }
+        tellMonitors(posting: Request.didSuspendTaskNotification) {
+            $0.request($1, didSuspendTask: attempt.sessionTask)
+        }
     }
 
     private func cancelTask() {
@@ -84,7 +94,9 @@ extension Request {
             if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
             validate(attempt)
             let error = error
-            tellMonitors(posting: Request.didCompleteTaskNotification) { $0.request($1, didCompleteTask: attempt.sessionTask, with: error) }
+            tellMonitors(posting: Request.didCompleteTaskNotification) {
+                $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
+            }
         }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
@@ -110,7 +122,9 @@ extension Request {
         }
     }
 
-    /// The next slot to serialise. When there is none, the request is done and its handlers are told.
+    /// The next slot to serialise.
+    ///
+    /// When there is none, the request is done and its handlers are told.
     private func nextSlot() -> (any ResponseSlot)? {
         enum Step { case serialise(any ResponseSlot), deliver([any ResponseSlot], endings: [@Sendable () -> Void]) }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.

@@ -1,9 +1,9 @@
 // From what the user gave to a task: the request is made, checked and adapted.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension Request {
@@ -122,7 +122,9 @@ extension Request {
     }
 
     private func credentialForHop(_ record: RequestRecord) -> RequestMessage.Credentials? {
-        guard let credential = mutable.withLock({ $0.extras?.credential }), let user = credential.user else { return nil }
+        guard let credential = mutable.withLock({ $0.extras?.credential }), let user = credential.user else {
+            return nil
+        }
         return RequestMessage.Credentials(user: user, password: credential.password ?? "")
     }
 }

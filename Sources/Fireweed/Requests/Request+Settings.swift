@@ -36,14 +36,18 @@ extension Request {
         authenticate(with: URLCredential(user: username, password: password, persistence: persistence))
     }
 
-    /// Answers challenges of the request's origin with a credential. To be called before the request is resumed.
+    /// Answers challenges of the request's origin with a credential.
+    ///
+    /// To be called before the request is resumed.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         self.credential = credential
         return self
     }
 
-    /// Lets a handler decide about this request's redirects. A second call is a programmer's error.
+    /// Lets a handler decide about this request's redirects.
+    ///
+    /// A second call is a programmer's error.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
         mutable.withLock { state in
@@ -72,14 +76,18 @@ extension Request {
         return progress.read(\.download) { $0.shown() }
     }
 
-    /// Calls `closure` on `queue` when content of the request was sent. The last handler set wins.
+    /// Calls `closure` on `queue` when content of the request was sent.
+    ///
+    /// The last handler set wins.
     @discardableResult
     public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
         progress.read(\.upload) { $0.handler = (closure, queue) }
         return self
     }
 
-    /// Calls `closure` on `queue` when content of the response came. The last handler set wins.
+    /// Calls `closure` on `queue` when content of the response came.
+    ///
+    /// The last handler set wins.
     @discardableResult
     public func downloadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
         progress.read(\.download) { $0.handler = (closure, queue) }
@@ -142,9 +150,10 @@ extension DataRequest {
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (
-            _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
-        ) -> Void
+        perform handler:
+            @escaping @Sendable (
+                _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+            ) -> Void
     ) -> Self {
         setResponseHandler(on: queue, handler)
         return self
@@ -168,9 +177,10 @@ extension DataStreamRequest {
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (
-            _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
-        ) -> Void
+        perform handler:
+            @escaping @Sendable (
+                _ response: HTTPURLResponse, _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+            ) -> Void
     ) -> Self {
         setResponseHandler(on: queue, handler)
         return self

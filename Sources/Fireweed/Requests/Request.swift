@@ -1,9 +1,9 @@
 // The common part of all requests: identity, state, and what can be asked of any of them.
 
 public import Dispatch
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// One thing that was asked of a session, from its making to its last handler.
@@ -16,7 +16,9 @@ public class Request: @unchecked Sendable {
     // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let` of
     // `Sendable` type, and what changes is behind a `Mutex`.
 
-    /// The states of a request. Cancelled and finished are final.
+    /// The states of a request.
+    ///
+    /// Cancelled and finished are final.
     public enum State: Sendable {
         /// Made, and nothing asked of it yet.
         case initialized
@@ -34,7 +36,7 @@ public class Request: @unchecked Sendable {
     public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
 
     /// What a validation says: success, or the error that the request ends with.
-    public typealias ValidationResult = Result<Void, any(Error & Sendable)>
+    public typealias ValidationResult = Result<Void, any (Error & Sendable)>
 
     let core: SessionCore
     let mutable: Mutex<MutableState>
@@ -142,7 +144,9 @@ extension Request {
     /// True once every handler has been called, unless the request was cancelled.
     public var isFinished: Bool { state == .finished }
 
-    /// The error that the request ended with, or that stands at this moment. The first one stays, until a retry clears it.
+    /// The error that the request ended with, or that stands at this moment.
+    ///
+    /// The first one stays, until a retry clears it.
     public internal(set) var error: AFError? {
         get { mutable.withLock { $0.error } }
         set { mutable.withLock { $0.error = newValue } }
@@ -151,22 +155,27 @@ extension Request {
     /// How often the request has been retried.
     public var retryCount: Int { mutable.withLock { $0.retryCount } }
 
-    /// Sends the request, or lets it go on. Does nothing once it is cancelled or finished.
+    /// Sends the request, or lets it go on.
+    ///
+    /// Does nothing once it is cancelled or finished.
     @discardableResult
     public func resume() -> Self {
         handle(.resume)
         return self
     }
 
-    /// Holds the request: bytes stop in both directions. Does nothing once it is cancelled or finished.
+    /// Holds the request: bytes stop in both directions.
+    ///
+    /// Does nothing once it is cancelled or finished.
     @discardableResult
     public func suspend() -> Self {
         handle(.suspend)
         return self
     }
 
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already. Handlers are still called, once;
-    /// there is no retry.
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
+    ///
+    /// Handlers are still called, once; there is no retry.
     @discardableResult
     public func cancel() -> Self {
         handle(.cancel) { state in

@@ -21,7 +21,9 @@ final class RequestRecord: Sendable {
         made = Mutex(nil)
     }
 
-    /// A request that exists already. Throws when it has no URL.
+    /// A request that exists already.
+    ///
+    /// Throws when it has no URL.
     init(_ request: URLRequest) throws {
         guard let url = request.url else { throw AFError.createURLRequestFailed(error: URLError(.badURL)) }
         self.url = url

@@ -45,7 +45,9 @@ struct RequestState: Equatable, Sendable {
         case abort
     }
 
-    /// What to do about an event. The order of performing is the order below.
+    /// What to do about an event.
+    ///
+    /// The order of performing is the order below.
     struct Effects: OptionSet, Sendable {
         let rawValue: UInt16
 
@@ -103,7 +105,7 @@ struct RequestState: Equatable, Sendable {
         case .retryGranted: retryGranted()
         case .retryDue: advance(from: .awaitingRetry, to: .making(announcing: false), .make)
         case .serialised: advance(from: .serialising, to: .done, [])
-        case .handlerAdded: advance(from: .done, to: .serialising, .serialise)
+        case .handlerAdded: handlerAdded()
         }
     }
 
@@ -192,6 +194,13 @@ struct RequestState: Equatable, Sendable {
             return .delayRetry
         case (_, .idle), (_, .making), (_, .transferring), (_, .awaitingRetry), (_, .done): return []
         }
+    }
+
+    /// A late handler makes a finished request resumed again, until it has been called.
+    private mutating func handlerAdded() -> Effects {
+        guard work == .done else { return [] }
+        become(intent == .cancelled ? .cancelled : .resumed, .serialising)
+        return .serialise
     }
 
     /// The step that only one station takes; every other ignores the event.

@@ -1,10 +1,12 @@
 // A handler's place in a request: what it serialises, and how it is told.
 
 import Dispatch
-import Synchronization
 import Foundation
+import Synchronization
 
-/// The place of one response handler. Serialised once for each outcome, told once.
+/// The place of one response handler.
+///
+/// Serialised once for each outcome, told once.
 protocol ResponseSlot: AnyObject, Sendable {
     /// Makes the response from the request's outcome; returns the error in it, which a retrier may be asked about.
     func serialise() -> AFError?

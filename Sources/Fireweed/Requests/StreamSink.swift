@@ -4,7 +4,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One consumer of a stream. Its end is its place among the request's handlers.
+/// One consumer of a stream.
+///
+/// Its end is its place among the request's handlers.
 protocol StreamSink: ResponseSlot {
     /// True when more than enough waits to be consumed: the transport then stops, until there is room.
     var isFull: Bool { get }
@@ -41,7 +43,8 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     private let backlog = Mutex(Backlog())
 
     init(
-        request: DataStreamRequest, queue: DispatchQueue, serialise: @escaping @Sendable (Data) -> Result<Value, Failure>,
+        request: DataStreamRequest, queue: DispatchQueue,
+        serialise: @escaping @Sendable (Data) -> Result<Value, Failure>,
         handler: @escaping DataStreamRequest.Handler<Value, Failure>
     ) {
         self.request = request

@@ -1,8 +1,8 @@
 // A request that sends content of its own.
 
+import FireweedTransport
 public import Foundation
 import FoundationNetworking
-import FireweedTransport
 
 /// A `DataRequest` that sends bytes, a file or a stream.
 public final class UploadRequest: DataRequest, @unchecked Sendable {

@@ -35,7 +35,8 @@ public struct DownloadResponse<Success, Failure: Error>: Sendable where Success:
         serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
         self.init(
-            evidence: GivenEvidence(request: request, response: response, metrics: metrics), fileURL: fileURL, resumeData: resumeData,
+            evidence: GivenEvidence(request: request, response: response, metrics: metrics), fileURL: fileURL,
+            resumeData: resumeData,
             serializationDuration: serializationDuration, result: result)
     }
 
@@ -54,13 +55,15 @@ public struct DownloadResponse<Success, Failure: Error>: Sendable where Success:
         _ result: Result<NewSuccess, NewFailure>
     ) -> DownloadResponse<NewSuccess, NewFailure> {
         DownloadResponse<NewSuccess, NewFailure>(
-            evidence: evidence, fileURL: fileURL, resumeData: resumeData, serializationDuration: serializationDuration, result: result)
+            evidence: evidence, fileURL: fileURL, resumeData: resumeData, serializationDuration: serializationDuration,
+            result: result)
     }
 }
 
 extension DownloadResponse {
     /// The response with its value turned into another one.
-    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DownloadResponse<NewSuccess, Failure> {
+    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DownloadResponse<NewSuccess, Failure>
+    {
         with(result.map(transform))
     }
 
@@ -72,7 +75,9 @@ extension DownloadResponse {
     }
 
     /// The response with its error turned into another one.
-    public func mapError<NewFailure: Error>(_ transform: (Failure) -> NewFailure) -> DownloadResponse<Success, NewFailure> {
+    public func mapError<NewFailure: Error>(_ transform: (Failure) -> NewFailure) -> DownloadResponse<
+        Success, NewFailure
+    > {
         with(result.mapError(transform))
     }
 
@@ -100,7 +105,9 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
     /// The exchange, line by line.
     public var debugDescription: String {
         ResponseText.describe(
-            evidence, content: "[File URL]: \(fileURL?.path ?? "None")\n[Resume Data]: \(resumeData.map { "\($0.count) bytes" } ?? "None")",
+            evidence,
+            content:
+                "[File URL]: \(fileURL?.path ?? "None")\n[Resume Data]: \(resumeData.map { "\($0.count) bytes" } ?? "None")",
             serializationDuration: serializationDuration, result: "\(result)")
     }
 }

@@ -3,7 +3,9 @@
 import Foundation
 import FoundationNetworking
 
-/// The exchange behind a response. `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
+/// The exchange behind a response.
+///
+/// `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
 protocol ResponseEvidence: Sendable {
     var request: URLRequest? { get }
     var response: HTTPURLResponse? { get }

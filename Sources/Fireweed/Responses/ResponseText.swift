@@ -27,7 +27,9 @@ enum ResponseText {
     /// The content as text where it is text and not too long.
     static func body(_ data: Data?, of evidence: any ResponseEvidence) -> String {
         guard let data, !data.isEmpty else { return "None" }
-        guard data.count <= 100_000, let text = String(data: data, encoding: .utf8) else { return "\(data.count) bytes" }
+        guard data.count <= 100_000, let text = String(data: data, encoding: .utf8) else {
+            return "\(data.count) bytes"
+        }
         return "\n    " + text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

@@ -26,7 +26,8 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
 }
 
 /// Makes a value of a response, wherever its content is, with rules for empty content.
-public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol {
+public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol
+{
     /// Changes the content before it is serialised.
     var dataPreprocessor: any DataPreprocessor { get }
     /// Methods whose responses may be empty.

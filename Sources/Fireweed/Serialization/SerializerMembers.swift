@@ -39,7 +39,8 @@ extension ResponseSerializer where Self == StringResponseSerializer {
 extension ResponseSerializer {
     /// Decodes a value of the content.
     public static func decodable<T: Decodable & Sendable>(
-        of type: T.Type, dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,
+        of type: T.Type,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,
         decoder: any DataDecoder = JSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<T>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<T>.defaultEmptyRequestMethods

@@ -64,7 +64,8 @@ extension Session {
     ) -> DataStreamRequest {
         begin(
             DataStreamRequest(
-                convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError, core: core,
+                convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+                core: core,
                 interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 

@@ -10,8 +10,10 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
     ) -> UploadRequest {
-        let request = EncodedRequest(url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
-        return upload(data, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            data, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Sends bytes in memory.
@@ -28,8 +30,10 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
     ) -> UploadRequest {
-        let request = EncodedRequest(url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
-        return upload(fileURL, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            fileURL, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Sends a file, which is read while it is sent.
@@ -43,17 +47,21 @@ extension Session {
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
     public func upload(
-        _ stream: InputStream, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+        _ stream: InputStream, to convertible: any URLConvertible, method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
     ) -> UploadRequest {
-        let request = EncodedRequest(url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
-        return upload(stream, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            stream, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
     public func upload(
-        _ stream: InputStream, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+        _ stream: InputStream, with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
     ) -> UploadRequest {
         upload(.stream(stream), convertible, interceptor, shouldAutomaticallyResume, fileManager)

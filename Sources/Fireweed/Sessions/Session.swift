@@ -1,9 +1,9 @@
 // Sessions: where requests come from.
 
 public import Dispatch
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
-public import FireweedTransport
 
 /// Makes requests, and holds what they share: connections, cookies, trust, interception and observation.
 ///
@@ -67,7 +67,9 @@ open class Session: @unchecked Sendable {
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
     }
 
-    /// Makes a session on a given transport: a scripted one for tests, or another engine. The transport is the session's from then on.
+    /// Makes a session on a given transport: a scripted one for tests, or another engine.
+    ///
+    /// The transport is the session's from then on.
     ///
     /// The other parameters are as in `init(configuration:)`; a `serverTrustManager` is up to the transport.
     public init(

@@ -1,13 +1,15 @@
 // What a session and its requests share, and what outlives the session while requests end.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
-/// The working parts of a session. Requests hold it strongly, the public `Session` weakly through it: when the last reference to
-/// the session goes, its `deinit` invalidates the core, and every request ends with the right error.
+/// The working parts of a session.
+///
+/// Requests hold it strongly, the public `Session` weakly through it: when the last reference to the session goes,
+/// its `deinit` invalidates the core, and every request ends with the right error.
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration
     let settings: SessionSettings
@@ -81,7 +83,9 @@ final class SessionCore: Sendable {
         life.withLock { $0.session = session }
     }
 
-    /// Ends every request with `error` and lets none begin. The first call counts.
+    /// Ends every request with `error` and lets none begin.
+    ///
+    /// The first call counts.
     func invalidate(_ error: AFError) {
         let isFirst = life.withLock { life in
             guard life.invalidation == nil else { return false }
@@ -94,7 +98,8 @@ final class SessionCore: Sendable {
     }
 
     /// Asks the request's own retrier, then the session's.
-    func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void) {
+    func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void)
+    {
         guard invalidation == nil, let session else { return completion(.doNotRetry) }
         let retriers = [request.interceptor, interceptor].compactMap { $0 as (any RequestRetrier)? }
         Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)

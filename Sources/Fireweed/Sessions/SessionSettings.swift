@@ -1,8 +1,8 @@
 // What a session takes from its `URLSessionConfiguration`, read once.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Glibc
 
 /// The values of a configuration at the time when the session was made; reading them costs nothing.

@@ -1,8 +1,8 @@
 // What there is to know about an attempt, made into Foundation's objects when someone asks.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 extension Attempt: ResponseEvidence {
@@ -70,7 +70,9 @@ extension Attempt {
     }
 
     var error: (any Error)? {
-        state.withLock { $0.phase == .ended ? $0.failure : nil }.map { $0.urlError(failingURL: record.url.absoluteString) }
+        state.withLock { $0.phase == .ended ? $0.failure : nil }.map {
+            $0.urlError(failingURL: record.url.absoluteString)
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 // One try of a request: its hops from the first message to the last response.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 import Synchronization
 
 /// Carries one try of a request over the wire, following redirects, and keeps what there is to know about it.
@@ -197,7 +197,9 @@ final class Attempt: Sendable {
         }
     }
 
-    /// Stores what cookies the present response set, unless that was done. Not on the transport's thread: it may write a file.
+    /// Stores what cookies the present response set, unless that was done.
+    ///
+    /// Not on the transport's thread: it may write a file.
     func storeCookies() {
         let cookies = state.withLock { state -> (head: ResponseHead, url: URL)? in
             guard state.hasUnstoredCookies, let head = state.head else { return nil }
@@ -244,7 +246,9 @@ extension Attempt: TransferConsumer {
                 return .answer(.pause)
             case .discarding(let next, let count):
                 state.gate = .discarding(next: next, byteCount: count + bytes.count)
-                guard count + bytes.count > Self.discardLimit, let control = state.control else { return .answer(.taken) }
+                guard count + bytes.count > Self.discardLimit, let control = state.control else {
+                    return .answer(.taken)
+                }
                 return .cut(control)
             }
         }
@@ -297,7 +301,9 @@ extension Attempt {
         return Redirection.next(after: hop, head: head, redirectCount: count)
     }
 
-    private func decide(_ decision: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, response: ResponseHead) {
+    private func decide(
+        _ decision: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, response: ResponseHead
+    ) {
         switch decision {
         case .failure(let failure): cancel(with: failure)
         case .success(let next):

@@ -9,7 +9,9 @@ enum HeadDisposition {
     case wait
 }
 
-/// The request behind an attempt. Called on the transport's thread, in order; no method may wait.
+/// The request behind an attempt.
+///
+/// Called on the transport's thread, in order; no method may wait.
 protocol AttemptOwner: AnyObject, Sendable {
     /// Whether the owner wants to see the head before any content.
     var wantsHead: Bool { get }

@@ -1,8 +1,8 @@
 // One exchange inside an attempt: a redirect adds one.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
-import FireweedTransport
 
 /// What one hop sends, before cookies.
 struct Hop: Sendable {

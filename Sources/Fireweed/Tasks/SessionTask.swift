@@ -3,7 +3,9 @@
 public import Foundation
 public import FoundationNetworking
 
-/// One try of a request on the wire. A retry makes the next task; redirects stay inside one.
+/// One try of a request on the wire.
+///
+/// A retry makes the next task; redirects stay inside one.
 ///
 /// It shows what `URLSessionTask` shows, and is made only when someone asks for it. Two tasks are equal when they stand for the same
 /// try. The request controls the task: use the request's `cancel()`, `suspend()` and `resume()`.

@@ -92,7 +92,9 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// Accepts everyone. For tests only: whoever is between us and the server can read and change everything.
+/// Accepts everyone.
+///
+/// For tests only: whoever is between us and the server can read and change everything.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     public init() {}
@@ -150,7 +152,8 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
     public static func publicKeys(
         keys: [PublicKey], performDefaultValidation: Bool = true, validateHost: Bool = true
     ) -> PublicKeysTrustEvaluator {
-        PublicKeysTrustEvaluator(keys: keys, performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+        PublicKeysTrustEvaluator(
+            keys: keys, performDefaultValidation: performDefaultValidation, validateHost: validateHost)
     }
 }
 

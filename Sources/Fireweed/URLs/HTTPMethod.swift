@@ -1,6 +1,8 @@
 // The method of a request.
 
-/// A request method (RFC 9110 §9); any token can be one. Methods are compared with case, as the RFC says.
+/// A request method (RFC 9110 §9); any token can be one.
+///
+/// Methods are compared with case, as the RFC says.
 public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `CONNECT`.
     public static let connect = HTTPMethod(rawValue: "CONNECT")

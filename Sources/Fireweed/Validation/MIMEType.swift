@@ -35,7 +35,9 @@ struct MIMEType: Equatable {
 
     private static func charset(_ parameter: Substring) -> String? {
         let halves = parameter.split(separator: "=", maxSplits: 1)
-        guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else { return nil }
+        guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
+            return nil
+        }
         return halves[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()
     }
 }

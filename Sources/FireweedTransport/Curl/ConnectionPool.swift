@@ -168,7 +168,9 @@ final class ConnectionPool {
     /// The moment at which the transfer times out if nothing happens until then.
     private func deadline(of transfer: Transfer) -> LoopInstant? {
         var deadline = transfer.message.deadlineNanoseconds
-        if transfer.message.idleTimeout > 0, !transfer.pauses.contains(.suspended), !transfer.pauses.contains(.intakeFull) {
+        if transfer.message.idleTimeout > 0, !transfer.pauses.contains(.suspended),
+            !transfer.pauses.contains(.intakeFull)
+        {
             // While the transfer waits for a free connection, only the total time runs; the sweep looks again later.
             let idle = Duration.seconds(transfer.message.idleTimeout).nanoseconds
             let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
@@ -190,7 +192,8 @@ final class ConnectionPool {
             if deadline <= context.now {
                 let detail = "no byte moved within the time-out, or the time for the whole exchange is over"
                 transfer.failure =
-                    transfer.failure ?? .exchange(.timedOut, detail: detail, engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue))
+                    transfer.failure
+                    ?? .exchange(.timedOut, detail: detail, engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue))
                 end(transfer, code: CURLE_OPERATION_TIMEDOUT)
             } else {
                 lowerSweepDeadline(to: deadline)
@@ -202,7 +205,9 @@ final class ConnectionPool {
 
     // MARK: The multi handle
 
-    /// Closes all idle connections, by a new multi: libcurl has no call for that. Nothing may be running.
+    /// Closes all idle connections, by a new multi: libcurl has no call for that.
+    ///
+    /// Nothing may be running.
     private func replaceMulti() {
         curl_multi_cleanup(multi)
         engineDeadline = nil
@@ -213,7 +218,8 @@ final class ConnectionPool {
 
     private static func makeMulti(_ settings: PoolSettings) -> UnsafeMutableRawPointer {
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
-        checkedMulti(fw_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, settings.maximumConnectionsPerHost)))
+        checkedMulti(
+            fw_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, settings.maximumConnectionsPerHost)))
         return multi
     }
 

@@ -67,7 +67,10 @@ struct CurlFailure {
         (.badURL, [CURLE_URL_MALFORMAT]),
         (.unsupportedURL, [CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION]),
         (.cannotFindHost, [CURLE_COULDNT_RESOLVE_HOST]),
-        (.cannotConnectToHost, [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY, CURLE_INTERFACE_FAILED]),
+        (
+            .cannotConnectToHost,
+            [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY, CURLE_INTERFACE_FAILED]
+        ),
         (.timedOut, [CURLE_OPERATION_TIMEDOUT]),
         (
             .networkConnectionLost,
@@ -89,9 +92,12 @@ struct CurlFailure {
                 CURLE_USE_SSL_FAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE,
             ]
         ),
-        (.serverCertificateUntrusted, [
-            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
-        ]),
+        (
+            .serverCertificateUntrusted,
+            [
+                CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
+            ]
+        ),
         (.clientCertificateRequired, [CURLE_SSL_CLIENTCERT]),
         (.clientCertificateRejected, [CURLE_SSL_CERTPROBLEM]),
         (.cancelled, [CURLE_ABORTED_BY_CALLBACK]),
@@ -107,7 +113,8 @@ struct CurlFailure {
 
     /// The codes that belong to protocols other than HTTP, and so cannot come out of here.
     static let otherProtocols: [ClosedRange<UInt32>] = [
-        9...9, 10...15, 17...17, 19...20, 24...25, 29...32, 38...39, 46...46, 48...50, 57...57, 62...62, 68...76, 79...79,
+        9...9, 10...15, 17...17, 19...20, 24...25, 29...32, 38...39, 46...46, 48...50, 57...57, 62...62, 68...76,
+        79...79,
         84...88,
     ]
 }

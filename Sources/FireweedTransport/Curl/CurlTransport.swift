@@ -18,14 +18,17 @@ public final class CurlTransport: Transport {
         shutDown()
     }
 
+    /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
     public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
         Transfer(message: message, consumer: consumer, lane: lanes.count == 1 ? lanes[0] : laneOfCaller)
     }
 
+    /// Ends every transfer as cancelled and closes all connections.
     public func shutDown() {
         for lane in lanes { lane.withPool { $0.shutDown() } }
     }
 
+    /// The first event loop.
     public var executor: (any TaskExecutor)? {
         lanes[0].loop
     }

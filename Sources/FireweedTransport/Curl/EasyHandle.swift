@@ -3,7 +3,9 @@
 import CCurl
 import Foundation
 
-/// Owns an easy handle. What all transfers of a pool have in common is set once; `prepare` sets what differs.
+/// Owns an easy handle.
+///
+/// What all transfers of a pool have in common is set once; `prepare` sets what differs.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     unowned let pool: ConnectionPool
@@ -270,12 +272,15 @@ final class EasyHandle {
 }
 
 extension EasyHandle: PeerVerifier {
-    /// Asks the session's rules about the chain of this transfer's peer. The first refusal is the transfer's failure.
+    /// Asks the session's rules about the chain of this transfer's peer.
+    ///
+    /// The first refusal is the transfer's failure.
     func accepts(_ chain: [Certificate]) -> Bool {
         guard let transfer, let decide = pool.settings.trustDecision else { return false }
         let host = URL(string: transfer.message.url)?.host ?? ""
         do {
-            try decide(ServerTrust(certificates: chain, host: host, authorities: pool.settings.options.certificateAuthorities))
+            try decide(
+                ServerTrust(certificates: chain, host: host, authorities: pool.settings.options.certificateAuthorities))
             return true
         } catch {
             transfer.failure = transfer.failure ?? .untrusted(error)

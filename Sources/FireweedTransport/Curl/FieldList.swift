@@ -2,7 +2,9 @@
 
 import CCurl
 
-/// Makes libcurl's list of custom fields. The caller owns the list.
+/// Makes libcurl's list of custom fields.
+///
+/// The caller owns the list.
 enum FieldList {
     /// Fields that follow from the content, so that a caller's own word for them could only contradict the wire.
     private static let framing = ["Content-Length", "Transfer-Encoding"]

@@ -3,7 +3,9 @@
 import CCurl
 import Glibc
 
-/// The callbacks of a multi handle. Their owner is the pool, unretained: it cleans the multi handle up before it goes.
+/// The callbacks of a multi handle.
+///
+/// Their owner is the pool, unretained: it cleans the multi handle up before it goes.
 enum PoolCallbacks {
     static func install(on multi: UnsafeMutableRawPointer, owner: UnsafeMutableRawPointer) {
         let codes = [

@@ -4,7 +4,9 @@
 public struct PoolSettings: Sendable {
     /// The transport options of the session.
     public var options: TransportOptions
-    /// Most connections to one host at a time; more requests wait. Zero or less for no limit.
+    /// Most connections to one host at a time; more requests wait.
+    ///
+    /// Zero or less for no limit.
     public var maximumConnectionsPerHost: Int
     /// Decides inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
     public var trustDecision: (@Sendable (ServerTrust) throws -> Void)?

@@ -3,7 +3,9 @@
 import CCurl
 import Foundation
 
-/// What libcurl's read callback draws on. Used on the loop's thread only.
+/// What libcurl's read callback draws on.
+///
+/// Used on the loop's thread only.
 enum RequestContent {
     case none
     /// Bytes in memory, and how many of them are gone.

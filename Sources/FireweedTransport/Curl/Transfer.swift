@@ -24,7 +24,9 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// The head that waits for the engine's decision whether it authenticates and goes on.
     var heldHead: ResponseHead?
     var hasDeliveredHead = false
-    /// Why the transfer ends, when it is not libcurl that knows. The first cause stays.
+    /// Why the transfer ends, when it is not libcurl that knows.
+    ///
+    /// The first cause stays.
     var failure: TransferFailure?
     var content = RequestContent.none
     var sentByteCount: Int64 = 0

@@ -3,8 +3,10 @@
 import CCurl
 import Glibc
 
-/// The callbacks of an easy handle. Their owner is its `EasyHandle`, unretained: the pool keeps it until the handle is
-/// cleaned up. The owner of sockets is the pool, since connections outlive easy handles.
+/// The callbacks of an easy handle.
+///
+/// Their owner is its `EasyHandle`, unretained: the pool keeps it until the handle is cleaned up. The owner of
+/// sockets is the pool, since connections outlive easy handles.
 enum TransferCallbacks {
     static func install(on handle: EasyHandle) {
         let easy = handle.easy
@@ -82,7 +84,8 @@ private func contentRewound(_ owner: UnsafeMutableRawPointer, _ offset: curl_off
 
 /// The transfer has its connection; the request leaves next.
 private func requestStarting(
-    _ owner: UnsafeMutableRawPointer, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
+    _ owner: UnsafeMutableRawPointer, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,
+    _: Int32
 ) -> Int32 {
     handle(owner).touch()
     return CURL_PREREQFUNC_OK

@@ -28,7 +28,9 @@ package final class EventLoop: TaskExecutor, Sendable {
         thread.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Runs `work` on the loop's thread, soon. Callable from any thread, the loop's own included.
+    /// Runs `work` on the loop's thread, soon.
+    ///
+    /// Callable from any thread, the loop's own included.
     func post(_ work: @escaping @Sendable (LoopContext) -> Void) {
         send(.work(work))
     }

@@ -40,7 +40,9 @@ final class LoopContext {
         now = Self.monotonicNow()
     }
 
-    /// Calls every timer whose moment has come. A timer may add or remove timers.
+    /// Calls every timer whose moment has come.
+    ///
+    /// A timer may add or remove timers.
     func runDueTimers() {
         for timer in timers {
             if let deadline = timer.deadline, deadline <= now { timer.deadlineReached() }

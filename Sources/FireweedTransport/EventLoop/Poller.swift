@@ -33,7 +33,9 @@ struct Poller: Sendable {
         _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)
     }
 
-    /// Waits for events; `milliseconds` of -1 waits without limit. Returns how many there are, 0 when interrupted.
+    /// Waits for events; `milliseconds` of -1 waits without limit.
+    ///
+    /// Returns how many there are, 0 when interrupted.
     func wait(into events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
         max(0, Int(epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds)))
     }

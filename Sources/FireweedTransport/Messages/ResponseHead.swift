@@ -7,7 +7,7 @@
 public struct ResponseHead: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: Int
-    /// The version as the wire says it: `HTTP/1.1`, `HTTP/2`, …
+    /// The version as the wire says it, as `HTTP/1.1`.
     public let version: String
     /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
     private let section: [UInt8]

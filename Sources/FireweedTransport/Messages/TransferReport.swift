@@ -1,10 +1,12 @@
 // The numbers of one finished transfer.
 
-/// What a transfer took, in the engine's own counts. Everything is known when the transfer has ended.
+/// What a transfer took, in the engine's own counts.
+///
+/// Everything is known when the transfer has ended.
 public struct TransferReport: Sendable {
     /// TLS as it was agreed on for the connection.
     public struct TLS: Sendable, Hashable {
-        /// `TLSv1.2`, `TLSv1.3`, …
+        /// The version, as `TLSv1.3`.
         public var version: String
         /// The cipher suite, in OpenSSL's name.
         public var cipher: String
@@ -38,7 +40,7 @@ public struct TransferReport: Sendable {
     public var responseDecodedByteCount: Int64 = 0
     /// True when a connection was used that was there before.
     public var isReusedConnection = false
-    /// `http/1.1`, `h2`, …, as ALPN names them, or `nil` when no response came.
+    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
     public var protocolName: String?
     /// Our address and port, or `nil` when there was no connection.
     public var localEndpoint: (address: String, port: Int)?

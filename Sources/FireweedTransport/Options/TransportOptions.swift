@@ -1,35 +1,57 @@
 // What libcurl can do and `URLSessionConfiguration` cannot say.
 
-/// Settings of a session's transport. They hold for every request of the session, and cannot change after it was made.
+/// Settings of a session's transport.
+///
+/// They hold for every request of the session, and cannot change after it was made.
 public struct TransportOptions: Sendable {
-    /// The version of HTTP to speak. Default: `.automatic`.
+    /// The version of HTTP to speak.
+    ///
+    /// Default: `.automatic`.
     public var httpVersion: RequestMessage.HTTPVersion = .automatic
     /// Longest time to make a connection: name lookup, TCP, proxy `CONNECT` and TLS handshake together.
     ///
     /// `nil`, the default, leaves only the idle time-out; zero or less means `nil`. A reused connection ignores it. On
     /// expiry: `URLError.timedOut`. A retry starts the clock again.
     public var connectTimeout: Duration?
-    /// The proxy to use. `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    /// The proxy to use.
+    ///
+    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
     public var proxy: Proxy?
-    /// The path of a Unix-domain socket to send every request through, whatever the URL's host. Default: `nil`.
+    /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
+    ///
+    /// Default: `nil`.
     public var unixSocketPath: String?
-    /// The certification authorities to trust. Default: `.system`.
+    /// The certification authorities to trust.
+    ///
+    /// Default: `.system`.
     public var certificateAuthorities: CertificateAuthorities = .system
-    /// Who we are, when a server asks for a client certificate. Default: nobody.
+    /// Who we are, when a server asks for a client certificate.
+    ///
+    /// Default: nobody.
     public var clientIdentity: ClientIdentity?
-    /// The oldest version of TLS to accept. Default: TLS 1.2.
+    /// The oldest version of TLS to accept.
+    ///
+    /// Default: TLS 1.2.
     public var minimumTLSVersion: TLSVersion = .tls12
-    /// The newest version of TLS to offer. Default: `nil`, the newest there is.
+    /// The newest version of TLS to offer.
+    ///
+    /// Default: `nil`, the newest there is.
     public var maximumTLSVersion: TLSVersion?
-    /// How many threads move this session's bytes; they are shared with the process's other sessions. Default: 1.
+    /// How many threads move this session's bytes; they are shared with the process's other sessions.
+    ///
+    /// Default: 1.
     public var eventLoops = 1
     /// Longest header section of a response, in bytes; a longer one fails with `dataLengthExceedsMaximum`.
+    ///
     /// Default: 300 KiB.
     public var maximumHeaderByteCount = 300 * 1024
     /// Longest content of a response, in bytes after decoding; a longer one fails with `dataLengthExceedsMaximum`.
+    ///
     /// Default: `nil`, no limit.
     public var maximumBodyByteCount: Int?
-    /// How long connections are kept when the session has nothing to do. Default: 60 seconds.
+    /// How long connections are kept when the session has nothing to do.
+    ///
+    /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
 
     /// Makes the default options.

@@ -17,7 +17,9 @@ public protocol Transport: AnyObject, Sendable {
     var executor: (any TaskExecutor)? { get }
 }
 
-/// Steers a transfer. Every method may be called from any thread, at any moment, any number of times.
+/// Steers a transfer.
+///
+/// Every method may be called from any thread, at any moment, any number of times.
 public protocol TransferControl: AnyObject, Sendable {
     /// Begins the transfer; later calls do nothing.
     func start()
@@ -39,7 +41,9 @@ public enum Intake: Sendable {
     case pause
 }
 
-/// Hears what happens to one transfer, on the transport's thread. No method may wait.
+/// Hears what happens to one transfer, on the transport's thread.
+///
+/// No method may wait.
 public protocol TransferConsumer: AnyObject, Sendable {
     /// An interim response came (RFC 9110 §15.2). Any number of times, before the head.
     func transferDidReceiveInterim(_ head: ResponseHead)

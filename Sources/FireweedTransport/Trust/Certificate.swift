@@ -40,7 +40,9 @@ public struct Certificate: Sendable, Hashable {
         }
     }
 
-    /// Every certificate of a PEM text, in its order; empty when there is none. Throws when one of them is malformed.
+    /// Every certificate of a PEM text, in its order; empty when there is none.
+    ///
+    /// Throws when one of them is malformed.
     public static func all(inPEM text: String) throws -> [Certificate] {
         let begin = "-----BEGIN CERTIFICATE-----"
         let end = "-----END CERTIFICATE-----"

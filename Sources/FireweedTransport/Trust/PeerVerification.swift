@@ -30,7 +30,9 @@ enum PeerVerification {
     }
 }
 
-/// OpenSSL's question, on the loop's thread, inside the handshake. The pool keeps the verifier until its handle is cleaned up.
+/// OpenSSL's question, on the loop's thread, inside the handshake.
+///
+/// The pool keeps the verifier until its handle is cleaned up.
 private func verifyPeer(_ context: OpaquePointer?, _ owner: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let owner,
         let verifier = Unmanaged<AnyObject>.fromOpaque(owner).takeUnretainedValue() as? any PeerVerifier

@@ -77,7 +77,9 @@ private struct ChainVerification {
         }
         for certificate in chain.dropFirst() { OPENSSL_sk_push(untrusted, UnsafeRawPointer(certificate.x509)) }
         let store = AuthorityStore.store(for: authorities)
-        guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, untrusted) == 1 else { throw TrustFailure.noCertificate }
+        guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, untrusted) == 1 else {
+            throw TrustFailure.noCertificate
+        }
         X509_STORE_CTX_set_default(context, "ssl_server")
         guard X509_verify_cert(context) != 1 else { return }
         throw Self.failure(X509_STORE_CTX_get_error(context))
@@ -116,7 +118,9 @@ private final class AuthorityStore: @unchecked Sendable {
         case .folder(let url): X509_STORE_load_path(pointer, url.path)
         case .certificates(let certificates):
             for certificate in certificates {
-                if let parsed = ParsedCertificate(der: certificate.derRepresentation) { X509_STORE_add_cert(pointer, parsed.x509) }
+                if let parsed = ParsedCertificate(der: certificate.derRepresentation) {
+                    X509_STORE_add_cert(pointer, parsed.x509)
+                }
             }
             // A pinned certificate need not be a root (openssl-verification-options(1), -partial_chain).
             X509_STORE_set_flags(pointer, UInt(X509_V_FLAG_PARTIAL_CHAIN))

@@ -34,7 +34,8 @@ public final class CertificateAuthority: Sendable {
         key = folder.file("authority.key")
         try Self.openssl(
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key.path, "-out",
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key.path,
+                "-out",
                 certificate.path, "-days", "30", "-subj", "/CN=Fireweed test authority",
             ], in: folder)
     }
@@ -46,14 +47,16 @@ public final class CertificateAuthority: Sendable {
     ///   - validity: when it is valid.
     ///   - purpose: `serverAuth` or `clientAuth`.
     public func issue(
-        _ names: [String] = ["DNS:localhost", "IP:127.0.0.1"], validity: Validity = .current, purpose: String = "serverAuth"
+        _ names: [String] = ["DNS:localhost", "IP:127.0.0.1"], validity: Validity = .current,
+        purpose: String = "serverAuth"
     ) throws -> Issued {
         let base = UUID().uuidString
         let issued = Issued(certificate: folder.file("\(base).pem"), key: folder.file("\(base).key"))
         let request = folder.file("\(base).csr").path
         try Self.openssl(
             [
-                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", issued.key.path,
+                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                issued.key.path,
                 "-out", request, "-subj", "/CN=Fireweed test",
             ], in: folder)
         let extensions = folder.file("\(base).ext")
@@ -89,7 +92,8 @@ public final class CertificateAuthority: Sendable {
             validity == .expired ? ["20200101000000Z", "20210101000000Z"] : ["20450101000000Z", "20460101000000Z"]
         try Self.openssl(
             [
-                "ca", "-batch", "-notext", "-config", configuration.path, "-cert", certificate.path, "-keyfile", key.path,
+                "ca", "-batch", "-notext", "-config", configuration.path, "-cert", certificate.path, "-keyfile",
+                key.path,
                 "-rand_serial", "-startdate", dates[0], "-enddate", dates[1],
             ] + files, in: folder)
     }

@@ -7,7 +7,9 @@ enum Caching {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
         case "cache" where rest.isEmpty:
-            if request.field("If-Modified-Since") != nil || request.field("If-None-Match") != nil { return .status(304) }
+            if request.field("If-Modified-Since") != nil || request.field("If-None-Match") != nil {
+                return .status(304)
+            }
             return .json(
                 Echoing.description(request),
                 fields: [("Last-Modified", "Sat, 01 Nov 2025 00:00:00 GMT"), ("ETag", "\"fixture\"")])
@@ -21,7 +23,9 @@ enum Caching {
     }
 
     private static func etag(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
-        guard let tag = rest.first, tag.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" }) else { return .status(400) }
+        guard let tag = rest.first, tag.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" }) else {
+            return .status(400)
+        }
         let field = [(name: "ETag", value: "\"\(tag)\"")]
         func lists(_ name: String) -> Bool? {
             request.field(name).map { value in
@@ -71,9 +75,11 @@ enum Caching {
         let halves = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         switch (Int(halves[0]), Int(halves[1])) {
-        case (let first?, let last?): return first < count && last >= first ? (first..<min(last + 1, count), ()) : (nil, ())
+        case (let first?, let last?):
+            return first < count && last >= first ? (first..<min(last + 1, count), ()) : (nil, ())
         case (let first?, nil) where halves[1].isEmpty: return first < count ? (first..<count, ()) : (nil, ())
-        case (nil, let suffix?) where halves[0].isEmpty: return suffix > 0 ? (max(0, count - suffix)..<count, ()) : (nil, ())
+        case (nil, let suffix?) where halves[0].isEmpty:
+            return suffix > 0 ? (max(0, count - suffix)..<count, ()) : (nil, ())
         default: return nil
         }
     }

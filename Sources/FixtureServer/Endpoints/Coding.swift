@@ -26,7 +26,8 @@ enum Coding {
     private static func deflated(_ data: Data, windowBits: Int32) -> Data? {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
-        guard deflateInit2_(&stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
+        guard deflateInit2_(&stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK
+        else {
             return nil
         }
         defer { deflateEnd(&stream) }

@@ -37,7 +37,8 @@ enum Echoing {
         object["json"] = (try? JSONSerialization.jsonObject(with: request.body, options: .fragmentsAllowed)) ?? NSNull()
         object["data"] =
             form.isForm
-            ? "" : String(data: request.body, encoding: .utf8)
+            ? ""
+            : String(data: request.body, encoding: .utf8)
                 ?? "data:application/octet-stream;base64,\(request.body.base64EncodedString())"
         return object
     }
@@ -52,7 +53,9 @@ enum Echoing {
 
     /// One value as it is, several of one name as a list.
     private static func values(_ pairs: [(name: String, value: String)]) -> [String: Any] {
-        Dictionary(grouping: pairs, by: \.name).mapValues { $0.count == 1 ? $0[0].value as Any : $0.map(\.value) as Any }
+        Dictionary(grouping: pairs, by: \.name).mapValues {
+            $0.count == 1 ? $0[0].value as Any : $0.map(\.value) as Any
+        }
     }
 }
 
@@ -79,7 +82,8 @@ final class FormParser {
     /// Parses `multipart/form-data` (RFC 7578) part by part.
     private func parseMultipart(_ body: Data, _ type: String) {
         guard let range = type.range(of: "boundary=") else { return }
-        let boundary = type[range.upperBound...].prefix { $0 != ";" }.trimmingCharacters(in: CharacterSet(charactersIn: "\" "))
+        let boundary = type[range.upperBound...].prefix { $0 != ";" }.trimmingCharacters(
+            in: CharacterSet(charactersIn: "\" "))
         let delimiter = Data("--\(boundary)".utf8)
         var rest = body[...]
         guard let first = rest.range(of: delimiter) else { return }
@@ -95,8 +99,14 @@ final class FormParser {
         let head = String(decoding: part[part.startIndex..<end.lowerBound], as: UTF8.self)
         let content = Data(part[end.upperBound...])
         guard let name = Self.parameter("name", in: head) else { return }
-        let text = String(data: content, encoding: .utf8) ?? "data:application/octet-stream;base64,\(content.base64EncodedString())"
-        if Self.parameter("filename", in: head) != nil { files.append((name, text)) } else { fields.append((name, text)) }
+        let text =
+            String(data: content, encoding: .utf8)
+            ?? "data:application/octet-stream;base64,\(content.base64EncodedString())"
+        if Self.parameter("filename", in: head) != nil {
+            files.append((name, text))
+        } else {
+            fields.append((name, text))
+        }
     }
 
     private static func parameter(_ name: String, in head: String) -> String? {

@@ -69,6 +69,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
             return (state.waiters.remove(at: index), state.events)
         }
         let came = expired.1.map { "\($0)" }.joined(separator: "\n")
-        expired.0?.continuation.resume(throwing: EventTimeout(description: "no such event in time; what came:\n\(came)"))
+        expired.0?.continuation.resume(
+            throwing: EventTimeout(description: "no such event in time; what came:\n\(came)"))
     }
 }

@@ -13,7 +13,8 @@ final class ChildProcess: @unchecked Sendable {
         // The shell waits for the end of its input, which is our end, and ends the program with it.
         let script = "\"$@\" & child=$!; (cat >/dev/null; kill $child 2>/dev/null) <&3 & wait $child"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
+        process.arguments =
+            ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
         let lifeline = Pipe()
         process.standardInput = lifeline
         process.standardOutput = FileHandle.nullDevice

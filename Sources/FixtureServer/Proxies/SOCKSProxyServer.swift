@@ -59,7 +59,10 @@ public final class SOCKSProxyServer: Sendable {
     private static func relay(_ left: Int32, _ right: Int32) {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            var ready = [pollfd(fd: left, events: Int16(POLLIN), revents: 0), pollfd(fd: right, events: Int16(POLLIN), revents: 0)]
+            var ready = [
+                pollfd(fd: left, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: right, events: Int16(POLLIN), revents: 0),
+            ]
             guard poll(&ready, 2, -1) > 0 else { return }
             for (index, from) in [left, right].enumerated() where ready[index].revents != 0 {
                 let count = recv(from, &buffer, buffer.count, 0)

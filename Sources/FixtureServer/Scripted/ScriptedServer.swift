@@ -4,7 +4,9 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// A raw-socket server on a loopback port. Each connection plays a script; the last script is for all further ones.
+/// A raw-socket server on a loopback port.
+///
+/// Each connection plays a script; the last script is for all further ones.
 public final class ScriptedServer: Sendable {
     /// One step of a script.
     public enum Step: Sendable {

@@ -50,10 +50,14 @@ public struct FixtureResponse: Sendable {
     }
 
     /// A response of JSON, with sorted keys.
-    static func json(_ object: Any, status: Int = 200, fields: [(name: String, value: String)] = []) -> FixtureResponse {
-        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
+    static func json(_ object: Any, status: Int = 200, fields: [(name: String, value: String)] = []) -> FixtureResponse
+    {
+        let options: JSONSerialization.WritingOptions = [
+            .prettyPrinted, .sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed,
+        ]
         let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("null".utf8)
-        return FixtureResponse(status: status, fields: [("Content-Type", "application/json")] + fields, body: .data(data))
+        return FixtureResponse(
+            status: status, fields: [("Content-Type", "application/json")] + fields, body: .data(data))
     }
 
     /// A response of a status alone.

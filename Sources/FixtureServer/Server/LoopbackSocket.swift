@@ -10,7 +10,9 @@ public struct ServerError: Error, CustomStringConvertible {
 
 /// Listening sockets on 127.0.0.1 or in the file system.
 enum LoopbackSocket {
-    /// Listens on a port, or on any free one for 0. Returns the descriptor and the port.
+    /// Listens on a port, or on any free one for 0.
+    ///
+    /// Returns the descriptor and the port.
     static func listen(port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError(description: "no socket: errno \(errno)") }

@@ -34,7 +34,9 @@ final class Daemon: @unchecked Sendable {
     }
 }
 
-/// What the callbacks work with. The daemon keeps it until it has stopped.
+/// What the callbacks work with.
+///
+/// The daemon keeps it until it has stopped.
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
     private let answering = Mutex<FixtureServer.Handler>({ _ in FixtureResponse(status: 503) })
@@ -68,7 +70,8 @@ final class ServerCore: Sendable {
 
     private func resume(_ identity: UInt) {
         suspended.withLock { suspended in
-            guard suspended.connections.remove(identity) != nil, let connection = OpaquePointer(bitPattern: identity) else { return }
+            guard suspended.connections.remove(identity) != nil, let connection = OpaquePointer(bitPattern: identity)
+            else { return }
             MHD_resume_connection(connection)
         }
     }
@@ -107,7 +110,8 @@ final class Exchange {
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
         request = ReceivedRequest(
-            method: method, target: target, path: Target.path(of: target), query: Target.query(of: target), fields: fields,
+            method: method, target: target, path: Target.path(of: target), query: Target.query(of: target),
+            fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
         core.events.record(.requestReceived(target))
     }
@@ -145,7 +149,8 @@ final class Exchange {
             core.events.record(.contentStarted(target))
         case .pieces(let count, _):
             made = MHD_create_response_from_callback(
-                count.map(UInt64.init) ?? UInt64.max, 64 * 1024, contentWanted, Unmanaged.passUnretained(self).toOpaque(), nil)
+                count.map(UInt64.init) ?? UInt64.max, 64 * 1024, contentWanted,
+                Unmanaged.passUnretained(self).toOpaque(), nil)
         }
         guard let made else { return fw_no }
         defer { MHD_destroy_response(made) }

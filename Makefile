@@ -1,0 +1,51 @@
+# What there is to do here. `make demo` and `make test` install what they need.
+
+PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libmicrohttpd-dev libbrotli-dev libzstd-dev \
+            nginx-light tinyproxy openssl curl ca-certificates pkg-config python3
+SWIFT := swift
+SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests'
+
+.PHONY: all deps build demo test lint format bench sanitize docs clean
+
+all: build
+
+# Installs the missing Debian packages; returns at once when none is missing.
+deps:
+	@Scripts/install-packages $(PACKAGES)
+
+build: deps
+	$(SWIFT) build
+
+# Shows the main job against a server of our own.
+demo: deps
+	$(SWIFT) build -c release --product fireweed
+	Scripts/demo .build/release/fireweed
+
+test: deps
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build
+
+# Formatting, documentation of public declarations, and a build in which every warning is an error.
+lint: deps
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) build --build-tests
+
+format:
+	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
+
+bench: deps
+	$(SWIFT) build -c release --product FireweedBench
+	.build/release/FireweedBench
+
+# The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.
+sanitize: deps
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
+	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread $(SANITIZED)
+	ASAN_OPTIONS="detect_leaks=0" $(SWIFT) test --scratch-path .build/address --sanitize=address $(SANITIZED)
+
+# The reference as a DocC archive in .build/docs.
+docs: deps
+	Scripts/make-docs .build/docs
+
+clean:
+	rm -rf .build

@@ -1,0 +1,75 @@
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Fireweed
+
+@Suite("Cookies", .timeLimit(.minutes(1)))
+struct CookieTests {
+    let server: FixtureServer
+    let session = Session.isolated()
+
+    init() throws {
+        server = try FixtureServer.start()
+    }
+
+    private struct Cookies: Decodable {
+        let cookies: [String: String]
+    }
+
+    @Test("what a redirect sets is sent with the next hop, and later; Max-Age=0 takes it away")
+    func acrossRedirects() async throws {
+        let set = try await session.request(server.url("/cookies/set?a=1&b=2")).serializingDecodable(Cookies.self).value
+        #expect(set.cookies == ["a": "1", "b": "2"])
+        let later = try await session.request(server.url("/cookies")).serializingDecodable(Cookies.self).value
+        #expect(later.cookies == ["a": "1", "b": "2"])
+        let left = try await session.request(server.url("/cookies/delete?a")).serializingDecodable(Cookies.self).value
+        #expect(left.cookies == ["b": "2"])
+    }
+
+    @Test("sessions with storages of their own do not see each other's cookies")
+    func isolation() async throws {
+        _ = await session.request(server.url("/cookies/set?a=1")).serializingData().response
+        let session = Session.isolated()
+        let other = try await session.request(server.url("/cookies")).serializingDecodable(Cookies.self).value
+        #expect(other.cookies.isEmpty)
+    }
+
+    @Test("a session that never accepts cookies sends none")
+    func neverAccept() async throws {
+        let session = Session.isolated { $0.httpCookieAcceptPolicy = .never }
+        let value = try await session.request(server.url("/cookies/set?a=1")).serializingDecodable(Cookies.self).value
+        #expect(value.cookies.isEmpty)
+    }
+
+    @Test(
+        "domain-match follows RFC 6265 §5.1.3",
+        arguments: [
+            ("www.example.com", ".example.com", true), ("example.com", ".example.com", true),
+            ("badexample.com", ".example.com", false),  // ends alike, but not at a dot
+            ("www.example.com", "example.com", false),  // host-only
+            ("192.0.2.1", ".2.1", false),  // never for an address
+        ])
+    func domainMatch(host: String, domain: String, expected: Bool) {
+        #expect(CookieRules.domainMatches(host, domain) == expected)
+    }
+
+    @Test(
+        "path-match follows RFC 6265 §5.1.4",
+        arguments: [
+            ("/", "/", true), ("/a", "/", true), ("/a/b", "/a", true), ("/a/b", "/a/", true), ("/ab", "/a", false),
+            ("/", "/a", false),
+        ])
+    func pathMatch(path: String, cookiePath: String, expected: Bool) {
+        #expect(CookieRules.pathMatches(path, cookiePath) == expected)
+    }
+
+    @Test(
+        "a server cannot set cookies for another domain, or for a whole top-level domain",
+        arguments: [".other.com", ".com"])
+    func foreignDomain(domain: String) throws {
+        let cookie = try #require(HTTPCookie(properties: [.domain: domain, .path: "/", .name: "a", .value: "b"]))
+        #expect(!CookieRules.maySet(cookie, from: try #require(URL(string: "http://www.example.com/"))))
+    }
+}

@@ -1,0 +1,103 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Fireweed
+
+@Suite("Redirects", .timeLimit(.minutes(1)))
+struct RedirectTests {
+    let server: FixtureServer
+    let session = Session.isolated()
+
+    init() throws {
+        server = try FixtureServer.start()
+    }
+
+    @Test(
+        "redirects are followed, each one a hop of the metrics",
+        arguments: ["redirect", "relative-redirect", "absolute-redirect"])
+    func followed(kind: String) async throws {
+        let response = await session.request(server.url("/\(kind)/3")).validate().serializingData().response
+        #expect(response.error == nil)
+        #expect(response.response?.url?.path == "/get")
+        #expect(response.metrics?.redirectCount == 3)
+    }
+
+    @Test(
+        "method and content follow RFC 9110 §15.4 and browsers",
+        arguments: [
+            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"),
+            (308, "POST", "POST"),
+            (301, "PUT", "PUT"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (302, "DELETE", "DELETE"),
+        ])
+    func methods(status: Int, method: String, expected: String) async throws {
+        let target = server.url("/anything").absoluteString
+        let request = session.request(
+            server.url("/redirect-to?url=\(target)&status_code=\(status)"), method: HTTPMethod(rawValue: method),
+            parameters: method == "HEAD" ? nil : ["a": "b"], encoder: .json)
+        _ = await request.serializingData().response
+        let last = try #require(server.requests.last)
+        #expect(last.method == expected)
+        #expect(last.body.isEmpty == (expected != method || method == "HEAD"))
+        #expect((last.field("Content-Type") == nil) == (expected != method || method == "HEAD"))
+    }
+
+    @Test("secrets never travel to another origin")
+    func secrets() async throws {
+        let other = try FixtureServer.start()
+        let target = other.url("/anything").absoluteString
+        let headers: HTTPHeaders = ["Authorization": "Bearer secret", "Cookie": "a=b", "X-Keep": "1"]
+        let request = session.request(server.url("/redirect-to?url=\(target)"), headers: headers)
+        let seen = try await request.serializingDecodable(Anything.self).value.headers
+        #expect(seen["Authorization"] == nil && seen["Cookie"] == nil && seen["X-Keep"] == "1")
+        #expect(server.requests.first?.field("Authorization") == "Bearer secret")
+    }
+
+    @Test("secrets stay with the origin that they are for")
+    func sameOrigin() async throws {
+        let target = server.url("/anything").absoluteString
+        let request = session.request(server.url("/redirect-to?url=\(target)"), headers: ["Authorization": "Bearer s"])
+        #expect(try await request.serializingDecodable(Anything.self).value.headers["Authorization"] == "Bearer s")
+    }
+
+    @Test("a handler may take the redirect as the response, or send another request")
+    func handlers() async throws {
+        let refusing = Session.isolated(redirectHandler: .doNotFollow)
+        let refused = await refusing.request(server.url("/redirect/1")).serializingData().response
+        #expect(refused.response?.statusCode == 302)
+        let elsewhere = server.url("/anything?changed=1")
+        let request = session.request(server.url("/redirect/1"))
+            .redirect(using: .modify { _, _, _ in URLRequest(url: elsewhere) })
+        #expect(try await request.serializingDecodable(Anything.self).value.args == ["changed": "1"])
+    }
+
+    @Test("a redirect out of HTTP is refused", arguments: ["file:///etc/passwd", "ftp://127.0.0.1/"])
+    func otherSchemes(target: String) async {
+        let request = session.request(server.url("/redirect-to?url=\(target)"))
+        #expect(await request.serializingData().response.error?.urlErrorCode == .unsupportedURL)
+    }
+
+    @Test(
+        "a Location is resolved as RFC 3986 and browsers do",
+        arguments: [
+            ("/b", "http://h/b"), ("b", "http://h/x/b"), ("?q=1", "http://h/x/a?q=1"), ("//other/p", "http://other/p"),
+            ("../c", "http://h/c"), ("http://h/ü x", "http://h/%C3%BC%20x"), ("HTTP://H2/p", "http://H2/p"),
+            ("/b#own", "http://h/b#own"),
+        ])
+    func locations(location: String, expected: String) throws {
+        let base = try #require(URL(string: "http://h/x/a"))
+        #expect(RedirectRules.target(of: location, from: base)?.absoluteString == expected)
+    }
+
+    @Test("a fragment is inherited where the Location has none (RFC 9110 §10.2.2)")
+    func fragment() throws {
+        let base = try #require(URL(string: "http://h/a#part"))
+        #expect(RedirectRules.target(of: "/b", from: base)?.fragment == "part")
+    }
+
+    @Test("a Location that is nothing is an error", arguments: ["", "   ", "http://"])
+    func malformed(location: String) throws {
+        let base = try #require(URL(string: "http://h/a"))
+        #expect(RedirectRules.target(of: location, from: base) == nil)
+    }
+}

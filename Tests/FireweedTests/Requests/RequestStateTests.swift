@@ -1,0 +1,104 @@
+import Testing
+
+@testable import Fireweed
+
+/// Every state that a sequence of events can lead to.
+private let reachable: [RequestState] = {
+    var found: [RequestState] = [RequestState()]
+    var index = 0
+    while index < found.count {
+        for event in RequestState.Event.allCases {
+            var next = found[index]
+            _ = next.handle(event)
+            if !found.contains(next) { found.append(next) }
+        }
+        index += 1
+    }
+    return found
+}()
+
+@Suite("The state machine of requests")
+struct RequestStateTests {
+    @Test(
+        "cancelled and finished are final, and nothing goes back to initialized", arguments: RequestState.Event.allCases
+    )
+    func finalStates(event: RequestState.Event) {
+        for state in reachable {
+            var next = state
+            _ = next.handle(event)
+            if state.visible == .cancelled { #expect(next.visible == .cancelled) }
+            if state.visible != .initialized { #expect(next.visible != .initialized) }
+            if state.visible == .finished && event != .handlerAdded { #expect(next.visible == .finished) }
+        }
+    }
+
+    @Test("effects on the task come only while there is a task", arguments: RequestState.Event.allCases)
+    func taskEffects(event: RequestState.Event) {
+        for state in reachable {
+            var next = state
+            let effects = next.handle(event)
+            if effects.contains(.cancelTask) || effects.contains(.suspendTask) { #expect(state.work == .transferring) }
+            if effects.contains(.resumeTask) { #expect(next.work == .transferring) }
+            if effects.contains(.settle) { #expect(next.work == .settling && state.work != .settling) }
+            if effects.contains(.make) {
+                guard case .making = next.work else { return #expect(Bool(false), "made without being in the making") }
+            }
+        }
+    }
+
+    @Test(
+        "a settled request is settled once, whatever else happens", arguments: RequestState.Event.allCases,
+        RequestState.Event.allCases)
+    func settlesOnce(first: RequestState.Event, second: RequestState.Event) {
+        var state = RequestState()
+        let events: [RequestState.Event] = [.resume, .made, first, second, .cancel, .completed, .settled, .serialised]
+        let effects = events.map { state.handle($0) }
+        let settles = effects.count { $0.contains(.settle) }
+        let retries = effects.count { $0.contains(.delayRetry) }
+        #expect(settles >= 1 && settles <= 1 + retries)
+        #expect(state.visible == .cancelled || state.visible == .finished)
+    }
+
+    @Test("a cancelled request is never retried")
+    func noRetryAfterCancel() {
+        for state in reachable where state.visible == .cancelled {
+            var next = state
+            #expect(next.handle(.retryGranted) == [])
+            #expect(next.handle(.retryDue) == [])
+        }
+    }
+
+    @Test(
+        "the main line, event by event",
+        arguments: [
+            (RequestState.Event.resume, RequestState.Effects.make, Request.State.resumed),
+            (.made, [.announceResume, .resumeTask], .resumed),
+            (.suspend, [.announceSuspend, .suspendTask], .suspended),
+            (.resume, [.announceResume, .resumeTask], .resumed),
+            (.completed, .settle, .resumed),
+            (.retryGranted, .delayRetry, .resumed),
+            (.retryDue, .make, .resumed),
+            (.made, .resumeTask, .resumed),
+            (.completed, .settle, .resumed),
+            (.settled, .finish, .resumed),
+            (.serialised, [], .finished),
+            (.handlerAdded, .serialise, .resumed),
+            (.serialised, [], .finished),
+        ].enumerated().map { (index: $0.offset, row: $0.element) })
+    func mainLine(index: Int, row: (RequestState.Event, RequestState.Effects, Request.State)) {
+        let events: [RequestState.Event] = [
+            .resume, .made, .suspend, .resume, .completed, .retryGranted, .retryDue, .made, .completed, .settled,
+            .serialised,
+            .handlerAdded, .serialised,
+        ]
+        var state = RequestState()
+        for event in events.prefix(index) { _ = state.handle(event) }
+        #expect(state.handle(row.0) == row.1)
+        #expect(state.visible == row.2)
+    }
+
+    @Test("the states that can be reached are as many as the table has")
+    func reachableStates() {
+        #expect(reachable.count == 26)
+    }
+}
