@@ -1,1 +1,32 @@
-print("placeholder")
+// fireweed: HTTP from the terminal. Parse, then run, then exit.
+
+import Fireweed
+import Foundation
+import Glibc
+
+// A closed pipe is an error of a write, not the end of the process.
+signal(SIGPIPE, SIG_IGN)
+signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+
+do {
+    let invocation = try ArgumentParser.parse(Array(CommandLine.arguments.dropFirst()))
+    let code: ExitCode
+    switch invocation.task {
+    case .help:
+        Terminal.write(Help.text + "\n")
+        code = .success
+    case .version:
+        Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")
+        code = .success
+    case .serve(let port): code = await ServeRunner.run(port: port)
+    case .request:
+        code = try await RequestRunner(invocation, standardInput: StandardInput.content(for: invocation)).run()
+    }
+    exit(code.rawValue)
+} catch let error as UsageError {
+    Terminal.tell("fireweed: \(error.message)\n")
+    exit(ExitCode.usage.rawValue)
+} catch {
+    Terminal.tell("fireweed: \(error.localizedDescription)\n")
+    exit(ExitCode.failure.rawValue)
+}

@@ -87,8 +87,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         do {
             sink = try file.withLock { file in
                 if let sink = file.sink { return sink }
-                let url = core.delegate.fileManager.temporaryDirectory.appendingPathComponent(
-                    "fireweed-\(UUID().uuidString)")
+                let url = TemporaryFiles.newPlace()
                 let made = try FileSink(at: url) { [weak attempt] in attempt?.resumeIntake() }
                 file.sink = made
                 return made
@@ -126,7 +125,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// A response without content still gives a file.
     private func emptyFile() throws -> URL {
-        let url = core.delegate.fileManager.temporaryDirectory.appendingPathComponent("fireweed-\(UUID().uuidString)")
+        let url = TemporaryFiles.newPlace()
         try Data().write(to: url)
         return url
     }

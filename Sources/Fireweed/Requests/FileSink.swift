@@ -23,11 +23,11 @@ final class FileSink: Sendable {
     private let state = Mutex(State())
     private let onRoom: @Sendable () -> Void
 
-    /// Makes a new file, for this user only; `onRoom` is called when there is room again after `append` said `.pause`.
+    /// Makes a new file; `onRoom` is called when there is room again after `append` said `.pause`.
     init(at url: URL, onRoom: @escaping @Sendable () -> Void) throws {
         self.url = url
         self.onRoom = onRoom
-        descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 

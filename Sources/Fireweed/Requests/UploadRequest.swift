@@ -22,7 +22,20 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
 
-    private let source: BodySource
+    private let source: Result<BodySource, any Error>
+
+    /// Makes an upload of a form, which is no `Uploadable` when it is sent straight from its parts.
+    init(
+        form: Result<BodySource, any Error>, convertible: any URLRequestConvertible, fileManager: FileManager,
+        core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+    ) {
+        if case .success(.data(let data)) = form { uploadable = .data(data) } else { uploadable = nil }
+        self.fileManager = fileManager
+        source = form
+        super.init(
+            convertible: convertible, core: core, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
 
     init(
         uploadable: Uploadable, convertible: any URLRequestConvertible, fileManager: FileManager, core: SessionCore,
@@ -30,12 +43,13 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     ) {
         self.uploadable = uploadable
         self.fileManager = fileManager
-        source =
+        let body: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
             case .file(let url, _): .reader { try FileBodyReader(opening: url) }
             case .stream(let stream): .oneShot(stream, byteCount: nil)
             }
+        source = .success(body)
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -49,6 +63,14 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
 
     override func makeBody(for record: RequestRecord) throws -> BodySource {
+        let source: BodySource
+        do {
+            source = try self.source.get()
+        } catch {
+            let failure = AFError.createUploadableFailed(error: error)
+            tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
+            throw failure
+        }
         guard case .stream(let stream) = uploadable else { return source }
         tellMonitors { [stream = ShownStream(stream)] monitor, _ in
             monitor.request(self, didProvideInputStream: stream.value)

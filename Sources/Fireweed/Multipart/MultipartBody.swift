@@ -1,0 +1,109 @@
+// A form on its way out, part by part.
+
+import Foundation
+import FireweedTransport
+
+/// Reads a form from its start to its end; files and streams are opened when their turn comes.
+final class MultipartBody: BodyReader, @unchecked Sendable {
+    // SAFETY: after `init` only `read` changes anything, and one serial queue, or one caller, calls it.
+    private enum Stage {
+        case head(Int)
+        case content(Int)
+        case end
+        case over
+    }
+
+    let byteCount: Int64?
+    private let parts: [MultipartPart]
+    private let boundary: String
+    private var stage: Stage
+    /// Bytes that are ready and not yet read.
+    private var pending = Data()
+    private var reader: (any BodyReader)?
+    private var readCount: UInt64 = 0
+
+    init(parts: [MultipartPart], boundary: String) {
+        self.parts = parts
+        self.boundary = boundary
+        stage = parts.isEmpty ? .end : .head(0)
+        let framing = parts.indices.reduce(0) { $0 + Self.head(of: parts, at: $1, boundary).utf8.count }
+        let content = parts.reduce(0) { $0 + $1.byteCount }
+        byteCount = Int64(clamping: UInt64(framing + Self.tail(boundary).utf8.count) + content)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while pending.isEmpty {
+            switch stage {
+            case .head(let index):
+                pending = Data(Self.head(of: parts, at: index, boundary).utf8)
+                stage = .content(index)
+            case .content(let index):
+                if let count = try readContent(of: parts[index], into: buffer) { return count }
+                stage = index + 1 < parts.count ? .head(index + 1) : .end
+            case .end:
+                pending = Data(Self.tail(boundary).utf8)
+                stage = .over
+            case .over: return 0
+            }
+        }
+        let count = min(buffer.count, pending.count)
+        pending.copyBytes(to: buffer, count: count)
+        pending = pending.dropFirst(count)
+        if pending.isEmpty { pending = Data() }
+        return count
+    }
+
+    /// The next bytes of a part; `nil` when it is over. Bytes in memory become pending instead.
+    private func readContent(of part: MultipartPart, into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+        if case .data(let data) = part.content {
+            if readCount == 0, !data.isEmpty {
+                readCount = part.byteCount
+                pending = data
+                return try read(into: buffer)
+            }
+            readCount = 0
+            return nil
+        }
+        do {
+            let reader = try reader ?? Self.reader(of: part)
+            self.reader = reader
+            let count = try reader.read(into: buffer)
+            readCount += UInt64(count)
+            guard count == 0 || readCount > part.byteCount else { return count }
+        } catch let error as AFError {
+            throw error
+        } catch {
+            throw AFError.multipartEncodingFailed(reason: .inputStreamReadFailed(error: error))
+        }
+        guard readCount == part.byteCount else {
+            let error = AFError.UnexpectedInputStreamLength(bytesExpected: part.byteCount, bytesRead: readCount)
+            throw AFError.multipartEncodingFailed(reason: .inputStreamReadFailed(error: error))
+        }
+        reader = nil
+        readCount = 0
+        return nil
+    }
+
+    private static func reader(of part: MultipartPart) throws -> any BodyReader {
+        switch part.content {
+        case .data: throw CocoaError(.fileReadUnknown)  // read without a reader
+        case .file(let url):
+            do {
+                return try FileBodyReader(opening: url)
+            } catch {
+                throw AFError.multipartEncodingFailed(reason: .bodyPartInputStreamCreationFailed(for: url))
+            }
+        case .stream(let stream):
+            guard let stream = stream.take() else { throw URLError(.requestBodyStreamExhausted) }
+            return StreamBodyReader(opening: stream)
+        }
+    }
+
+    private static func head(of parts: [MultipartPart], at index: Int, _ boundary: String) -> String {
+        "\(index == 0 ? "" : "\r\n")--\(boundary)\r\n\(parts[index].head)"
+    }
+
+    private static func tail(_ boundary: String) -> String {
+        "\r\n--\(boundary)--\r\n"
+    }
+}

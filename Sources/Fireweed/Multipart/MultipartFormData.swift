@@ -1,0 +1,135 @@
+// `multipart/form-data` (RFC 7578).
+
+public import Foundation
+import FireweedTransport
+
+/// Parts of a form, to be encoded in memory, to a file, or straight to the wire.
+///
+/// The first append that fails is remembered and thrown when the form is encoded; later appends still work.
+open class MultipartFormData {
+    /// Up to this size, a form is encoded in memory before it is sent: 10,000,000 bytes.
+    public static let encodingMemoryThreshold: UInt64 = 10_000_000
+
+    /// Separates the parts.
+    public let boundary: String
+    private let fileManager: FileManager
+    private var parts: [MultipartPart] = []
+    private var failure: AFError?
+
+    /// Makes an empty form; without a boundary, one that cannot occur by chance is made.
+    public init(fileManager: FileManager = .default, boundary: String? = nil) {
+        self.fileManager = fileManager
+        self.boundary = boundary ?? Self.randomBoundary()
+    }
+
+    /// The form's `Content-Type`.
+    public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+
+    /// The length of the parts' content in bytes, without what stands between them.
+    public var contentLength: UInt64 { parts.reduce(0) { $0 + $1.byteCount } }
+
+    /// Adds bytes.
+    public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
+        append(.data(data), UInt64(data.count), MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
+    }
+
+    /// Adds a file under its own name, with the type that its extension means.
+    public func append(_ fileURL: URL, withName name: String) {
+        let fileName = fileURL.lastPathComponent
+        guard !fileName.isEmpty, !fileURL.pathExtension.isEmpty || fileURL.isFileURL else {
+            return fail(.bodyPartFilenameInvalid(in: fileURL))
+        }
+        append(fileURL, withName: name, fileName: fileName, mimeType: MediaTypes.type(ofExtension: fileURL.pathExtension))
+    }
+
+    /// Adds a file.
+    public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
+        guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL)) }
+        var isFolder: ObjCBool = false
+        guard fileManager.fileExists(atPath: fileURL.path, isDirectory: &isFolder) else {
+            return fail(.bodyPartFileNotReachable(at: fileURL))
+        }
+        guard !isFolder.boolValue else { return fail(.bodyPartFileIsDirectory(at: fileURL)) }
+        do {
+            guard let size = try fileManager.attributesOfItem(atPath: fileURL.path)[.size] as? NSNumber else {
+                return fail(.bodyPartFileSizeNotAvailable(at: fileURL))
+            }
+            let fields = MultipartHeader.fields(name: name, fileName: fileName, type: mimeType)
+            append(.file(fileURL), size.uint64Value, fields)
+        } catch {
+            fail(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
+        }
+    }
+
+    /// Adds what a stream gives, which must be `length` bytes.
+    public func append(_ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String) {
+        append(
+            stream, withLength: length, headers: MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
+    }
+
+    /// Adds what a stream gives, which must be `length` bytes, with header fields of your own.
+    public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
+        append(.stream(OneShotStream(stream)), length, headers)
+    }
+
+    /// The whole form in memory; throws `AFError.multipartEncodingFailed(reason:)`.
+    public func encode() throws -> Data {
+        let body = try body()
+        var data = Data()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while case let count = try body.read(into: buffer), count > 0 {
+            data.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+        return data
+    }
+
+    /// Writes the whole form to a new file, with little memory; throws `AFError.multipartEncodingFailed(reason:)`.
+    public func writeEncodedData(to fileURL: URL) throws {
+        if let failure { throw failure }
+        guard fileURL.isFileURL else { throw AFError.multipartEncodingFailed(reason: .outputStreamURLInvalid(url: fileURL)) }
+        guard !fileManager.fileExists(atPath: fileURL.path) else {
+            throw AFError.multipartEncodingFailed(reason: .outputStreamFileAlreadyExists(at: fileURL))
+        }
+        guard fileManager.createFile(atPath: fileURL.path, contents: nil), let file = FileHandle(forWritingAtPath: fileURL.path)
+        else { throw AFError.multipartEncodingFailed(reason: .outputStreamCreationFailed(for: fileURL)) }
+        let body = try body()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while case let count = try body.read(into: buffer), count > 0 {
+            do {
+                try file.write(contentsOf: Data(buffer[..<count]))
+            } catch {
+                throw AFError.multipartEncodingFailed(reason: .outputStreamWriteFailed(error: error))
+            }
+        }
+        try file.close()
+    }
+
+    /// The form as it is sent; throws the first failure of an append.
+    func body() throws -> MultipartBody {
+        if let failure { throw failure }
+        return MultipartBody(parts: parts, boundary: boundary)
+    }
+
+    /// The form for several hops: each reads it from its start.
+    func source() throws -> BodySource {
+        if let failure { throw failure }
+        let (parts, boundary) = (parts, boundary)
+        return .reader { MultipartBody(parts: parts, boundary: boundary) }
+    }
+
+    private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
+        parts.append(MultipartPart(headers: headers, content: content, byteCount: byteCount))
+    }
+
+    private func fail(_ reason: AFError.MultipartEncodingFailureReason) {
+        failure = failure ?? .multipartEncodingFailed(reason: reason)
+    }
+
+    private static func randomBoundary() -> String {
+        let high = UInt32.random(in: .min ... .max)
+        let low = UInt32.random(in: .min ... .max)
+        return String(format: "alamofire.boundary.%08x%08x", high, low)
+    }
+}

@@ -1,0 +1,25 @@
+// How the command ends.
+
+/// The exit codes of `fireweed`; they are part of its interface.
+enum ExitCode: Int32 {
+    /// A response came, and `--check-status` has nothing against it.
+    case success = 0
+    /// A file could not be read or written, or something else that is not the network's fault.
+    case failure = 1
+    /// The time was over.
+    case timedOut = 2
+    /// 3xx under `--check-status`, with redirects not followed.
+    case redirect = 3
+    /// 4xx under `--check-status`.
+    case clientError = 4
+    /// 5xx under `--check-status`.
+    case serverError = 5
+    /// No connection, no such host, a connection lost.
+    case network = 6
+    /// The TLS handshake failed or the server is not trusted.
+    case tls = 7
+    /// The command line is wrong.
+    case usage = 64
+    /// Interrupted from the keyboard.
+    case interrupted = 130
+}

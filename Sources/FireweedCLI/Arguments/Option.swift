@@ -1,0 +1,83 @@
+// The options of the command: one table that makes the parser and the help.
+
+/// What an option changes in an invocation.
+enum OptionEffect: Sendable {
+    /// A switch.
+    case flag(@Sendable (inout Invocation) -> Void)
+    /// An option with a value; the closure gives false when the value is none for it.
+    case value(String, @Sendable (inout Invocation, String) -> Bool)
+}
+
+/// One row of the table.
+struct Option: Sendable {
+    let names: [String]
+    let effect: OptionEffect
+    let help: String
+
+    /// `-o, --output FILE`.
+    var heading: String {
+        let joined = names.joined(separator: ", ")
+        if case .value(let name, _) = effect { return "\(joined) \(name)" }
+        return joined
+    }
+
+    static let all: [Option] = [
+        Option(
+            names: ["-j", "--json"], effect: .flag { $0.bodyForm = .json },
+            help: "Send data items as JSON (the default)."),
+        Option(
+            names: ["-f", "--form"], effect: .flag { $0.bodyForm = .form },
+            help: "Send data items as a form; with files, as multipart/form-data."),
+        Option(
+            names: ["--raw"], effect: .value("TEXT") { $0.rawBody = $1; return true }, help: "Send this text as the content."),
+        Option(
+            names: ["--print"],
+            effect: .value("WHAT") { invocation, text in
+                guard text.allSatisfy("HhBb".contains) else { return false }
+                invocation.print = text
+                return true
+            }, help: "What to print: H request head, B request content, h response head, b response content."),
+        Option(
+            names: ["-v", "--verbose"], effect: .flag { $0.print = "HBhb" }, help: "Print request and response whole."),
+        Option(
+            names: ["-h", "--headers"], effect: .flag { $0.print = "h" }, help: "Print the response's head alone."),
+        Option(names: ["-b", "--body"], effect: .flag { $0.print = "b" }, help: "Print the response's content alone."),
+        Option(
+            names: ["-o", "--output"], effect: .value("FILE") { $0.outputFile = $1; return true },
+            help: "Write the response's content to FILE."),
+        Option(
+            names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
+            help: "Download to a file named by the response or the URL, with a bar."),
+        Option(
+            names: ["--timeout"],
+            effect: .value("SECONDS") { invocation, text in
+                guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return false }
+                invocation.timeout = seconds
+                return true
+            }, help: "Give up after so many seconds without a byte. Default: 60."),
+        Option(names: ["--follow"], effect: .flag { $0.followsRedirects = true }, help: "Follow redirects (the default)."),
+        Option(names: ["--no-follow"], effect: .flag { $0.followsRedirects = false }, help: "Do not follow redirects."),
+        Option(
+            names: ["--check-status"], effect: .flag { $0.checksStatus = true },
+            help: "Exit with 3, 4 or 5 for a status of 3xx, 4xx or 5xx."),
+        Option(
+            names: ["-k", "--insecure"], effect: .flag { $0.isInsecure = true },
+            help: "Do not check the server's certificate. Anyone in between can read and change everything."),
+        Option(
+            names: ["--cacert"], effect: .value("FILE") { $0.authorityFile = $1; return true },
+            help: "Trust the authorities in this PEM file, and no others."),
+        Option(
+            names: ["-x", "--proxy"], effect: .value("URL") { $0.proxy = $1; return true },
+            help: "Go through a proxy: http://…, https://…, socks5://… or socks5h://…."),
+        Option(names: ["--http1.1"], effect: .flag { $0.speaksHTTP1Only = true }, help: "Speak HTTP/1.1 only."),
+        Option(
+            names: ["--timing"], effect: .flag { $0.showsTiming = true },
+            help: "Draw where the time went, on standard error."),
+        Option(names: ["--help"], effect: .flag { $0.task = .help }, help: "Print this help."),
+        Option(names: ["--version"], effect: .flag { $0.task = .version }, help: "Print the version."),
+    ]
+
+    static func named(_ name: String) -> Option? {
+        all.first { $0.names.contains(name) }
+    }
+}

@@ -1,0 +1,75 @@
+// The item language.
+
+/// One item of a command line: a header field, a parameter, or a field of the content.
+struct Item: Sendable, Equatable {
+    /// What an item is.
+    enum Kind: Sendable, Equatable {
+        case header, emptyHeader, removedHeader, query, text, json, file, textFromFile, jsonFromFile
+    }
+
+    let kind: Kind
+    let name: String
+    let value: String
+
+    /// Reads an item; `nil` for a word without a separator, or without a name before it.
+    init?(_ word: String) {
+        let (characters, isEscaped) = Self.unescaped(word)
+        for index in characters.indices where !isEscaped[index] {
+            // At one place the longer separator wins.
+            for (separator, kind) in Self.separators {
+                let end = index + separator.count
+                guard end <= characters.count, Array(characters[index..<end]) == separator,
+                    !isEscaped[index..<end].contains(true)
+                else { continue }
+                self.init(kind, name: String(characters[..<index]), value: String(characters[end...]))
+                return
+            }
+        }
+        if let last = characters.last, last == ";", isEscaped.last == false {
+            self.init(.emptyHeader, name: String(characters.dropLast()), value: "")
+            return
+        }
+        return nil
+    }
+
+    private init?(_ kind: Kind, name: String, value: String) {
+        guard !name.isEmpty else { return nil }
+        self.kind = kind == .header && value.isEmpty ? .removedHeader : kind
+        self.name = name
+        self.value = value
+    }
+
+    /// True for what becomes content.
+    var isData: Bool {
+        switch kind {
+        case .text, .json, .file, .textFromFile, .jsonFromFile: true
+        case .header, .emptyHeader, .removedHeader, .query: false
+        }
+    }
+
+    /// True for a file that is sent as one.
+    var isFile: Bool { kind == .file }
+
+    private static let separators: [([Character], Kind)] = [
+        (Array(":=@"), .jsonFromFile), (Array("=="), .query), (Array(":="), .json), (Array("=@"), .textFromFile),
+        (Array("="), .text), (Array(":"), .header), (Array("@"), .file),
+    ]
+
+    /// The characters without the backslashes before separators, and which of them had one.
+    private static func unescaped(_ word: String) -> (characters: [Character], isEscaped: [Bool]) {
+        var characters: [Character] = []
+        var isEscaped: [Bool] = []
+        var iterator = Array(word)[...]
+        while let character = iterator.popFirst() {
+            if character == "\\", let next = iterator.first, "=:@;\\".contains(next) {
+                iterator.removeFirst()
+                characters.append(next)
+                isEscaped.append(true)
+            } else {
+                characters.append(character)
+                isEscaped.append(false)
+            }
+        }
+        return (characters, isEscaped)
+    }
+}

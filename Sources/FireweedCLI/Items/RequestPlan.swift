@@ -1,0 +1,120 @@
+// From an invocation to what is sent.
+
+import Fireweed
+import Foundation
+
+/// A request, ready to be sent.
+struct RequestPlan {
+    /// The content.
+    enum Content {
+        case none
+        case data(Data, type: String)
+        case multipart(MultipartFormData)
+    }
+
+    let url: URL
+    let method: HTTPMethod
+    let headers: HTTPHeaders
+    let removedHeaders: [String]
+    let content: Content
+
+    /// Makes a plan; reads the files that items name. Throws `UsageError`, and what reading throws.
+    init(_ invocation: Invocation, standardInput: Data? = nil) throws {
+        url = try Self.url(invocation)
+        method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
+        content = try Self.content(invocation, standardInput)
+        var headers = HTTPHeaders()
+        if case .data(_, let type) = content { headers.add(.contentType(type)) }
+        if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
+            headers.add(.accept("application/json, */*;q=0.5"))
+        }
+        for item in invocation.items {
+            switch item.kind {
+            case .header: headers.update(name: item.name, value: item.value.trimmingCharacters(in: .whitespaces))
+            case .emptyHeader: headers.update(name: item.name, value: "")
+            default: break
+            }
+        }
+        removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
+        for name in removedHeaders { headers.remove(name: name) }
+        self.headers = headers
+    }
+
+    private static func url(_ invocation: Invocation) throws -> URL {
+        guard var components = URLComponents(string: invocation.url) else {
+            throw UsageError(message: "\"\(invocation.url)\" is no URL")
+        }
+        let added = invocation.items.filter { $0.kind == .query }
+            .map { "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape($0.value))" }
+        if !added.isEmpty {
+            let present = components.percentEncodedQuery.map { [$0] } ?? []
+            components.percentEncodedQuery = (present + added).joined(separator: "&")
+        }
+        guard let url = components.url else { throw UsageError(message: "\"\(invocation.url)\" is no URL") }
+        return url
+    }
+
+    private static func content(_ invocation: Invocation, _ standardInput: Data?) throws -> Content {
+        if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
+        let items = invocation.items.filter(\.isData)
+        guard !items.isEmpty else {
+            return standardInput.map { .data($0, type: "application/json") } ?? .none
+        }
+        if invocation.bodyForm == .json { return .data(try json(items), type: "application/json") }
+        if items.contains(where: \.isFile) { return .multipart(try multipart(items)) }
+        let pairs = try items.map { "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape(try text(of: $0)))" }
+        return .data(Data(pairs.joined(separator: "&").utf8), type: "application/x-www-form-urlencoded; charset=utf-8")
+    }
+
+    /// An object with the fields in the order of the command line, and JSON as it was written.
+    private static func json(_ items: [Item]) throws -> Data {
+        let members = try items.map { item -> String in
+            let text = try text(of: item)
+            let isJSON = item.kind == .json || item.kind == .jsonFromFile
+            if isJSON, (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) == nil {
+                throw UsageError(message: "the value of \(item.name) is no JSON: \(text.prefix(60))")
+            }
+            return "\(try quoted(item.name)): \(isJSON ? text.trimmingCharacters(in: .whitespacesAndNewlines) : try quoted(text))"
+        }
+        return Data("{\(members.joined(separator: ", "))}".utf8)
+    }
+
+    private static func quoted(_ text: String) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return String(decoding: try encoder.encode(text), as: UTF8.self)
+    }
+
+    private static func multipart(_ items: [Item]) throws -> MultipartFormData {
+        let form = MultipartFormData()
+        for item in items {
+            if item.isFile {
+                guard FileManager.default.isReadableFile(atPath: item.value) else {
+                    throw UsageError(message: "the file \(item.value) cannot be read")
+                }
+                form.append(URL(fileURLWithPath: item.value), withName: item.name)
+            } else {
+                form.append(Data(try text(of: item).utf8), withName: item.name)
+            }
+        }
+        return form
+    }
+
+    private static func text(of item: Item) throws -> String {
+        guard item.kind == .textFromFile || item.kind == .jsonFromFile else { return item.value }
+        guard let data = FileManager.default.contents(atPath: item.value) else {
+            throw UsageError(message: "the file \(item.value) cannot be read")
+        }
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw UsageError(message: "the file \(item.value) is no UTF-8 text; send it with --form and \(item.name)@\(item.value)")
+        }
+        return text
+    }
+}
+
+extension Invocation {
+    /// The method to send, when content comes from standard input too.
+    func effectiveMethod(hasInput: Bool) -> String {
+        method ?? (hasInput ? "POST" : effectiveMethod)
+    }
+}
