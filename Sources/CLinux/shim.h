@@ -21,3 +21,4 @@ static inline uint64_t fw_epoll_tag(const struct epoll_event *_Nonnull event) {
 
 // Declared by <pthread.h> only under `_GNU_SOURCE`, which would change other types that Swift has already seen.
 extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
+extern int pipe2(int *_Nonnull ends, int flags);

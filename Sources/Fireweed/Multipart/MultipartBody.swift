@@ -1,7 +1,7 @@
 // A form on its way out, part by part.
 
-import Foundation
 import FireweedTransport
+import Foundation
 
 /// Reads a form from its start to its end; files and streams are opened when their turn comes.
 final class MultipartBody: BodyReader, @unchecked Sendable {
@@ -53,7 +53,9 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         return count
     }
 
-    /// The next bytes of a part; `nil` when it is over. Bytes in memory become pending instead.
+    /// The next bytes of a part; `nil` when it is over.
+    ///
+    /// Bytes in memory become pending instead.
     private func readContent(of part: MultipartPart, into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         if case .data(let data) = part.content {
             if readCount == 0, !data.isEmpty {

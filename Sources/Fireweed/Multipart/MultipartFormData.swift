@@ -1,7 +1,7 @@
 // `multipart/form-data` (RFC 7578).
 
-public import Foundation
 import FireweedTransport
+public import Foundation
 
 /// Parts of a form, to be encoded in memory, to a file, or straight to the wire.
 ///
@@ -39,7 +39,8 @@ open class MultipartFormData {
         guard !fileName.isEmpty, !fileURL.pathExtension.isEmpty || fileURL.isFileURL else {
             return fail(.bodyPartFilenameInvalid(in: fileURL))
         }
-        append(fileURL, withName: name, fileName: fileName, mimeType: MediaTypes.type(ofExtension: fileURL.pathExtension))
+        append(
+            fileURL, withName: name, fileName: fileName, mimeType: MediaTypes.type(ofExtension: fileURL.pathExtension))
     }
 
     /// Adds a file.
@@ -62,7 +63,9 @@ open class MultipartFormData {
     }
 
     /// Adds what a stream gives, which must be `length` bytes.
-    public func append(_ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String) {
+    public func append(
+        _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
+    ) {
         append(
             stream, withLength: length, headers: MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
     }
@@ -87,11 +90,14 @@ open class MultipartFormData {
     /// Writes the whole form to a new file, with little memory; throws `AFError.multipartEncodingFailed(reason:)`.
     public func writeEncodedData(to fileURL: URL) throws {
         if let failure { throw failure }
-        guard fileURL.isFileURL else { throw AFError.multipartEncodingFailed(reason: .outputStreamURLInvalid(url: fileURL)) }
+        guard fileURL.isFileURL else {
+            throw AFError.multipartEncodingFailed(reason: .outputStreamURLInvalid(url: fileURL))
+        }
         guard !fileManager.fileExists(atPath: fileURL.path) else {
             throw AFError.multipartEncodingFailed(reason: .outputStreamFileAlreadyExists(at: fileURL))
         }
-        guard fileManager.createFile(atPath: fileURL.path, contents: nil), let file = FileHandle(forWritingAtPath: fileURL.path)
+        guard fileManager.createFile(atPath: fileURL.path, contents: nil),
+            let file = FileHandle(forWritingAtPath: fileURL.path)
         else { throw AFError.multipartEncodingFailed(reason: .outputStreamCreationFailed(for: fileURL)) }
         let body = try body()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)

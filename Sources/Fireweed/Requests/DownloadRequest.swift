@@ -87,7 +87,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         do {
             sink = try file.withLock { file in
                 if let sink = file.sink { return sink }
-                let url = TemporaryFiles.newPlace()
+                let url = try TemporaryFiles.newPlace()
                 let made = try FileSink(at: url) { [weak attempt] in attempt?.resumeIntake() }
                 file.sink = made
                 return made
@@ -125,7 +125,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// A response without content still gives a file.
     private func emptyFile() throws -> URL {
-        let url = TemporaryFiles.newPlace()
+        let url = try TemporaryFiles.newPlace()
         try Data().write(to: url)
         return url
     }
@@ -136,7 +136,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             defer { file.sink = nil }
             return file.url == nil ? file.sink?.url : nil
         }
-        if let unplaced { try? core.delegate.fileManager.removeItem(at: unplaced) }
+        guard let unplaced else { return }
+        try? core.delegate.fileManager.removeItem(at: unplaced)
+        TemporaryFiles.leave(unplaced)
     }
 
     /// Moves the complete file to its destination.
@@ -156,7 +158,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             if options.contains(.createIntermediateDirectories) {
                 try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
             }
-            if target != source { try files.moveItem(at: source, to: target) }
+            if target != source {
+                try files.moveItem(at: source, to: target)
+                TemporaryFiles.leave(source)
+            }
         } catch {
             let failure = AFError.downloadedFileMoveFailed(error: error, source: source, destination: target)
             tellMonitors { monitor, _ in

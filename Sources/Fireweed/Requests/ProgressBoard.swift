@@ -53,6 +53,18 @@ final class ProgressBoard: Sendable {
         update(\.download, completed: counts.completed, total: counts.total)
     }
 
+    /// The `Progress` of a direction, brought up to date by the attempt's own counts, which are always kept.
+    func shown(_ direction: WritableKeyPath<State, Direction>, _ counts: (completed: Int64, total: Int64?)?) -> Progress
+    {
+        read(direction) { direction in
+            if let counts {
+                direction.completed = counts.completed
+                direction.total = counts.total ?? direction.total
+            }
+            return direction.shown()
+        }
+    }
+
     func reset() {
         state.withLock { state in
             state?.upload.completed = 0

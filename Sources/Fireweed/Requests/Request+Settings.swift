@@ -69,12 +69,9 @@ extension Request {
     // MARK: Progress
 
     /// The progress of the request's content.
-    public var uploadProgress: Progress { progress.read(\.upload) { $0.shown() } }
+    public var uploadProgress: Progress { progress.shown(\.upload, lastAttempt?.uploadCounts) }
     /// The progress of the response's content.
-    public var downloadProgress: Progress {
-        lastAttempt.map(progress.downloaded)
-        return progress.read(\.download) { $0.shown() }
-    }
+    public var downloadProgress: Progress { progress.shown(\.download, lastAttempt?.downloadCounts) }
 
     /// Calls `closure` on `queue` when content of the request was sent.
     ///

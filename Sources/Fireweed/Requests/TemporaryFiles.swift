@@ -1,19 +1,20 @@
 // Where downloads are while they come.
 
 import Foundation
+import Glibc
 
-/// New places for files, in a folder that only this user can look into.
+/// New places for files, each in a folder that only this user can look into.
 enum TemporaryFiles {
-    private static let folder: URL = {
+    /// A place where there is no file yet; throws when its folder cannot be made.
+    static func newPlace() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fireweed-\(UUID().uuidString)")
-        // A failure shows when the first file is made.
-        try? FileManager.default.createDirectory(
+        try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        return folder
-    }()
+        return folder.appendingPathComponent("content")
+    }
 
-    /// A place where there is no file yet.
-    static func newPlace() -> URL {
-        folder.appendingPathComponent(UUID().uuidString)
+    /// Removes the folder of a place, once its file has gone from there.
+    static func leave(_ place: URL) {
+        rmdir(place.deletingLastPathComponent().path)
     }
 }

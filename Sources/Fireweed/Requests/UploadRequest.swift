@@ -71,11 +71,13 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
             throw failure
         }
-        guard case .stream(let stream) = uploadable else { return source }
+        guard case .stream(let stream) = uploadable, case .reader(let make) = source else { return source }
         tellMonitors { [stream = ShownStream(stream)] monitor, _ in
             monitor.request(self, didProvideInputStream: stream.value)
         }
-        return source
+        // The caller's word for the length, which a stream itself cannot give.
+        guard let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) }) else { return source }
+        return .reader { MeasuredReader(try make(), byteCount: byteCount) }
     }
 
     override func cleanup() {

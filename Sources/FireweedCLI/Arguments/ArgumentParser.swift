@@ -24,7 +24,8 @@ enum ArgumentParser {
         return try request(words, invocation)
     }
 
-    private static func apply(_ word: String, _ rest: inout ArraySlice<String>, to invocation: inout Invocation) throws {
+    private static func apply(_ word: String, _ rest: inout ArraySlice<String>, to invocation: inout Invocation) throws
+    {
         let halves = word.hasPrefix("--") ? word.split(separator: "=", maxSplits: 1).map(String.init) : [word]
         guard let option = Option.named(halves[0]) else {
             throw UsageError(message: "there is no option \(halves[0]); see fireweed --help")
@@ -55,7 +56,9 @@ enum ArgumentParser {
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
         var words = words[...]
-        if let first = words.first, words.count > 1, isMethod(first), Item(words[words.startIndex + 1]) == nil || !isItem(words[words.startIndex + 1]) {
+        if let first = words.first, words.count > 1, isMethod(first),
+            Item(words[words.startIndex + 1]) == nil || !isItem(words[words.startIndex + 1])
+        {
             invocation.method = first.uppercased()
             words = words.dropFirst()
         }
@@ -76,7 +79,8 @@ enum ArgumentParser {
             throw UsageError(message: "--raw and data items cannot go together")
         }
         if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
-            throw UsageError(message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
+            throw UsageError(
+                message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
         }
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
@@ -86,7 +90,8 @@ enum ArgumentParser {
 
     /// A word of letters is a method when a URL follows.
     private static func isMethod(_ word: String) -> Bool {
-        !word.isEmpty && word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") } && word.lowercased() != "localhost"
+        !word.isEmpty && word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }
+            && word.lowercased() != "localhost"
     }
 
     /// `a=b` after `localhost` is an item, not a URL.
@@ -108,7 +113,8 @@ enum URLShorthand {
             full = rest.first?.isNumber == true ? "http://localhost:\(rest)" : "http://localhost\(rest)"
         } else {
             let host = text.prefix { !":/?#".contains($0) }.lowercased()
-            let isLocal = host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost") || text.hasPrefix("[::1]")
+            let isLocal =
+                host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost") || text.hasPrefix("[::1]")
             full = "\(isLocal ? "http" : "https")://\(text)"
         }
         guard let url = URL(string: full), url.host?.isEmpty == false else {

@@ -6,7 +6,8 @@ enum Help {
         let options = Option.all.map { option in
             let heading = "  " + option.heading
             let padding = String(repeating: " ", count: max(1, 26 - heading.count))
-            return heading.count < 25 ? heading + padding + option.help : "\(heading)\n\(String(repeating: " ", count: 26))\(option.help)"
+            return heading.count < 25
+                ? heading + padding + option.help : "\(heading)\n\(String(repeating: " ", count: 26))\(option.help)"
         }
         return """
             Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]

@@ -29,7 +29,10 @@ struct Option: Sendable {
             names: ["-f", "--form"], effect: .flag { $0.bodyForm = .form },
             help: "Send data items as a form; with files, as multipart/form-data."),
         Option(
-            names: ["--raw"], effect: .value("TEXT") { $0.rawBody = $1; return true }, help: "Send this text as the content."),
+            names: ["--raw"],
+            effect: .value("TEXT") {
+                $0.rawBody = $1; return true
+            }, help: "Send this text as the content."),
         Option(
             names: ["--print"],
             effect: .value("WHAT") { invocation, text in
@@ -43,7 +46,10 @@ struct Option: Sendable {
             names: ["-h", "--headers"], effect: .flag { $0.print = "h" }, help: "Print the response's head alone."),
         Option(names: ["-b", "--body"], effect: .flag { $0.print = "b" }, help: "Print the response's content alone."),
         Option(
-            names: ["-o", "--output"], effect: .value("FILE") { $0.outputFile = $1; return true },
+            names: ["-o", "--output"],
+            effect: .value("FILE") {
+                $0.outputFile = $1; return true
+            },
             help: "Write the response's content to FILE."),
         Option(
             names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
@@ -55,7 +61,8 @@ struct Option: Sendable {
                 invocation.timeout = seconds
                 return true
             }, help: "Give up after so many seconds without a byte. Default: 60."),
-        Option(names: ["--follow"], effect: .flag { $0.followsRedirects = true }, help: "Follow redirects (the default)."),
+        Option(
+            names: ["--follow"], effect: .flag { $0.followsRedirects = true }, help: "Follow redirects (the default)."),
         Option(names: ["--no-follow"], effect: .flag { $0.followsRedirects = false }, help: "Do not follow redirects."),
         Option(
             names: ["--check-status"], effect: .flag { $0.checksStatus = true },
@@ -64,10 +71,16 @@ struct Option: Sendable {
             names: ["-k", "--insecure"], effect: .flag { $0.isInsecure = true },
             help: "Do not check the server's certificate. Anyone in between can read and change everything."),
         Option(
-            names: ["--cacert"], effect: .value("FILE") { $0.authorityFile = $1; return true },
+            names: ["--cacert"],
+            effect: .value("FILE") {
+                $0.authorityFile = $1; return true
+            },
             help: "Trust the authorities in this PEM file, and no others."),
         Option(
-            names: ["-x", "--proxy"], effect: .value("URL") { $0.proxy = $1; return true },
+            names: ["-x", "--proxy"],
+            effect: .value("URL") {
+                $0.proxy = $1; return true
+            },
             help: "Go through a proxy: http://…, https://…, socks5://… or socks5h://…."),
         Option(names: ["--http1.1"], effect: .flag { $0.speaksHTTP1Only = true }, help: "Speak HTTP/1.1 only."),
         Option(

@@ -18,7 +18,9 @@ struct RequestPlan {
     let removedHeaders: [String]
     let content: Content
 
-    /// Makes a plan; reads the files that items name. Throws `UsageError`, and what reading throws.
+    /// Makes a plan; reads the files that items name.
+    ///
+    /// Throws `UsageError`, and what reading throws.
     init(_ invocation: Invocation, standardInput: Data? = nil) throws {
         url = try Self.url(invocation)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
@@ -62,7 +64,9 @@ struct RequestPlan {
         }
         if invocation.bodyForm == .json { return .data(try json(items), type: "application/json") }
         if items.contains(where: \.isFile) { return .multipart(try multipart(items)) }
-        let pairs = try items.map { "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape(try text(of: $0)))" }
+        let pairs = try items.map {
+            "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape(try text(of: $0)))"
+        }
         return .data(Data(pairs.joined(separator: "&").utf8), type: "application/x-www-form-urlencoded; charset=utf-8")
     }
 
@@ -74,7 +78,8 @@ struct RequestPlan {
             if isJSON, (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) == nil {
                 throw UsageError(message: "the value of \(item.name) is no JSON: \(text.prefix(60))")
             }
-            return "\(try quoted(item.name)): \(isJSON ? text.trimmingCharacters(in: .whitespacesAndNewlines) : try quoted(text))"
+            return
+                "\(try quoted(item.name)): \(isJSON ? text.trimmingCharacters(in: .whitespacesAndNewlines) : try quoted(text))"
         }
         return Data("{\(members.joined(separator: ", "))}".utf8)
     }
@@ -106,7 +111,8 @@ struct RequestPlan {
             throw UsageError(message: "the file \(item.value) cannot be read")
         }
         guard let text = String(data: data, encoding: .utf8) else {
-            throw UsageError(message: "the file \(item.value) is no UTF-8 text; send it with --form and \(item.name)@\(item.value)")
+            throw UsageError(
+                message: "the file \(item.value) is no UTF-8 text; send it with --form and \(item.name)@\(item.value)")
         }
         return text
     }

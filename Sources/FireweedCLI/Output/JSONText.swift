@@ -84,12 +84,16 @@ struct JSONText {
     /// A number, `true`, `false` or `null`.
     private static func word(_ scanner: inout ArraySlice<Unicode.Scalar>) -> String? {
         var text = String.UnicodeScalarView()
-        while let scalar = scanner.first, scalar.properties.isAlphabetic || "+-.0123456789".unicodeScalars.contains(scalar) {
+        while let scalar = scanner.first,
+            scalar.properties.isAlphabetic || "+-.0123456789".unicodeScalars.contains(scalar)
+        {
             text.append(scalar)
             scanner.removeFirst()
         }
         let word = String(text)
-        let isKnown = ["true", "false", "null"].contains(word) || (Double(word) != nil && word.first != "+" && word.first?.isLetter == false)
+        let isKnown =
+            ["true", "false", "null"].contains(word)
+            || (Double(word) != nil && word.first != "+" && word.first?.isLetter == false)
         return isKnown ? word : nil
     }
 }

@@ -37,7 +37,12 @@ struct MessageText {
 
     /// A server must not steer the terminal.
     private static func withoutControls(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 == "\n" || $0 == "\t" || $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value) }))
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter {
+                    $0 == "\n" || $0 == "\t"
+                        || $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+                }))
     }
 
     private func field(_ name: String, _ value: String) -> String {

@@ -17,14 +17,17 @@ final class DownloadMeter: Sendable {
         let now = ContinuousClock.now
         state.withLock { state in
             if state.hasEnded { return }
-            if let last = state.lastDrawn, now - last < .milliseconds(100), progress.completedUnitCount < progress.totalUnitCount {
+            if let last = state.lastDrawn, now - last < .milliseconds(100),
+                progress.completedUnitCount < progress.totalUnitCount
+            {
                 return
             }
             state.lastDrawn = now
             let (seconds, attoseconds) = (now - start).components
             let total = progress.totalUnitCount > 0 ? progress.totalUnitCount : nil
             let bar = ProgressBar(
-                completed: progress.completedUnitCount, total: total, elapsed: Double(seconds) + Double(attoseconds) / 1e18)
+                completed: progress.completedUnitCount, total: total,
+                elapsed: Double(seconds) + Double(attoseconds) / 1e18)
             Terminal.tell("\r\u{1B}[K\(bar.text(width: Terminal.width - 1))")
         }
     }

@@ -25,7 +25,9 @@ struct ProgressBar {
     static func size(_ count: Int64) -> String {
         var value = Double(count)
         for unit in ["B", "KiB", "MiB", "GiB"] {
-            if value < 1024 || unit == "GiB" { return unit == "B" ? "\(count) B" : String(format: "%.1f \(unit)", value) }
+            if value < 1024 || unit == "GiB" {
+                return unit == "B" ? "\(count) B" : String(format: "%.1f \(unit)", value)
+            }
             value /= 1024
         }
         return "\(count) B"
@@ -33,6 +35,7 @@ struct ProgressBar {
 
     static func time(_ seconds: Double) -> String {
         let whole = Int(min(seconds.rounded(.up), 359_999))
-        return whole < 60 ? "\(whole)s" : whole < 3600 ? "\(whole / 60)m \(whole % 60)s" : "\(whole / 3600)h \(whole % 3600 / 60)m"
+        return whole < 60
+            ? "\(whole)s" : whole < 3600 ? "\(whole / 60)m \(whole % 60)s" : "\(whole / 3600)h \(whole % 3600 / 60)m"
     }
 }

@@ -39,7 +39,9 @@ struct RequestRunner {
             }
             if parts.contains("b"), let data = response.data {
                 let isRaw = !Terminal.isOutput
-                isRaw ? Terminal.write(Array(data)) : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
+                isRaw
+                    ? Terminal.write(Array(data))
+                    : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
             }
         }
         return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
@@ -99,7 +101,8 @@ struct RequestRunner {
         if let file = response.value, let metrics = response.metrics {
             let count = metrics.transactionMetrics.last?.countOfResponseBodyBytesAfterDecoding ?? 0
             let seconds = metrics.taskInterval.duration
-            Terminal.tell("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(String(format: "%.1f s", seconds))\n")
+            Terminal.tell(
+                "Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(String(format: "%.1f s", seconds))\n")
         }
         return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
     }

@@ -26,7 +26,8 @@ enum SessionMaker {
         let trust = invocation.isInsecure ? plan.url.host.map { _ in AnyHostManager() } : nil
         return Session(
             configuration: configuration, serverTrustManager: trust,
-            redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [], transportOptions: options)
+            redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [],
+            transportOptions: options)
     }
 
     /// Trusts every host, the targets of redirects too.

@@ -20,7 +20,9 @@ struct Waterfall {
         return phases.map { phase in
             let first = Int(phase.start / total * Double(room))
             let last = max(first + 1, Int((phase.end / total * Double(room)).rounded()))
-            let bar = String(repeating: " ", count: min(first, room - 1)) + String(repeating: "█", count: min(last, room) - min(first, room - 1))
+            let bar =
+                String(repeating: " ", count: min(first, room - 1))
+                + String(repeating: "█", count: min(last, room) - min(first, room - 1))
             let padded = bar + String(repeating: " ", count: max(0, room - bar.count))
             let name = phase.name + String(repeating: " ", count: max(0, 9 - phase.name.count))
             return "\(name) \(padded) \(String(format: "%8.1f ms", (phase.end - phase.start) * 1000))\n"

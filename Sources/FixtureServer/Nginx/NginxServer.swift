@@ -74,7 +74,7 @@ public final class NginxServer: Sendable {
         let demand = clients.map { "ssl_client_certificate \($0.certificate.path); ssl_verify_client on;" } ?? ""
         return """
             listen 127.0.0.1:\(port) ssl http2 backlog=4096; http2_max_requests 100000000;
-            ssl_certificate \(certificate.certificate.path); ssl_certificate_key \(certificate.key.path); \(demand)
+            ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate \(certificate.certificate.path); ssl_certificate_key \(certificate.key.path); \(demand)
             """
     }
 }

@@ -1,5 +1,6 @@
 // Programs that run beside the tests.
 
+import CLinux
 import Foundation
 import Glibc
 
@@ -10,26 +11,30 @@ final class ChildProcess: @unchecked Sendable {
 
     /// Starts a program from the path; throws a sentence that names its Debian package when it is missing.
     init(_ program: String, _ arguments: [String], package: String) throws {
-        // The shell waits for the end of its input, which is our end, and ends the program with it.
-        let script = "\"$@\" & child=$!; (cat >/dev/null; kill $child 2>/dev/null) <&3 & wait $child"
+        // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by KILL,
+        // since threads of Dispatch block the other signals, and a child inherits that.
+        let script = "setsid \"$@\" & child=$!; (cat >/dev/null; kill -KILL -$child 2>/dev/null) <&3 & wait $child"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments =
             ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
-        let lifeline = Pipe()
-        process.standardInput = lifeline
+        // Closed on exec: no other child may hold the end that keeps this one alive.
+        var ends: [Int32] = [-1, -1]
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw ServerError(description: "no pipe: errno \(errno)") }
+        lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        self.lifeline = lifeline
     }
 
-    private let lifeline: Pipe
+    /// Its end is the program's.
+    private let lifeline: FileHandle
 
-    deinit { stop() }
+    deinit { try? lifeline.close() }
 
+    /// Ends the program.
     func stop() {
-        try? lifeline.fileHandleForWriting.close()
-        if process.isRunning { process.waitUntilExit() }
+        try? lifeline.close()
     }
 
     /// Runs a program to its end; throws with its error output when it fails.

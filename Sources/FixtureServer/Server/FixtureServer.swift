@@ -1,6 +1,7 @@
 // An HTTP server in this process, for tests, demo and benchmarks.
 
 import CMicrohttpd
+import Dispatch
 public import Foundation
 import Glibc
 import Synchronization
@@ -60,7 +61,10 @@ public final class FixtureServer: Sendable {
         core.attach(answer: { [weak self] in self?.answer($0) ?? .status(503) })
     }
 
-    deinit { stop() }
+    deinit {
+        // The last reference may go on a thread of the daemon, which cannot wait for itself to end.
+        DispatchQueue.global().async { [daemon] in daemon.stop() }
+    }
 
     /// Stops the server; connections are closed.
     public func stop() {

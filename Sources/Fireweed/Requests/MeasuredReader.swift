@@ -1,0 +1,18 @@
+// A body whose length somebody else knows.
+
+import FireweedTransport
+
+/// Gives a reader's bytes, and a length for them.
+final class MeasuredReader: BodyReader {
+    let byteCount: Int64?
+    private let reader: any BodyReader
+
+    init(_ reader: any BodyReader, byteCount: Int64) {
+        self.reader = reader
+        self.byteCount = byteCount
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        try reader.read(into: buffer)
+    }
+}

@@ -1,0 +1,96 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("The command as it is run", .timeLimit(.minutes(1)))
+struct CommandTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    /// Runs the built command in the temporary folder.
+    private func run(_ arguments: String..., input: String? = nil) throws -> (output: Data, errors: String, code: Int32)
+    {
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = input == nil ? FileHandle.nullDevice : standardInput
+        try process.run()
+        if let input {
+            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try standardInput.fileHandleForWriting.close()
+        }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (data, text, process.terminationStatus)
+    }
+
+    @Test("in a pipe, the content alone comes out, byte for byte")
+    func pipe() async throws {
+        let url = server.url("/bytes/100000").absoluteString
+        let result = try run(url)
+        let direct = try Data(contentsOf: server.url("/bytes/100000"))
+        #expect(result.output == direct && result.errors.isEmpty && result.code == 0)
+    }
+
+    @Test("data items make a JSON POST; --form makes a form")
+    func bodies() throws {
+        let json = try run(server.url("/anything").absoluteString, "name=Ada", "age:=36", "X-A:1", "q==x")
+        let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
+        #expect(object?["method"] as? String == "POST")
+        #expect(object?["data"] as? String == #"{"name": "Ada", "age": 36}"#)
+        #expect(object?["args"] as? [String: String] == ["q": "x"])
+        let form = try run("--form", server.url("/anything").absoluteString, "a=b c")
+        let fields = (try JSONSerialization.jsonObject(with: form.output) as? [String: Any])?["form"]
+        #expect(fields as? [String: String] == ["a": "b c"])
+    }
+
+    @Test("standard input is the content of a POST")
+    func standardInput() throws {
+        let result = try run("POST", server.url("/anything").absoluteString, input: "{\"x\":1}")
+        let object = try JSONSerialization.jsonObject(with: result.output) as? [String: Any]
+        #expect(object?["data"] as? String == "{\"x\":1}")
+    }
+
+    @Test("a download is named by the URL, and never overwrites")
+    func download() throws {
+        let url = server.url("/bytes/1234").absoluteString
+        #expect(try run("--download", url).code == 0)
+        #expect(try run("--download", url).code == 0)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
+        #expect(files == ["1234", "1234-1"])
+    }
+
+    @Test("exit codes tell failures apart")
+    func exitCodes() throws {
+        #expect(try run(server.url("/status/404").absoluteString).code == 0)
+        #expect(try run("--check-status", server.url("/status/404").absoluteString).code == 4)
+        #expect(try run("--check-status", server.url("/status/503").absoluteString).code == 5)
+        #expect(try run("--check-status", "--no-follow", server.url("/redirect/1").absoluteString).code == 3)
+        #expect(try run("--timeout", "0.2", server.url("/delay/10").absoluteString).code == 2)
+        let refused = try run("http://127.0.0.1:1/")
+        #expect(refused.code == 6 && refused.errors.hasPrefix("fireweed: ") && refused.errors.count { $0 == "\n" } == 1)
+        #expect(try run("--nonsense").code == 64)
+    }
+
+    @Test("a private authority is refused with the code for TLS, and accepted with --cacert, over HTTP/2")
+    func privateAuthority() throws {
+        let authority = try CertificateAuthority()
+        let nginx = try NginxServer(certificate: authority.issue())
+        let url = try #require(nginx.secureURL).appendingPathComponent("small").absoluteString
+        let refused = try run("GET", url)
+        #expect(refused.code == 7 && refused.errors.contains("certificate"))
+        let accepted = try run("GET", "--cacert", authority.certificate.path, "--print=hb", url)
+        #expect(accepted.code == 0 && String(decoding: accepted.output, as: UTF8.self).hasPrefix("HTTP/2 200"))
+        #expect(try run("GET", "--insecure", url).code == 0)
+    }
+}

@@ -1,0 +1,143 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Connections and the ways to a server", .timeLimit(.minutes(1)))
+struct ConnectionTests {
+    @Test("no more connections to a host than the configuration allows")
+    func connectionLimit() async throws {
+        let server = try FixtureServer.start()
+        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 3 }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<30 {
+                group.addTask { _ = await session.request(server.url("/delay/0.01")).serializingData().response }
+            }
+        }
+        #expect(server.requests.count == 30)
+        #expect(server.connectionCount <= 3)
+    }
+
+    @Test("idle connections are closed after their time")
+    func idleExpiry() async throws {
+        let server = try FixtureServer.start()
+        var options = TransportOptions()
+        options.maximumConnectionIdleTime = .milliseconds(100)
+        let session = Session.isolated(transportOptions: options)
+        _ = try await session.request(server.url("/get")).serializingData().value
+        try await server.events.next(.connectionClosed)
+        _ = try await session.request(server.url("/get")).serializingData().value
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test("a Unix-domain socket is a way to a server")
+    func unixSocket() async throws {
+        let folder = try TemporaryFolder()
+        let server = try FixtureServer.start(unixSocketPath: folder.file("s").path)
+        var options = TransportOptions()
+        options.unixSocketPath = folder.file("s").path
+        let session = Session.isolated(transportOptions: options)
+        let value = try await session.request("http://anything.example/anything").serializingDecodable(Anything.self)
+            .value
+        #expect(value.headers["Host"] == "anything.example")
+        server.stop()
+    }
+
+    @Test(
+        "an HTTP proxy is used as asked, and left aside for the hosts that are to be reached directly",
+        arguments: [true, false])
+    func httpProxy(isBypassed: Bool) async throws {
+        let server = try FixtureServer.start()
+        let proxy = try HTTPProxyServer()
+        var options = TransportOptions()
+        options.proxy = Proxy(host: "127.0.0.1", port: Int(proxy.port), bypassedHosts: isBypassed ? ["127.0.0.1"] : [])
+        let session = Session.isolated(transportOptions: options)
+        let value = try await session.request(server.url("/anything")).serializingDecodable(Anything.self).value
+        #expect((value.headers["Via"] == nil) == isBypassed)
+    }
+
+    @Test("TLS goes through an HTTP proxy by CONNECT")
+    func connectProxy() async throws {
+        let authority = try CertificateAuthority()
+        let server = try NginxServer(certificate: authority.issue())
+        let proxy = try HTTPProxyServer()
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(authority.certificate)
+        options.proxy = Proxy("http://127.0.0.1:\(proxy.port)")
+        let session = Session.isolated(transportOptions: options)
+        let url = try #require(server.secureURL).appendingPathComponent("small")
+        #expect(try await session.request(url).validate().serializingData().value.count == 63)
+    }
+
+    @Test("a SOCKS 5 proxy is a way to a server")
+    func socksProxy() async throws {
+        let server = try FixtureServer.start()
+        let proxy = try SOCKSProxyServer()
+        var options = TransportOptions()
+        options.proxy = Proxy(.socks5, host: "127.0.0.1", port: Int(proxy.port))
+        let session = Session.isolated(transportOptions: options)
+        _ = try await session.request(server.url("/get")).validate().serializingData().value
+        #expect(proxy.connectionCount == 1)
+    }
+
+    @Test(
+        "a proxy is read from text",
+        arguments: [
+            ("http://h:1", true), ("socks5://u:p%40@h", true), ("h:3128", true), ("gopher://h", false),
+            ("http://h:99999", false), ("http://", false),
+        ])
+    func proxyText(text: String, isProxy: Bool) {
+        #expect((Proxy(text) != nil) == isProxy)
+    }
+
+    @Test(
+        "a response is looked at on the way it came: two thread hops for an awaited request, none on the session's executor"
+    )
+    func threadHops() async throws {
+        let server = try FixtureServer.start()
+        let session = Session.isolated()
+        let threads = ThreadRecorder()
+        func exchange() async throws {
+            threads.note("caller")
+            let request = session.request(server.url("/get")) { _ in threads.note("made") }
+                .validate { _, _, _ in
+                    threads.note("validated")
+                    return .success(())
+                }
+            _ = try await request.serializingResponse(using: NotingSerializer(threads: threads)).value
+        }
+        try await exchange()
+        // Made where the caller was; validated and serialised where the caller goes on: caller → loop → caller.
+        #expect(threads.thread("made") == threads.thread("caller"))
+        #expect(threads.thread("validated") == threads.thread("serialised"))
+        #expect(threads.name("validated")?.hasPrefix("fireweed-loop") == false)
+        try await withTaskExecutorPreference(session.executor) { try await exchange() }
+        for station in ["caller", "made", "validated", "serialised"] {
+            #expect(threads.name(station)?.hasPrefix("fireweed-loop") == true, "\(station)")
+        }
+    }
+
+    @Test("10,000 requests, 64 at once: nothing grows after the first 1,000")
+    func nothingGrows() async throws {
+        let server = try NginxServer()
+        let session = Session.isolated()
+        let url = server.url.appendingPathComponent("small")
+        func run(_ count: Int) async {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<64 {
+                    group.addTask {
+                        for _ in 0..<(count / 64) { _ = await session.request(url).serializingData().response }
+                    }
+                }
+            }
+        }
+        await run(1_024)
+        let before = ProcessFacts()
+        await run(8_960)
+        let after = ProcessFacts()
+        // Other suites run in this process at the same time: descriptors and threads of theirs come and go.
+        #expect(after.connections(to: server.url) <= 6 && before.connections(to: server.url) <= 6)
+        #expect(after.residentKibibytes < before.residentKibibytes + 64 * 1024)
+        session.withAllRequests { #expect($0.isEmpty) }
+    }
+}

@@ -1,0 +1,135 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+/// What `/upload` answers.
+private struct Uploaded: Decodable, Sendable {
+    let byteCount: Int
+}
+
+@Suite("Uploads", .timeLimit(.minutes(1)))
+struct UploadRequestTests {
+    let server: FixtureServer
+    let session = Session.isolated()
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    @Test("bytes of any size arrive whole", arguments: [0, 1, 65536, 65537, 5_000_000])
+    func data(count: Int) async throws {
+        let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        let value = try await session.upload(data, to: server.url("/upload")).serializingDecodable(Uploaded.self).value
+        #expect(value.byteCount == count)
+        #expect(server.requests.last?.field("Content-Length") == "\(count)")
+        #expect(server.requests.last?.field("Expect") == nil)
+    }
+
+    @Test("a file is sent with its length, and its progress reaches the end")
+    func file() async throws {
+        let file = folder.file("content")
+        try Data(count: 3_000_000).write(to: file)
+        let request = session.upload(file, to: server.url("/upload"))
+        #expect(try await request.serializingDecodable(Uploaded.self).value.byteCount == 3_000_000)
+        #expect(server.requests.last?.field("Content-Length") == "3000000")
+        #expect(request.uploadProgress.fractionCompleted == 1)
+    }
+
+    @Test("a missing file is an error of its own")
+    func missingFile() async throws {
+        let response = await session.upload(folder.file("none"), to: server.url("/upload")).serializingData().response
+        #expect(response.error?.urlErrorCode == .requestBodyStreamExhausted)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("a stream is sent in chunks, or with the length that the request announces", arguments: [true, false])
+    func stream(hasLength: Bool) async throws {
+        let stream = InputStream(data: Data(count: 300_000))
+        let headers: HTTPHeaders = hasLength ? ["Content-Length": "300000"] : [:]
+        let request = session.upload(stream, to: server.url("/upload"), headers: headers)
+        #expect(try await request.serializingDecodable(Uploaded.self).value.byteCount == 300_000)
+        let last = try #require(server.requests.last)
+        #expect(last.field("Transfer-Encoding") == (hasLength ? nil : "chunked"))
+        #expect(last.field("Content-Length") == (hasLength ? "300000" : nil))
+    }
+
+    @Test("content is sent again after a 307, and a stream that is gone says so")
+    func redirected() async throws {
+        let target = server.url("/upload").absoluteString
+        let url = server.url("/redirect-to?url=\(target)&status_code=307")
+        let again = try await session.upload(Data(count: 100_000), to: url).serializingDecodable(Uploaded.self).value
+        #expect(again.byteCount == 100_000)
+        let gone = await session.upload(InputStream(data: Data(count: 10)), to: url).serializingData().response
+        #expect(gone.error?.urlErrorCode == .requestBodyStreamExhausted)
+    }
+
+    @Test("an answer that comes before the content is sent is the response")
+    func earlyResponse() async throws {
+        let server = try ScriptedServer.start(
+            [
+                .receiveHead, .send("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nno\n"),
+                .hold,
+            ])
+        let response = await session.upload(Data(count: 50_000_000), to: server.url()).serializingString().response
+        #expect(response.response?.statusCode == 413)
+        #expect(response.value == "no\n")
+    }
+
+    @Test("Expect: 100-continue waits for the go-ahead, and sends nothing after a refusal", arguments: [true, false])
+    func expectContinue(isWelcome: Bool) async throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let refusal = "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try ScriptedServer.start(
+            isWelcome
+                ? [
+                    .receiveHead, .send("HTTP/1.1 100 Continue\r\n\r\n"), .receive(byteCount: 100_000), .send(answer),
+                    .hold,
+                ]
+                : [.receiveHead, .send(refusal), .hold])
+        let request = session.upload(
+            Data(count: 100_000), to: server.url(), headers: ["Expect": "100-continue"])
+        #expect(await request.serializingData().response.response?.statusCode == (isWelcome ? 200 : 417))
+    }
+
+    @Test(
+        "a form arrives with its fields and files, in memory and straight from its parts",
+        arguments: [UInt64(0), 1_000_000])
+    func form(threshold: UInt64) async throws {
+        let file = folder.file("notes.txt")
+        try Data("some notes".utf8).write(to: file)
+        let request = session.upload(
+            multipartFormData: { form in
+                form.append(Data("Ada".utf8), withName: "name")
+                form.append(file, withName: "notes")
+                form.append(
+                    InputStream(data: Data("streamed".utf8)), withLength: 8, name: "s", fileName: "s",
+                    mimeType: "text/plain")
+            }, to: server.url("/anything"), usingThreshold: threshold)
+        let text = try await request.serializingString().value
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        #expect(object?["form"] as? [String: String] == ["name": "Ada"])
+        #expect(object?["files"] as? [String: String] == ["notes": "some notes", "s": "streamed"])
+        #expect(server.requests.last?.field("Content-Length").flatMap(Int.init) == server.requests.last?.body.count)
+    }
+
+    @Test("names can forge neither parameters nor parts")
+    func hostileNames() throws {
+        let form = MultipartFormData(boundary: "B")
+        form.append(Data("x".utf8), withName: "a\"; filename=\"b\r\nX-Y: z", fileName: "\"\n", mimeType: "text/plain")
+        let text = String(decoding: try form.encode(), as: UTF8.self)
+        #expect(
+            text
+                == "--B\r\nContent-Disposition: form-data; name=\"a%22; filename=%22b%0D%0AX-Y: z\"; filename=\"%22%0A\"\r\n"
+                + "Content-Type: text/plain\r\n\r\nx\r\n--B--\r\n")
+    }
+
+    @Test("a peer that closes while we send ends the request, and not the process")
+    func peerCloses() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .reset])
+        let response = await session.upload(Data(count: 50_000_000), to: server.url()).serializingData().response
+        #expect(response.error?.urlErrorCode == .networkConnectionLost)
+    }
+}

@@ -1,0 +1,141 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Connections over TLS, against nginx", .timeLimit(.minutes(1)))
+struct SecureConnectionTests {
+    let authority: CertificateAuthority
+
+    init() throws {
+        authority = try CertificateAuthority()
+    }
+
+    private func options(_ change: (inout TransportOptions) -> Void = { _ in }) -> TransportOptions {
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(authority.certificate)
+        change(&options)
+        return options
+    }
+
+    private func url(_ server: NginxServer) throws -> URL {
+        try #require(server.secureURL).appendingPathComponent("small")
+    }
+
+    @Test("HTTP/2 is spoken where the server agrees, HTTP/1.1 where it is asked for", arguments: [true, false])
+    func protocols(isHTTP2: Bool) async throws {
+        let server = try NginxServer(certificate: authority.issue())
+        let session = Session.isolated(transportOptions: options { $0.httpVersion = isHTTP2 ? .automatic : .http1Only })
+        for attempt in 0..<3 {
+            let response = await session.request(try url(server)).validate().serializingData().response
+            #expect(response.error == nil && response.data?.count == 63)
+            let metrics = try #require(response.metrics?.transactionMetrics.first)
+            #expect(metrics.networkProtocolName == (isHTTP2 ? "h2" : "http/1.1"))
+            #expect(metrics.isReusedConnection == (attempt > 0))
+            #expect(metrics.negotiatedTLSProtocolVersion == "TLSv1.3")
+            #expect((metrics.secureConnectionStartDate == nil) == (attempt > 0))
+        }
+    }
+
+    @Test("100 requests at once share one HTTP/2 connection")
+    func multiplexing() async throws {
+        let server = try NginxServer(certificate: authority.issue())
+        let session = Session.isolated(transportOptions: options())
+        let url = try url(server)
+        let ports = await withTaskGroup(of: Int?.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    await session.request(url).serializingData().response.metrics?.transactionMetrics.first?.localPort
+                }
+            }
+            return await group.reduce(into: Set<Int?>()) { $0.insert($1) }
+        }
+        #expect(ports.count == 1 && ports.first != .some(nil))
+    }
+
+    @Test(
+        "what is wrong with a certificate has its code",
+        arguments: [
+            ("unknown authority", URLError.Code.serverCertificateHasUnknownRoot),
+            ("wrong host", .serverCertificateUntrusted),
+            ("expired", .serverCertificateHasBadDate), ("not yet valid", .serverCertificateNotYetValid),
+        ])
+    func badCertificates(fault: String, code: URLError.Code) async throws {
+        let issued =
+            switch fault {
+            case "wrong host": try authority.issue(["DNS:elsewhere.example"])
+            case "expired": try authority.issue(validity: .expired)
+            case "not yet valid": try authority.issue(validity: .notYet)
+            default: try authority.issue()
+            }
+        let server = try NginxServer(certificate: issued)
+        let session =
+            fault == "unknown authority" ? Session.isolated() : Session.isolated(transportOptions: options())
+        let error = await session.request(try url(server)).serializingData().response.error
+        #expect(error?.urlErrorCode == code, "\(String(describing: error))")
+    }
+
+    @Test("evaluators decide inside the handshake")
+    func evaluators() async throws {
+        let issued = try authority.issue()
+        let server = try NginxServer(certificate: issued)
+        let leaf = try Certificate(contentsOf: issued.certificate)
+        let root = try Certificate(contentsOf: authority.certificate)
+        let stranger = try CertificateAuthority()
+        let other = try Certificate(contentsOf: stranger.certificate)
+        func error(_ evaluator: any ServerTrustEvaluating, ownAuthority: Bool = true) async throws -> AFError? {
+            let session = Session.isolated(
+                serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator]),
+                transportOptions: ownAuthority ? options() : TransportOptions())
+            return await session.request(try url(server)).serializingData().response.error
+        }
+        #expect(try await error(.default) == nil)
+        #expect(try await error(.default, ownAuthority: false)?.isServerTrustEvaluationError == true)
+        #expect(try await error(DisabledTrustEvaluator(), ownAuthority: false) == nil)
+        #expect(try await error(.pinnedCertificates(certificates: [leaf])) == nil)
+        #expect(try await error(.pinnedCertificates(certificates: [other]))?.isServerTrustEvaluationError == true)
+        #expect(try await error(.pinnedCertificates(certificates: []))?.isServerTrustEvaluationError == true)
+        #expect(
+            try await error(
+                .pinnedCertificates(certificates: [leaf], acceptSelfSignedCertificates: true), ownAuthority: false)
+                == nil)
+        #expect(try await error(.publicKeys(keys: [leaf.publicKey])) == nil)
+        #expect(try await error(.publicKeys(keys: [root.publicKey]))?.isServerTrustEvaluationError == true)
+        #expect(
+            try await error(
+                .composite(evaluators: [DefaultTrustEvaluator(), PublicKeysTrustEvaluator(keys: [other.publicKey])]))?
+                .isServerTrustEvaluationError == true)
+    }
+
+    @Test("a host without an evaluator is refused, unless the authorities may decide", arguments: [true, false])
+    func noEvaluator(mustBeEvaluated: Bool) async throws {
+        let server = try NginxServer(certificate: authority.issue())
+        let manager = ServerTrustManager(allHostsMustBeEvaluated: mustBeEvaluated, evaluators: [:])
+        let session = Session.isolated(serverTrustManager: manager, transportOptions: options())
+        let error = await session.request(try url(server)).serializingData().response.error
+        #expect((error == nil) == !mustBeEvaluated)
+    }
+
+    @Test("a client certificate is shown to a server that demands one")
+    func clientCertificate() async throws {
+        let server = try NginxServer(certificate: authority.issue(), clientAuthority: authority)
+        let issued = try authority.issue(purpose: "clientAuth")
+        let identity = ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
+        let known = Session.isolated(transportOptions: options { $0.clientIdentity = identity })
+        #expect(await known.request(try url(server)).validate().serializingData().response.error == nil)
+        let unknown = Session.isolated(transportOptions: options())
+        #expect(await unknown.request(try url(server)).serializingData().response.response?.statusCode == 400)
+    }
+
+    @Test("no common version of TLS: secureConnectionFailed")
+    func noCommonVersion() async throws {
+        let server = try NginxServer(certificate: authority.issue())
+        let session = Session.isolated(
+            transportOptions: options { options in
+                options.minimumTLSVersion = .tls10
+                options.maximumTLSVersion = .tls10
+            })
+        let error = await session.request(try url(server)).serializingData().response.error
+        #expect(error?.urlErrorCode == .secureConnectionFailed, "\(String(describing: error))")
+    }
+}
