@@ -13,7 +13,7 @@ final class ChildProcess: @unchecked Sendable {
     init(_ program: String, _ arguments: [String], package: String) throws {
         // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by KILL,
         // since threads of Dispatch block the other signals, and a child inherits that.
-        let script = "setsid \"$@\" & child=$!; (cat >/dev/null; kill -KILL -$child 2>/dev/null) <&3 & wait $child"
+        let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments =
             ["-c", "exec 3<&0; \(script)", "sh", try Self.path(of: program, package: package)] + arguments
