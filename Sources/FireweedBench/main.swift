@@ -1,34 +1,17 @@
-import CBareLoop
-import Fireweed
-import Foundation
-import Glibc
+// Benchmarks: every client of a scenario in turn, round after round, each round in a process of its own.
+//
+// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
 
-struct Small: Decodable, Sendable { let id: Int; let name: String }
-func cpu() -> Double {
-    var u = rusage(); getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &u);
-    return Double(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + Double(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6
+import FixtureServer
+import Foundation
+
+let arguments = CommandLine.arguments
+if arguments.count == 5, arguments[1] == "round" {
+    guard let scenario = Scenario.named(arguments[2]), let client = Client(rawValue: arguments[3]),
+        let url = URL(string: arguments[4])
+    else { exit(64) }
+    let measurement = try await Round(scenario: scenario, client: client, url: url).run()
+    FileHandle.standardOutput.write(try JSONEncoder().encode(measurement))
+    exit(0)
 }
-let args = CommandLine.arguments
-let url = args[1], n = Int(args[2])!, w = Int(args[3])!, kind = args[4]
-let session = Session()
-@Sendable func one() async throws {
-    switch kind {
-    case "data": _ = try await session.request(url).serializingData().value
-    case "decodable": _ = try await session.request(url).validate().serializingDecodable(Small.self).value
-    default:
-        await withCheckedContinuation { c in
-            session.request(url).validate().responseDecodable(of: Small.self) { r in c.resume() }
-        }
-    }
-}
-let c0 = cpu(), t0 = ContinuousClock.now
-if kind == "libcurl" {
-    print(fw_bare_loop(url, Int32(n), Int32(w), 6, -1))
-} else {
-    await withTaskGroup(of: Void.self) { g in
-        for _ in 0..<w { g.addTask { for _ in 0..<(n / w) { do { try await one() } catch { print(error) } } } }
-    }
-}
-let dt = ContinuousClock.now - t0
-let s = Double(dt.components.seconds) + Double(dt.components.attoseconds) / 1e18
-print("\(kind) \(Double(n) / s) req/s  \((cpu() - c0) / Double(n) * 1e6) us/req")
+try BenchRunner().run()

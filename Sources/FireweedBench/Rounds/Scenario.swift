@@ -1,0 +1,37 @@
+// What is measured.
+
+/// A scenario: what is asked for, how often, and how many at a time.
+struct Scenario: Sendable {
+    let name: String
+    let path: String
+    let count: Int
+    let window: Int
+    let clients: [Client]
+
+    static let all: [Scenario] = [
+        Scenario(
+            name: "json-64", path: "/small", count: 48_000, window: 64,
+            clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
+        Scenario(
+            name: "json-1", path: "/small", count: 10_000, window: 1,
+            clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
+        Scenario(
+            name: "body-1g", path: "/1g", count: 1, window: 1,
+            clients: [.libcurl, .urlSession, .fireweedStream, .fireweedFile]),
+    ]
+
+    static func named(_ name: String) -> Scenario? {
+        all.first { $0.name == name }
+    }
+}
+
+/// A client: what does the work.
+enum Client: String, Sendable {
+    case libcurl
+    case urlSession = "urlsession"
+    case fireweedData = "fireweed-data"
+    case fireweedDecodable = "fireweed-decodable"
+    case fireweedClosure = "fireweed-closure"
+    case fireweedStream = "fireweed-stream"
+    case fireweedFile = "fireweed-file"
+}
