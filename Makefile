@@ -40,7 +40,7 @@ bench: deps
 # The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.
 sanitize: deps
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
-	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread $(SANITIZED)
+	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread -Xswiftc -DSANITIZE_THREAD $(SANITIZED)
 	ASAN_OPTIONS="detect_leaks=0" $(SWIFT) test --scratch-path .build/address --sanitize=address $(SANITIZED)
 
 # The reference as a DocC archive in .build/docs.

@@ -5,12 +5,19 @@ import Synchronization
 
 extension Request {
     /// Tells the monitors of the session and of this request, and posts `notification` where the session posts any.
+    ///
+    /// Inlined, so that the closure is made only when there is someone to call it for.
+    @inline(__always)
     func tellMonitors(
         posting notification: Notification.Name? = nil,
         _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
     ) {
         if let notification { core.notifications?.post(notification, self) }
-        guard hasMonitors else { return }
+        if hasMonitors { deliver(event) }
+    }
+
+    @inline(never)
+    private func deliver(_ event: @escaping @Sendable (any EventMonitor, Request) -> Void) {
         core.monitor.tell { event($0, self) }
         if let own = mutable.withLock({ $0.extras?.monitor }) { own.queue.async { event(own, self) } }
     }

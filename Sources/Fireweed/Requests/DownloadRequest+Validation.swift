@@ -48,6 +48,7 @@ extension DownloadRequest {
     public func validate() -> Self {
         validate(statusCode: 200..<300).add { request, attempt in
             let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
+            guard accept != nil || request.hasMonitors else { return nil }  // everything is acceptable
             return (request as? DownloadRequest)?.checkType(attempt, ValidationRules.acceptableTypes(accept))
         }
     }

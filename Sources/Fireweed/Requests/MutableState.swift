@@ -18,14 +18,13 @@ struct MutableState: Sendable {
     var interceptor: (any RequestInterceptor)?
     var id: UUID?
     /// What few requests have; `nil` costs nothing.
-    var extras: RequestExtras?
+    var extras: ExtrasBox?
 
     /// Changes the extras, which are made at the first change.
     mutating func withExtras<Result>(_ change: (inout RequestExtras) -> Result) -> Result {
-        var extras = self.extras ?? RequestExtras()
-        self.extras = nil  // so that the change is made in place
-        defer { self.extras = extras }
-        return change(&extras)
+        let box = extras ?? ExtrasBox()
+        extras = box
+        return change(&box.value)
     }
 }
 
@@ -43,6 +42,18 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
+}
+
+/// Keeps the extras out of the state of the many requests that have none.
+@dynamicMemberLookup
+final class ExtrasBox: @unchecked Sendable {
+    // SAFETY: part of the mutable state, and touched only under its lock.
+    var value = RequestExtras()
+
+    subscript<Member>(dynamicMember path: WritableKeyPath<RequestExtras, Member>) -> Member {
+        get { value[keyPath: path] }
+        set { value[keyPath: path] = newValue }
+    }
 }
 
 /// Sees the head of a response before its content, and decides whether to go on.

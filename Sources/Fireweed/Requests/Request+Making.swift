@@ -104,7 +104,7 @@ extension Request {
     // MARK: Handlers that want to hear of it
 
     private func hearOfRequest(_ record: RequestRecord) {
-        guard let extras = mutable.withLock({ $0.extras }) else { return }
+        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
         if let (queue, handler) = extras.urlRequestHandler {
             let request = record.urlRequest
             queue.async { handler(request) }

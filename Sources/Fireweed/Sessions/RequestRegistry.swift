@@ -4,7 +4,8 @@ import Synchronization
 
 /// Knows every request of a session that can still be cancelled.
 ///
-/// A request that has begun is kept alive until it ends; one that nobody resumed is not, so that dropping it leaves nothing.
+/// A request that has begun is kept alive until it ends. One that waits for `resume()` is known, and not kept, so that dropping it
+/// leaves nothing; one that would have begun with its first handler, and has none, is not known yet.
 final class RequestRegistry: Sendable {
     private struct Dormant {
         weak var request: Request?
@@ -25,7 +26,7 @@ final class RequestRegistry: Sendable {
     /// Keeps a request alive, now that it has begun.
     func activate(_ request: Request) {
         state.withLock { state in
-            state.dormant[ObjectIdentifier(request)] = nil
+            if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
             state.active[ObjectIdentifier(request)] = request
         }
     }
@@ -34,7 +35,7 @@ final class RequestRegistry: Sendable {
     func remove(_ identifier: ObjectIdentifier) {
         // What was removed is released outside the lock: it may be the last reference.
         let removed = state.withLock { state in
-            state.dormant[identifier] = nil
+            if !state.dormant.isEmpty { state.dormant[identifier] = nil }
             return state.active.removeValue(forKey: identifier)
         }
         _ = removed

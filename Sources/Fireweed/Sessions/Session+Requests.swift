@@ -144,7 +144,9 @@ extension Session {
 
     /// Takes a new request in, and makes its `URLRequest` at once where the session wants that.
     func begin<Made: Request>(_ request: Made) -> Made {
-        core.registry.add(request)
+        // A weak reference makes every later retain slower: only requests that may lie dormant get one.
+        let beginsByItself = request.shouldAutomaticallyResume ?? core.startsImmediately
+        if !beginsByItself { core.registry.add(request) }
         if core.requestSetup == .eager { request.handle(.makeEagerly) }
         return request
     }

@@ -129,7 +129,7 @@ open class Session: @unchecked Sendable {
 
     // MARK: All requests
 
-    /// Calls `action` with every request that is not finished, on the calling thread.
+    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling thread.
     public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
         action(core.registry.all)
     }

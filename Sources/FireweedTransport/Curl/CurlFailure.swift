@@ -113,8 +113,20 @@ struct CurlFailure {
 
     /// The codes that belong to protocols other than HTTP, and so cannot come out of here.
     static let otherProtocols: [ClosedRange<UInt32>] = [
-        9...9, 10...15, 17...17, 19...20, 24...25, 29...32, 38...39, 46...46, 48...50, 57...57, 62...62, 68...76,
+        9...9, 10...15, 17...17, 19...21, 24...25, 29...32, 37...39, 46...46, 48...50, 57...57, 62...62, 68...76,
         79...79,
         84...88,
     ]
+}
+
+extension CurlFailure {
+    /// libcurl's name for a code.
+    static func name(of code: UInt32) -> String {
+        String(cString: curl_easy_strerror(CURLcode(rawValue: code)))
+    }
+
+    /// The failure of a code after the request had begun to leave.
+    static func failure(code: UInt32, text: String) -> TransferFailure {
+        CurlFailure(code: CURLcode(rawValue: code), text: text, hadStarted: true).transferFailure
+    }
 }

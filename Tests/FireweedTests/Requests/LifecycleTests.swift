@@ -108,7 +108,7 @@ struct LifecycleTests {
     func cancelAll() async throws {
         let session = Session.isolated()
         let running = session.request(server.url("/delay/30")).serializingData()
-        let idle = session.request(server.url("/get"))
+        let idle = session.request(URLRequest(url: server.url("/get")), shouldAutomaticallyResume: false)
         try await server.events.next(.requestReceived("/delay/30"))
         await withCheckedContinuation { continuation in
             session.cancelAllRequests(completingOnQueue: .global()) { continuation.resume() }
