@@ -51,25 +51,8 @@ public final class CertificateFoundry: Sendable {
     /// Makes a foundry.
     public init() throws {
         folder = try TemporaryFolder()
-        configuration = folder.file("openssl.cnf")
-        try Data().write(to: folder.file("index.txt"))
-        // `ca` alone takes dates on Debian 12.
-        try """
-        [req]
-        distinguished_name = any
-        [ca]
-        default_ca = own
-        [own]
-        database = \(folder.file("index.txt").path)
-        serial = \(folder.file("serial").path)
-        new_certs_dir = \(folder.url.path)
-        default_md = sha256
-        unique_subject = no
-        copy_extensions = copyall
-        policy = any
-        [any]
-        commonName = optional
-        """.write(to: configuration, atomically: true, encoding: .utf8)
+        configuration = folder.file("req.cnf")
+        try "[req]\ndistinguished_name = any\n[any]\n".write(to: configuration, atomically: true, encoding: .utf8)
     }
 
     /// Issues a certificate; signed by itself when there is no issuer.
@@ -93,12 +76,32 @@ public final class CertificateFoundry: Sendable {
                 dates == .past ? ["20200101000000Z", "20210101000000Z"] : ["20450101000000Z", "20460101000000Z"]
             let own = issuer.map { ["-cert", $0.certificate.path, "-keyfile", $0.key.path] }
             try run(
-                ["ca", "-batch", "-notext", "-config", configuration.path, "-rand_serial", "-in", request]
+                ["ca", "-batch", "-notext", "-config", try register(base), "-rand_serial", "-in", request]
                     + ["-out", certificate.path, "-startdate", years[0], "-enddate", years[1]]
                     + (own ?? ["-selfsign", "-keyfile", keyFile.path]))
         }
         let pem = try String(contentsOf: certificate, encoding: .utf8)
         return Issued(certificate: certificate, key: keyFile, pem: pem)
+    }
+
+    /// The settings of one `openssl ca`, which alone takes dates on Debian 12: a register that it shares with no other.
+    private func register(_ base: String) throws -> String {
+        let (settings, index) = (folder.file("\(base).cnf"), folder.file("\(base).txt"))
+        try Data().write(to: index)
+        try """
+        [ca]
+        default_ca = own
+        [own]
+        database = \(index.path)
+        serial = \(folder.file("\(base).serial").path)
+        new_certs_dir = \(folder.url.path)
+        default_md = sha256
+        copy_extensions = copyall
+        policy = any
+        [any]
+        commonName = optional
+        """.write(to: settings, atomically: true, encoding: .utf8)
+        return settings.path
     }
 
     /// Runs the openssl command in the folder.

@@ -26,6 +26,10 @@ public final class CertificateGallery: Sendable {
     /// All there is, in a fixed order.
     public let exhibits: [Exhibit]
 
+    /// One for the whole process, made at its first use.
+    public static var shared: CertificateGallery { get throws { try made.get() } }
+    private static let made = Result { try CertificateGallery() }
+
     /// Makes the gallery: about two dozen certificates, in half a second.
     public init() throws {
         let foundry = try CertificateFoundry()

@@ -3,11 +3,9 @@ import FixtureServer
 import Foundation
 import Testing
 
-/// The certificates of these tests, made once.
+/// The certificates of these tests.
 enum Gallery {
-    private static let made = Result { try CertificateGallery() }
-
-    static var shared: CertificateGallery { get throws { try made.get() } }
+    static var shared: CertificateGallery { get throws { try CertificateGallery.shared } }
 
     /// The trust of one exhibit, with the gallery's root as the only authority.
     static func trust(_ name: String, rules: TrustRules = TrustRules()) throws -> ServerTrust {
