@@ -5,6 +5,16 @@ public import FireweedTransport
 extension AFError {
     /// Why a server is not trusted, with the chain that it showed.
     public enum ServerTrustFailureReason: Sendable {
+        /// What a check said of which server.
+        public struct Output: Sendable {
+            /// The host that was asked for.
+            public let host: String
+            /// The chain that was judged.
+            public let trust: ServerTrust
+            /// What is wrong with it.
+            public let failure: TrustFailure
+        }
+
         /// The host has no evaluator, and the manager wants one for each.
         case noRequiredEvaluator(host: String)
         /// There are no certificates to pin.
@@ -12,13 +22,18 @@ extension AFError {
         /// There are no keys to pin.
         case noPublicKeysFound
         /// The authorities do not vouch for the chain.
-        case defaultEvaluationFailed(trust: ServerTrust, error: any Error)
+        case defaultEvaluationFailed(output: Output)
         /// The certificate is not for this host.
-        case hostValidationFailed(trust: ServerTrust, host: String)
+        case hostValidationFailed(output: Output)
         /// None of the chain's certificates is pinned.
-        case certificatePinningFailed(host: String, trust: ServerTrust, pinnedCertificates: [Certificate])
+        case certificatePinningFailed(
+            host: String, trust: ServerTrust, pinnedCertificates: [Certificate], serverCertificates: [Certificate])
         /// None of the chain's keys is pinned.
-        case publicKeyPinningFailed(host: String, trust: ServerTrust, pinnedKeys: [PublicKey])
+        case publicKeyPinningFailed(
+            host: String, trust: ServerTrust, pinnedKeys: [PublicKey], serverKeys: [PublicKey])
+        /// None of the chain's keys has one of the hashes that are pinned.
+        case publicKeyHashPinningFailed(
+            host: String, trust: ServerTrust, pins: [PublicKeyPin], serverKeys: [PublicKey])
         /// A custom evaluator failed.
         case customEvaluationFailed(error: any Error)
     }
@@ -27,9 +42,10 @@ extension AFError {
 extension AFError.ServerTrustFailureReason {
     var underlyingError: (any Error)? {
         switch self {
-        case .defaultEvaluationFailed(_, let error), .customEvaluationFailed(let error): error
-        case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .hostValidationFailed,
-            .certificatePinningFailed, .publicKeyPinningFailed:
+        case .defaultEvaluationFailed(let output), .hostValidationFailed(let output): output.failure
+        case .customEvaluationFailed(let error): error
+        case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .certificatePinningFailed,
+            .publicKeyPinningFailed, .publicKeyHashPinningFailed:
             nil
         }
     }
@@ -39,11 +55,13 @@ extension AFError.ServerTrustFailureReason {
         case .noRequiredEvaluator(let host): "there is no evaluator for \(host), and every host must have one."
         case .noCertificatesFound: "there are no certificates to pin."
         case .noPublicKeysFound: "there are no keys to pin."
-        case .defaultEvaluationFailed(let trust, let error):
-            "the authorities do not vouch for the certificates of \(trust.host) (\(error))."
-        case .hostValidationFailed(_, let host): "its certificate is not for \(host)."
-        case .certificatePinningFailed(let host, _, _): "none of the certificates of \(host) is pinned."
-        case .publicKeyPinningFailed(let host, _, _): "none of the keys of \(host) is pinned."
+        case .defaultEvaluationFailed(let output):
+            "the authorities do not vouch for the certificates of \(output.host): \(output.failure)."
+        case .hostValidationFailed(let output): "\(output.failure)."
+        case .certificatePinningFailed(let host, _, _, let found):
+            "none of the certificates of \(host) is pinned (\(found.map(\.subject).joined(separator: "; ")))."
+        case .publicKeyPinningFailed(let host, _, _, let found), .publicKeyHashPinningFailed(let host, _, _, let found):
+            "none of the keys of \(host) is pinned (\(found.map(\.pin.description).joined(separator: ", ")))."
         case .customEvaluationFailed(let error): "\(error)"
         }
     }

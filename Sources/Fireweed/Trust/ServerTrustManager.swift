@@ -1,35 +1,57 @@
 // Which rules hold for which host.
 
-public import FireweedTransport
-
-/// Judges whether a server is to be trusted.
-public protocol ServerTrustEvaluating: Sendable {
-    /// Throws when the server is not to be trusted. Called inside the TLS handshake, on the transport's thread: it must not wait.
-    func evaluate(_ trust: ServerTrust, forHost host: String) throws
-}
+import FireweedTransport
 
 /// The evaluators of a session, by host.
+///
+/// ```swift
+/// let manager = ServerTrustManager(
+///     evaluators: ["api.example.com": .publicKeys(keys: keys)],
+///     patterns: [try HostPattern("*.example.com"): .default])
+/// ```
 open class ServerTrustManager: @unchecked Sendable {
-    // SAFETY: both stored properties are `let`s of `Sendable` type.
+    // SAFETY: every stored property is a `let` of `Sendable` type.
 
     /// Whether a host without an evaluator is refused; otherwise the authorities decide about it.
     public let allHostsMustBeEvaluated: Bool
     /// The evaluators by exact host name.
     public let evaluators: [String: any ServerTrustEvaluating]
+    /// The evaluators of hosts that have none by name.
+    public let patterns: [HostPattern: any ServerTrustEvaluating]
 
-    /// Makes a manager.
+    private let comparable: [String: any ServerTrustEvaluating]
+
+    /// Makes a manager of rules for single hosts.
+    ///
+    /// Upper and lower case are the same.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
+        patterns = [:]
+        comparable = Self.comparable(evaluators)
+    }
+
+    /// Makes a manager of rules for single hosts, and for all that a pattern covers.
+    ///
+    /// A host's own rule goes before every pattern, then the pattern with the longest name, then `*` before `**`.
+    public init(
+        allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating] = [:],
+        patterns: [HostPattern: any ServerTrustEvaluating]
+    ) {
+        self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
+        self.evaluators = evaluators
+        self.patterns = patterns
+        comparable = Self.comparable(evaluators)
     }
 
     /// The evaluator of a host, or `nil` when the authorities decide; throws `noRequiredEvaluator(host:)`.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-        if let evaluator = evaluators[host] { return evaluator }
-        if allHostsMustBeEvaluated {
-            throw AFError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
-        }
-        return nil
+        // A URL may spell the host in its own way, and must not get around a rule by it.
+        if let evaluator = evaluators[host] ?? comparable[HostPattern.comparable(host)] { return evaluator }
+        let covering = patterns.filter { $0.key.matches(host) }
+        if let best = covering.max(by: { $1.key.isMoreSpecific(than: $0.key) }) { return best.value }
+        guard allHostsMustBeEvaluated else { return nil }
+        throw AFError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
     }
 
     /// The decision about one handshake, as the transport asks for it.
@@ -42,5 +64,13 @@ open class ServerTrustManager: @unchecked Sendable {
         } catch {
             throw AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error))
         }
+    }
+
+    /// Of names that differ in case only, the one that sorts first: always the same.
+    private static func comparable(
+        _ evaluators: [String: any ServerTrustEvaluating]
+    ) -> [String: any ServerTrustEvaluating] {
+        let pairs = evaluators.sorted { $0.key < $1.key }.map { (HostPattern.comparable($0.key), $0.value) }
+        return Dictionary(pairs) { first, _ in first }
     }
 }

@@ -44,9 +44,20 @@ struct SocketWatches {
     }
 
     /// Notes that this descriptor was just opened, and that `didClose` will be called for it.
+    ///
+    /// libcurl 7.88 closes a socket whose connection never came about without telling anyone, and does not repeat its
+    /// interest when the number comes again: what epoll knew went with the old socket, and what libcurl wants stays.
     mutating func didOpen(_ descriptor: Int32) {
         makeRoom(for: descriptor)
-        watches[Int(descriptor)].isOwned = true
+        let index = Int(descriptor)
+        watches[index].isOwned = true
+        watches[index].isRegistered = false
+        watches[index].registered = []
+        watches[index].generation &+= 1
+        if !watches[index].wanted.isEmpty, !watches[index].isChanged {
+            watches[index].isChanged = true
+            changed.append(descriptor)
+        }
     }
 
     /// Forgets a descriptor; to be called just before it is closed.

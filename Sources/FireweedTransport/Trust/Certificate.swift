@@ -1,19 +1,33 @@
 // X.509 certificates.
 
-import COpenSSL
 public import Foundation
 
-/// Why a certificate could not be read.
+/// Why a certificate or a key could not be read.
 public enum CertificateError: Error, Sendable, Equatable {
-    /// The bytes are no certificate in DER.
+    /// The bytes are no certificate in DER, or something follows it.
     case malformedDER
     /// The text holds no certificate in PEM.
     case noCertificateInPEM
-    /// The certificate's key is of a kind that OpenSSL does not know.
+    /// A certificate in PEM has no end, or its content is no Base64.
+    case malformedPEM
+    /// The key is of a kind that OpenSSL does not know, or is malformed.
     case unreadablePublicKey
+    /// The file cannot be opened; the text is the system's.
+    case unreadableFile(URL, reason: String)
+    /// The file can be read, but not what is in it.
+    indirect case malformedFile(URL, CertificateError)
+    /// The text is no `sha256//` and 32 bytes in Base64.
+    case malformedPin(String)
 }
 
 /// An X.509 certificate (RFC 5280), kept as the bytes that it is.
+///
+/// Two are equal when their bytes are. Its fields are read from the bytes each time: keep what is needed often.
+///
+/// ```swift
+/// let certificate = try Certificate(contentsOf: URL(filePath: "server.crt"))
+/// print(certificate.subject, certificate.notAfter)
+/// ```
 public struct Certificate: Sendable, Hashable {
     /// The certificate in DER.
     public let derRepresentation: Data
@@ -21,131 +35,70 @@ public struct Certificate: Sendable, Hashable {
     /// Reads a certificate in DER; throws `CertificateError.malformedDER`.
     public init(der: Data) throws {
         guard let parsed = ParsedCertificate(der: der) else { throw CertificateError.malformedDER }
+        self.init(parsed)
+    }
+
+    init(_ parsed: ParsedCertificate) {
         derRepresentation = parsed.der
-    }
-
-    /// Reads the first certificate of a PEM text; throws `CertificateError.noCertificateInPEM`.
-    public init(pem: String) throws {
-        guard let first = try Self.all(inPEM: pem).first else { throw CertificateError.noCertificateInPEM }
-        self = first
-    }
-
-    /// Reads a file in DER or PEM; throws `CertificateError`, and what reading the file throws.
-    public init(contentsOf url: URL) throws {
-        let data = try Data(contentsOf: url)
-        if let text = String(data: data, encoding: .utf8), text.contains("-----BEGIN ") {
-            try self.init(pem: text)
-        } else {
-            try self.init(der: data)
-        }
-    }
-
-    /// Every certificate of a PEM text, in its order; empty when there is none.
-    ///
-    /// Throws when one of them is malformed.
-    public static func all(inPEM text: String) throws -> [Certificate] {
-        let begin = "-----BEGIN CERTIFICATE-----"
-        let end = "-----END CERTIFICATE-----"
-        return try text.components(separatedBy: begin).dropFirst().map { block in
-            guard let body = block.components(separatedBy: end).first,
-                let der = Data(base64Encoded: body, options: .ignoreUnknownCharacters)
-            else { throw CertificateError.noCertificateInPEM }
-            return try Certificate(der: der)
-        }
     }
 
     /// The certificate's public key; throws `CertificateError.unreadablePublicKey`.
     public var publicKey: PublicKey {
         get throws {
-            guard let key = ParsedCertificate(der: derRepresentation)?.publicKeyDER else {
-                throw CertificateError.unreadablePublicKey
-            }
-            return PublicKey(subjectPublicKeyInfo: key)
+            guard let key = parsed?.publicKey else { throw CertificateError.unreadablePublicKey }
+            return key
         }
     }
 
-    /// The SHA-256 of the DER form, in lower-case hexadecimal.
+    /// The SHA-256 of the DER form, in lower-case hexadecimal without separators.
     public var sha256Fingerprint: String {
-        Digest.sha256(derRepresentation).map { String(format: "%02x", $0) }.joined()
+        Digest.sha256(derRepresentation).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The name of whom the certificate is about, as `CN = …, O = …`.
-    public var subject: String { ParsedCertificate(der: derRepresentation)?.subject ?? "" }
+    /// The name of whom the certificate is about, as `CN = …, O = …`; empty when it has none.
+    public var subject: String { parsed?.subject ?? "" }
     /// The name of whom the certificate is from.
-    public var issuer: String { ParsedCertificate(der: derRepresentation)?.issuer ?? "" }
+    public var issuer: String { parsed?.issuer ?? "" }
+    /// The number that the issuer gave it, in upper-case hexadecimal.
+    public var serialNumber: String { parsed?.serialNumber ?? "" }
+    /// The first moment at which it is valid; in the distant future when the field cannot be read.
+    public var notBefore: Date { parsed?.notBefore ?? .distantFuture }
+    /// The last moment at which it is valid; in the distant past when the field cannot be read.
+    public var notAfter: Date { parsed?.notAfter ?? .distantPast }
+    /// What it is for beside its subject, in its order; empty when there is no such extension (RFC 5280 §4.2.1.6).
+    public var subjectAlternativeNames: [SubjectAlternativeName] { parsed?.subjectAlternativeNames ?? [] }
+    /// Whether subject and issuer are the same name, as in roots; it says nothing about the signature.
+    public var isSelfIssued: Bool { parsed?.isSelfIssued ?? false }
+    /// How it is signed, in OpenSSL's words, such as `sha256WithRSAEncryption` or `ecdsa-with-SHA256`.
+    public var signatureAlgorithm: String { parsed?.signatureAlgorithm ?? "unknown" }
 
     /// The certificate in PEM, with a line break at its end.
     public var pem: String {
         let lines = derRepresentation.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
         return "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
     }
+
+    /// OpenSSL's form of it.
+    ///
+    /// The bytes were read once, so it is there unless memory has run out.
+    var parsed: ParsedCertificate? { ParsedCertificate(der: derRepresentation) }
 }
 
-extension Certificate: CustomStringConvertible {
-    /// Subject and issuer.
+extension Certificate: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Subject and issuer in a line.
     public var description: String { "Certificate of \(subject), issued by \(issuer)" }
-}
 
-/// A public key.
-public struct PublicKey: Sendable, Hashable, CustomStringConvertible {
-    /// The key as SubjectPublicKeyInfo in DER (RFC 5280 §4.1).
-    public let subjectPublicKeyInfo: Data
-
-    /// The pin of the key: `sha256//` and the Base64 of the SHA-256 of its SubjectPublicKeyInfo.
-    public var pin: String { "sha256//\(Data(Digest.sha256(subjectPublicKeyInfo)).base64EncodedString())" }
-    /// The pin of the key.
-    public var description: String { pin }
-}
-
-/// An `X509` of OpenSSL, owned.
-final class ParsedCertificate {
-    let x509: OpaquePointer
-
-    init?(der: Data) {
-        let parsed = der.withUnsafeBytes { bytes -> OpaquePointer? in
-            var start = bytes.bindMemory(to: UInt8.self).baseAddress
-            return start == nil ? nil : d2i_X509(nil, &start, bytes.count)
-        }
-        guard let parsed else { return nil }
-        x509 = parsed
-    }
-
-    deinit { X509_free(x509) }
-
-    var der: Data { Self.der { i2d_X509(x509, $0) } }
-    var publicKeyDER: Data? {
-        guard let key = X509_get0_pubkey(x509) else { return nil }
-        return Self.der { i2d_PUBKEY(key, $0) }
-    }
-    var subject: String { Self.text(of: X509_get_subject_name(x509)) }
-    var issuer: String { Self.text(of: X509_get_issuer_name(x509)) }
-
-    /// Runs one of OpenSSL's `i2d_…` functions, which allocate when the pointer is null.
-    static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
-        var start: UnsafeMutablePointer<UInt8>?
-        let count = write(&start)
-        defer { CRYPTO_free(start, #file, #line) }
-        guard count > 0, let start else { return Data() }
-        return Data(bytes: start, count: Int(count))
-    }
-
-    private static func text(of name: OpaquePointer?) -> String {
-        guard let name, let bio = BIO_new(BIO_s_mem()) else { return "" }
-        defer { BIO_free(bio) }
-        X509_NAME_print_ex(bio, name, 0, fw_name_one_line)
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = BIO_read(bio, &buffer, Int32(buffer.count))
-        return String(decoding: buffer.prefix(Int(max(0, count))), as: UTF8.self)
-    }
-}
-
-/// Hashes, by OpenSSL.
-enum Digest {
-    static func sha256(_ data: Data) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        data.withUnsafeBytes { bytes in
-            _ = EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
-        }
-        return digest
+    /// Everything that people ask about a certificate, a line for each.
+    public var debugDescription: String {
+        """
+        Certificate of \(subject)
+            issuer: \(issuer)
+            serial number: \(serialNumber)
+            valid: \(notBefore.formatted(.iso8601)) to \(notAfter.formatted(.iso8601))
+            names: \(subjectAlternativeNames.map(\.description).joined(separator: ", "))
+            key: \((try? publicKey).map { "\($0.algorithm), \($0.bitCount) bits, \($0.pin)" } ?? "unreadable")
+            signature: \(signatureAlgorithm)
+            SHA-256: \(sha256Fingerprint)
+        """
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 
 /// Judges the chain that a peer shows.
 protocol PeerVerifier: AnyObject {
+    /// Whether the handshake goes on. On the loop's thread, inside the handshake: it must not wait.
     func accepts(_ chain: [Certificate]) -> Bool
 }
 
@@ -12,21 +13,17 @@ protocol PeerVerifier: AnyObject {
 enum PeerVerification {
     static func install(_ verifier: any PeerVerifier, on context: UnsafeMutableRawPointer) {
         let owner = Unmanaged.passUnretained(verifier as AnyObject).toOpaque()
-        SSL_CTX_set_cert_verify_callback(OpaquePointer(context), verifyPeer, owner)
+        let context = OpaquePointer(context)
+        // Without it a client asks the verifier and goes on whatever it says (SSL_CTX_set_verify(3)).
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        SSL_CTX_set_cert_verify_callback(context, verifyPeer, owner)
     }
 
+    /// What the peer sent, the leaf first.
     fileprivate static func chain(of context: OpaquePointer) -> [Certificate] {
-        let leaf = X509_STORE_CTX_get0_cert(context)
-        var chain = [leaf].compactMap(\.self)
-        let sent = X509_STORE_CTX_get0_untrusted(context)
-        for index in 0..<max(0, OPENSSL_sk_num(sent)) {
-            guard let value = OPENSSL_sk_value(sent, index) else { continue }
-            let certificate = OpaquePointer(value)
-            if certificate != leaf { chain.append(certificate) }
-        }
-        return chain.compactMap { pointer in
-            try? Certificate(der: ParsedCertificate.der { i2d_X509(pointer, $0) })
-        }
+        guard let leaf = X509_STORE_CTX_get0_cert(context).flatMap(ChainVerification.certificate) else { return [] }
+        let sent = ChainVerification.certificates(on: X509_STORE_CTX_get0_untrusted(context))
+        return [leaf] + (sent.first == leaf ? sent.dropFirst() : sent[...])
     }
 }
 
@@ -37,7 +34,8 @@ private func verifyPeer(_ context: OpaquePointer?, _ owner: UnsafeMutableRawPoin
     guard let context, let owner,
         let verifier = Unmanaged<AnyObject>.fromOpaque(owner).takeUnretainedValue() as? any PeerVerifier
     else { return 0 }
-    let isAccepted = verifier.accepts(PeerVerification.chain(of: context))
-    X509_STORE_CTX_set_error(context, isAccepted ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION)
+    let isAccepted = OpenSSLError.discarding { verifier.accepts(PeerVerification.chain(of: context)) }
+    // The verdict travels on as the connection's verify result, and as the alert that the peer sees.
+    X509_STORE_CTX_set_error(context, isAccepted ? X509_V_OK : X509_V_ERR_CERT_UNTRUSTED)
     return isAccepted ? 1 : 0
 }

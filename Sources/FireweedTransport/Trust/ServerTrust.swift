@@ -1,131 +1,106 @@
-// The certificates that a server showed, and what the authorities say of them.
+// The certificates that a server showed, and what can be said of them.
 
-import COpenSSL
 import Foundation
 import Synchronization
 
-/// Why the authorities do not vouch for a chain.
-public enum TrustFailure: Error, Sendable, Hashable {
-    /// The chain does not end at a trusted authority; the text is OpenSSL's.
-    case untrusted(reason: String)
-    /// A certificate of the chain has expired.
-    case expired
-    /// A certificate of the chain is not valid yet.
-    case notYetValid
-    /// The certificate is not for this host.
-    case hostMismatch(host: String)
-    /// The server showed no certificate that can be read.
-    case noCertificate
-}
-
-/// The chain that a server showed in the TLS handshake.
-public struct ServerTrust: Sendable, CustomStringConvertible {
-    /// The certificates as the server sent them, the leaf first.
-    public let certificates: [Certificate]
+/// The chain that a server showed in the TLS handshake, for a `ServerTrustEvaluating` to judge.
+///
+/// Nothing here waits or touches the network, so that it can be asked inside the handshake. The authorities are read at
+/// the first use of each in the process.
+public final class ServerTrust: Sendable {
+    /// What the server sent, the leaf first, the rest in its order.
+    ///
+    /// Anything may follow the leaf: for a decision take `certificates`.
+    public let presentedCertificates: [Certificate]
     /// The host that the connection is for.
     public let host: String
     /// The authorities that vouch for chains here.
     public let authorities: CertificateAuthorities
+    /// What is asked of the chain beside an authority at its end.
+    public let rules: TrustRules
 
-    /// Makes a trust of a chain.
-    public init(certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system) {
-        self.certificates = certificates
+    // Both are pure functions of the `let`s above, kept because a verification costs about a millisecond.
+    private let verdict = Mutex<Result<[Certificate], TrustFailure>?>(nil)
+    private let chain = Mutex<[Certificate]?>(nil)
+
+    /// Makes a trust of a chain, the leaf first.
+    public init(
+        certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
+        rules: TrustRules = TrustRules()
+    ) {
+        presentedCertificates = certificates
         self.host = host
         self.authorities = authorities
+        self.rules = rules
     }
 
-    /// Checks the chain's signatures, dates and purpose up to an authority; throws `TrustFailure`.
+    /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.
     ///
-    /// - Parameter anchors: certificates to take as authorities in the place of `authorities`.
-    public func evaluateChain(anchors: [Certificate]? = nil) throws {
-        try ChainVerification(certificates).verify(anchors.map(CertificateAuthorities.certificates) ?? authorities)
-    }
-
-    /// Checks that the leaf is for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch(host:)`.
-    public func evaluateHost(_ host: String) throws {
-        guard let leaf = certificates.first.flatMap({ ParsedCertificate(der: $0.derRepresentation) }) else {
-            throw TrustFailure.noCertificate
-        }
-        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        let isAddress = X509_check_ip_asc(leaf.x509, bare, 0) == 1
-        guard isAddress || X509_check_host(leaf.x509, bare, bare.utf8.count, 0, nil) == 1 else {
-            throw TrustFailure.hostMismatch(host: host)
+    /// When the authorities vouch for the server, it is the verified chain up to and with the authority, also where the
+    /// server did not send that. Otherwise it is how far the sent certificates hold together, which is at least the leaf;
+    /// empty only when the server showed nothing. Pins are to be looked for here.
+    public var certificates: [Certificate] {
+        if case .success(let path) = standardVerdict { return path }
+        if let known = chain.withLock({ $0 }) { return known }
+        let path = ChainVerification(presentedCertificates, rules: rules).ownPath()
+        return chain.withLock { chain in
+            chain = chain ?? path
+            return chain ?? path
         }
     }
 
-    /// A line for each certificate.
+    /// Checks signatures, dates, purpose and constraints up to an authority; throws why they do not hold.
+    ///
+    /// The host is not looked at. The answer for the trust's own `authorities` is computed once.
+    ///
+    /// - Parameter anchors: certificates to take as authorities in the place of `authorities`; they need not be roots.
+    /// - Returns: the verified chain, the leaf first; an authority is in it, and above that one what the server sent.
+    @discardableResult
+    public func evaluateChain(anchors: [Certificate]? = nil) throws(TrustFailure) -> [Certificate] {
+        guard let anchors else { return try standardVerdict.get() }
+        return try Self.verify(presentedCertificates, against: .certificates(anchors), rules: rules)
+    }
+
+    /// Checks that the leaf is for `host` (RFC 9110 §4.3.4); throws `TrustFailure.hostMismatch`.
+    public func evaluateHost(_ host: String) throws(TrustFailure) {
+        guard let leaf = presentedCertificates.first else { throw .noCertificate }
+        guard leaf.isValid(forHost: host) else {
+            throw .hostMismatch(host: host, names: leaf.subjectAlternativeNames)
+        }
+    }
+
+    private var standardVerdict: Result<[Certificate], TrustFailure> {
+        if let known = verdict.withLock({ $0 }) { return known }
+        let fresh = Result { () throws(TrustFailure) -> [Certificate] in
+            try Self.verify(presentedCertificates, against: authorities, rules: rules)
+        }
+        return verdict.withLock { verdict in
+            verdict = verdict ?? fresh
+            return verdict ?? fresh
+        }
+    }
+
+    private static func verify(
+        _ certificates: [Certificate], against authorities: CertificateAuthorities, rules: TrustRules
+    ) throws(TrustFailure) -> [Certificate] {
+        let store = try AuthorityStore.shared(for: authorities)
+        return try ChainVerification(certificates, rules: rules).path(to: store)
+    }
+}
+
+extension ServerTrust: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The host, and a line for each certificate of the chain.
     public var description: String {
-        "Trust of \(host):\n" + certificates.map { "    \($0)" }.joined(separator: "\n")
-    }
-}
-
-/// One verification of a chain by OpenSSL.
-private struct ChainVerification {
-    private let chain: [ParsedCertificate]
-
-    init(_ certificates: [Certificate]) {
-        chain = certificates.compactMap { ParsedCertificate(der: $0.derRepresentation) }
+        "Trust of \(host):" + certificates.map { "\n    \($0)" }.joined()
     }
 
-    func verify(_ authorities: CertificateAuthorities) throws {
-        guard let leaf = chain.first, let context = X509_STORE_CTX_new(), let untrusted = OPENSSL_sk_new_null() else {
-            throw TrustFailure.noCertificate
-        }
-        defer {
-            X509_STORE_CTX_free(context)
-            OPENSSL_sk_free(untrusted)  // the stack alone: `chain` owns what is on it
-        }
-        for certificate in chain.dropFirst() { OPENSSL_sk_push(untrusted, UnsafeRawPointer(certificate.x509)) }
-        let store = AuthorityStore.store(for: authorities)
-        guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, untrusted) == 1 else {
-            throw TrustFailure.noCertificate
-        }
-        X509_STORE_CTX_set_default(context, "ssl_server")
-        guard X509_verify_cert(context) != 1 else { return }
-        throw Self.failure(X509_STORE_CTX_get_error(context))
-    }
-
-    private static func failure(_ code: Int32) -> TrustFailure {
-        switch code {
-        case X509_V_ERR_CERT_HAS_EXPIRED: .expired
-        case X509_V_ERR_CERT_NOT_YET_VALID: .notYetValid
-        default: .untrusted(reason: String(cString: X509_verify_cert_error_string(Int(code))))
-        }
-    }
-}
-
-/// An `X509_STORE` with authorities in it; reading the system's takes tens of milliseconds, so each is made once.
-private final class AuthorityStore: @unchecked Sendable {
-    // SAFETY: filled in `init`, and OpenSSL locks what verification reads of it.
-    let pointer: OpaquePointer?
-    private static let made = Mutex<[CertificateAuthorities: AuthorityStore]>([:])
-
-    static func store(for authorities: CertificateAuthorities) -> AuthorityStore {
-        made.withLock { made in
-            if let store = made[authorities] { return store }
-            let store = AuthorityStore(authorities)
-            if made.count >= 32 { made.removeAll() }
-            made[authorities] = store
-            return store
-        }
-    }
-
-    private init(_ authorities: CertificateAuthorities) {
-        pointer = X509_STORE_new()
-        switch authorities {
-        case .system: X509_STORE_set_default_paths(pointer)
-        case .file(let url): X509_STORE_load_file(pointer, url.path)
-        case .folder(let url): X509_STORE_load_path(pointer, url.path)
-        case .certificates(let certificates):
-            for certificate in certificates {
-                if let parsed = ParsedCertificate(der: certificate.derRepresentation) {
-                    X509_STORE_add_cert(pointer, parsed.x509)
-                }
+    /// What the server sent, with every field, and what the authorities say.
+    public var debugDescription: String {
+        let verdict =
+            switch standardVerdict {
+            case .success: "trusted"
+            case .failure(let failure): "not trusted: \(failure)"
             }
-            // A pinned certificate need not be a root (openssl-verification-options(1), -partial_chain).
-            X509_STORE_set_flags(pointer, UInt(X509_V_FLAG_PARTIAL_CHAIN))
-        }
+        return "Trust of \(host), \(verdict)" + presentedCertificates.map { "\n\($0.debugDescription)" }.joined()
     }
-
-    deinit { X509_STORE_free(pointer) }
 }

@@ -1,0 +1,28 @@
+// Pins that come with a program.
+
+public import FireweedTransport
+public import Foundation
+
+extension Bundle: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType: Bundle {
+    /// The certificates in the bundle's files named `.cer`, `.crt` or `.der`, in upper or lower case.
+    ///
+    /// In the order of the files' names, each certificate once. A file that holds none is passed over: to have a reason
+    /// instead, use `Certificate.all(in:)` with the bundle's `resourceURL`.
+    public var certificates: [Certificate] {
+        guard let folder = type.resourceURL,
+            let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        else { return [] }
+        var seen: Set<Certificate> = []
+        return
+            files
+            .filter { Certificate.bundleExtensions.contains($0.pathExtension.lowercased()) }
+            .sorted { $0.lastPathComponent < $1.lastPathComponent }
+            .compactMap { try? Certificate(contentsOf: $0) }
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// The keys of `certificates`, without those that cannot be read.
+    public var publicKeys: [PublicKey] { certificates.compactMap { try? $0.publicKey } }
+}

@@ -1,0 +1,51 @@
+// Rules for many hosts at once.
+
+/// A host name with a wildcard in front: `*.example.com` for exactly one label, `**.example.com` for one or more.
+public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
+    /// The text is no `*.` or `**.` and a host name.
+    public struct Malformed: Error, Sendable, Equatable {
+        /// The text.
+        public let text: String
+    }
+
+    /// What follows the wildcard, with its dot, in lower case.
+    let suffix: String
+    private let isDeep: Bool
+
+    /// Reads a pattern; throws `HostPattern.Malformed`.
+    ///
+    /// Upper and lower case are the same.
+    public init(_ text: String) throws(Malformed) {
+        let wildcard = text.prefix { $0 == "*" }
+        let name = text.dropFirst(wildcard.count)
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
+        guard 1...2 ~= wildcard.count, name.hasPrefix("."), !labels.isEmpty,
+            labels.allSatisfy({ !$0.isEmpty && !$0.contains("*") })
+        else { throw Malformed(text: text) }
+        suffix = name.lowercased()
+        isDeep = wildcard.count == 2
+    }
+
+    /// Whether the pattern covers a host; never the bare name after the wildcard.
+    public func matches(_ host: String) -> Bool {
+        let host = Self.comparable(host)
+        guard host.hasSuffix(suffix) else { return false }
+        let front = host.dropLast(suffix.count)
+        guard !front.isEmpty, !front.hasPrefix("."), !front.hasSuffix(".") else { return false }
+        return isDeep || !front.contains(".")
+    }
+
+    /// Of two patterns that cover a host, the one to ask: the longer name, then the single label.
+    func isMoreSpecific(than other: HostPattern) -> Bool {
+        (suffix.count, isDeep ? 0 : 1) > (other.suffix.count, other.isDeep ? 0 : 1)
+    }
+
+    /// Host names compare without case and without the dot that ends a full name (RFC 9110 §4.2.3).
+    static func comparable(_ host: String) -> String {
+        let host = host.lowercased()
+        return host.hasSuffix(".") ? String(host.dropLast()) : host
+    }
+
+    /// The pattern.
+    public var description: String { (isDeep ? "**" : "*") + suffix }
+}

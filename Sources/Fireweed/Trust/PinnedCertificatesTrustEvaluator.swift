@@ -1,0 +1,64 @@
+// Trust in certificates that are known beforehand.
+
+public import FireweedTransport
+public import Foundation
+
+/// Accepts servers in whose chain one of the given certificates stands.
+///
+/// The pin may be the server's own certificate, an intermediate or the root. A certificate that the server merely sends
+/// along, and that its own is not issued by, does not count.
+///
+/// ```swift
+/// let pins = try Certificate.all(in: URL(filePath: "/etc/myapp/pins"))
+/// let manager = ServerTrustManager(evaluators: ["api.example.com": .pinnedCertificates(certificates: pins)])
+/// ```
+public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
+    private let certificates: [Certificate]
+    private let acceptSelfSignedCertificates: Bool
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+
+    /// Makes an evaluator.
+    ///
+    /// - Parameters:
+    ///   - certificates: the pins, by default those in the main bundle; without any, every evaluation fails.
+    ///   - acceptSelfSignedCertificates: take the pins as authorities, in the place of the session's.
+    ///   - performDefaultValidation: check the chain up to an authority.
+    ///   - validateHost: check that the certificate is for the host.
+    public init(
+        certificates: [Certificate] = Bundle.main.af.certificates, acceptSelfSignedCertificates: Bool = false,
+        performDefaultValidation: Bool = true, validateHost: Bool = true
+    ) {
+        self.certificates = certificates
+        self.acceptSelfSignedCertificates = acceptSelfSignedCertificates
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    /// Throws `.noCertificatesFound`, `.defaultEvaluationFailed`, `.hostValidationFailed` or `.certificatePinningFailed`.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        let chain = try trust.checkedChain(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host,
+            anchors: acceptSelfSignedCertificates ? certificates : nil)
+        guard Set(chain).isDisjoint(with: certificates) else { return }
+        throw AFError.serverTrustEvaluationFailed(
+            reason: .certificatePinningFailed(
+                host: host, trust: trust, pinnedCertificates: certificates, serverCertificates: chain))
+    }
+}
+
+extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
+    /// Accepts servers in whose chain one of the main bundle's certificates stands.
+    public static var pinnedCertificates: PinnedCertificatesTrustEvaluator { PinnedCertificatesTrustEvaluator() }
+
+    /// Accepts servers in whose chain one of the given certificates stands.
+    public static func pinnedCertificates(
+        certificates: [Certificate] = Bundle.main.af.certificates, acceptSelfSignedCertificates: Bool = false,
+        performDefaultValidation: Bool = true, validateHost: Bool = true
+    ) -> PinnedCertificatesTrustEvaluator {
+        PinnedCertificatesTrustEvaluator(
+            certificates: certificates, acceptSelfSignedCertificates: acceptSelfSignedCertificates,
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+    }
+}

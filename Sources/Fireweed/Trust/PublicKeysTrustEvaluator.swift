@@ -1,0 +1,105 @@
+// Trust in keys that are known beforehand: they outlive the certificates about them.
+
+public import FireweedTransport
+public import Foundation
+
+/// Accepts servers in whose chain one of the given keys stands.
+///
+/// The key may be the server's own, an intermediate's or the root's. A certificate that the server merely sends along, and
+/// that its own is not issued by, does not count.
+///
+/// ```swift
+/// let evaluator = PublicKeysTrustEvaluator(
+///     pins: [try PublicKeyPin("sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")],
+///     backupPins: [try PublicKeyPin("sha256//LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=")])
+/// ```
+public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
+    private enum Pinned: Sendable {
+        case keys([PublicKey])
+        case hashes([PublicKeyPin])
+
+        var isEmpty: Bool {
+            switch self {
+            case .keys(let keys): keys.isEmpty
+            case .hashes(let pins): pins.isEmpty
+            }
+        }
+    }
+
+    private let pinned: Pinned
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+
+    /// Makes an evaluator of keys.
+    ///
+    /// - Parameters:
+    ///   - keys: the pins, by default of the certificates in the main bundle; without any, every evaluation fails.
+    ///   - performDefaultValidation: check the chain up to an authority.
+    ///   - validateHost: check that the certificate is for the host.
+    public init(
+        keys: [PublicKey] = Bundle.main.af.publicKeys, performDefaultValidation: Bool = true, validateHost: Bool = true
+    ) {
+        pinned = .keys(keys)
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    /// Makes an evaluator of hashes of keys.
+    ///
+    /// - Parameters:
+    ///   - pins: the hashes of keys in use; without any here and in `backupPins`, every evaluation fails.
+    ///   - backupPins: the hashes of keys that are kept for the day on which the others are lost (RFC 7469 §4.3). They are
+    ///     accepted like the others.
+    ///   - performDefaultValidation: check the chain up to an authority.
+    ///   - validateHost: check that the certificate is for the host.
+    public init(
+        pins: [PublicKeyPin], backupPins: [PublicKeyPin] = [], performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) {
+        pinned = .hashes(pins + backupPins)
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    /// Throws `.noPublicKeysFound`, `.defaultEvaluationFailed`, `.hostValidationFailed`, `.publicKeyPinningFailed` or
+    /// `.publicKeyHashPinningFailed`.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard !pinned.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
+        let chain = try trust.checkedChain(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
+        let found = chain.compactMap { try? $0.publicKey }
+        switch pinned {
+        case .keys(let keys):
+            guard Set(found).isDisjoint(with: keys) else { return }
+            throw AFError.serverTrustEvaluationFailed(
+                reason: .publicKeyPinningFailed(host: host, trust: trust, pinnedKeys: keys, serverKeys: found))
+        case .hashes(let pins):
+            guard Set(found.map(\.pin)).isDisjoint(with: pins) else { return }
+            throw AFError.serverTrustEvaluationFailed(
+                reason: .publicKeyHashPinningFailed(host: host, trust: trust, pins: pins, serverKeys: found))
+        }
+    }
+}
+
+extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
+    /// Accepts servers in whose chain a key of the main bundle's certificates stands.
+    public static var publicKeys: PublicKeysTrustEvaluator { PublicKeysTrustEvaluator() }
+
+    /// Accepts servers in whose chain one of the given keys stands.
+    public static func publicKeys(
+        keys: [PublicKey] = Bundle.main.af.publicKeys, performDefaultValidation: Bool = true, validateHost: Bool = true
+    ) -> PublicKeysTrustEvaluator {
+        PublicKeysTrustEvaluator(
+            keys: keys, performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+    }
+
+    /// Accepts servers in whose chain a key with one of the given hashes stands.
+    public static func publicKeys(
+        pins: [PublicKeyPin], backupPins: [PublicKeyPin] = [], performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) -> PublicKeysTrustEvaluator {
+        PublicKeysTrustEvaluator(
+            pins: pins, backupPins: backupPins, performDefaultValidation: performDefaultValidation,
+            validateHost: validateHost)
+    }
+}

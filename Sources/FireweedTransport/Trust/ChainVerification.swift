@@ -1,0 +1,98 @@
+// One verification of a chain by OpenSSL: pure, on whichever thread asks.
+
+import COpenSSL
+import Foundation
+
+/// Verifies what a server showed against authorities, or finds how far it holds together by itself.
+struct ChainVerification {
+    /// The leaf first; the rest is only material to build a path from.
+    private let presented: [ParsedCertificate]
+    private let rules: TrustRules
+    private var ignoresDates = false
+
+    init(_ certificates: [Certificate], rules: TrustRules) {
+        presented = certificates.prefix(Self.limit).compactMap(\.parsed)
+        self.rules = rules
+    }
+
+    private init(path: [ParsedCertificate], rules: TrustRules) {
+        presented = path
+        self.rules = rules
+        ignoresDates = true
+    }
+
+    /// No honest chain comes near; a hostile one must not keep the loop busy.
+    private static let limit = 32
+
+    /// The path from the leaf to an authority, the authority included.
+    func path(to store: AuthorityStore) throws(TrustFailure) -> [Certificate] {
+        let outcome: Result<[Certificate], TrustFailure> = OpenSSLError.discarding {
+            guard let leaf = presented.first else { return .failure(.noCertificate) }
+            guard let context = X509_STORE_CTX_new() else { return .failure(Self.outOfMemory) }
+            defer { X509_STORE_CTX_free(context) }
+            guard let untrusted = fw_x509_stack_new() else { return .failure(Self.outOfMemory) }
+            defer { fw_x509_stack_free(untrusted) }  // the stack alone: `presented` owns what is on it
+            for certificate in presented.dropFirst() { fw_x509_stack_push(untrusted, certificate.x509) }
+            guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, untrusted) == 1 else {
+                return .failure(Self.outOfMemory)
+            }
+            apply(to: context)
+            return withExtendedLifetime((presented, store)) { Self.outcome(of: context) }
+        }
+        return try outcome.get()
+    }
+
+    /// How far the presented certificates vouch for one another from the leaf on, without any authority or date.
+    ///
+    /// A server may send anything after its leaf, another site's certificate too. What is not in this path says nothing
+    /// about the leaf, and must never satisfy a pin.
+    func ownPath() -> [Certificate] {
+        guard let leaf = presented.first else { return [] }
+        var path = [leaf]
+        var rest = presented.dropFirst()
+        while let last = path.last, !last.isSelfIssued, let next = rest.firstIndex(where: { last.isIssued(by: $0) }) {
+            path.append(rest.remove(at: next))
+        }
+        guard path.count > 1, let top = path.last else { return [Certificate(leaf)] }
+        // Signatures fit. Path lengths, purposes and name constraints must fit as well, or it is not a path.
+        let verification = ChainVerification(path: path, rules: rules)
+        guard let store = try? AuthorityStore(.certificates([Certificate(top)])),
+            let whole = try? verification.path(to: store)
+        else { return [Certificate(leaf)] }
+        return whole
+    }
+
+    private func apply(to context: OpaquePointer) {
+        X509_STORE_CTX_set_default(context, "ssl_server")
+        guard let parameters = X509_STORE_CTX_get0_param(context) else { return }
+        X509_VERIFY_PARAM_set_auth_level(parameters, Int32(rules.securityLevel))
+        if let date = rules.date {
+            X509_VERIFY_PARAM_set_time(parameters, time_t(date.timeIntervalSince1970))
+        }
+        if ignoresDates { X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME)) }
+    }
+
+    private static func outcome(of context: OpaquePointer) -> Result<[Certificate], TrustFailure> {
+        if X509_verify_cert(context) == 1 {
+            return .success(certificates(on: X509_STORE_CTX_get0_chain(context)))
+        }
+        let culprit = X509_STORE_CTX_get_current_cert(context).flatMap(certificate)
+        return .failure(VerificationCode(rawValue: X509_STORE_CTX_get_error(context)).failure(at: culprit))
+    }
+
+    private static let outOfMemory = TrustFailure.internalFailure(
+        code: Int(X509_V_ERR_OUT_OF_MEM), reason: "out of memory")
+
+    /// Copies of the certificates on a stack, which keeps its own.
+    static func certificates(on stack: OpaquePointer?) -> [Certificate] {
+        guard let stack else { return [] }
+        return (0..<max(0, fw_x509_stack_count(stack))).compactMap { index in
+            fw_x509_stack_at(stack, index).flatMap(certificate)
+        }
+    }
+
+    /// A copy of an `X509`.
+    static func certificate(_ pointer: OpaquePointer) -> Certificate? {
+        try? Certificate(der: ParsedCertificate.der { i2d_X509(pointer, $0) })
+    }
+}

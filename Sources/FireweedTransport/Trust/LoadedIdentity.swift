@@ -1,0 +1,128 @@
+// A client identity, read from its files.
+
+import COpenSSL
+import Foundation
+
+/// Owns certificate, key and intermediates, which belong together.
+///
+/// Lives on the thread that made it.
+final class LoadedIdentity {
+    private let certificate: ParsedCertificate
+    private let intermediates: [ParsedCertificate]
+    private let key: OwnedKey
+
+    init(_ identity: ClientIdentity) throws(ClientIdentityError) {
+        OpenSSLLibrary.initialise()
+        ERR_clear_error()
+        let parts =
+            switch identity.source {
+            case .pem(let certificate, let privateKey):
+                try Self.readPEM(certificate, privateKey, identity.passphrase)
+            case .pkcs12(let file): try Self.readPKCS12(file, identity.passphrase ?? "")
+            }
+        (certificate, intermediates, key) = parts
+        let belongTogether = OpenSSLError.discarding { X509_check_private_key(certificate.x509, key.pointer) == 1 }
+        guard belongTogether else { throw .mismatchedKey(certificate: Certificate(certificate)) }
+    }
+
+    var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
+
+    /// Makes an `SSL_CTX` show this identity.
+    ///
+    /// OpenSSL takes references of its own.
+    func install(on context: OpaquePointer) throws(ClientIdentityError) {
+        ERR_clear_error()
+        guard SSL_CTX_use_certificate(context, certificate.x509) == 1,
+            SSL_CTX_use_PrivateKey(context, key.pointer) == 1,
+            fw_ssl_ctx_clear_chain(context) == 1,
+            intermediates.allSatisfy({ fw_ssl_ctx_add_chain(context, $0.x509) == 1 })
+        else { throw .refused(reason: OpenSSLError.drain().description) }
+    }
+
+    private typealias Parts = (ParsedCertificate, [ParsedCertificate], OwnedKey)
+
+    private static func readPEM(
+        _ certificateFile: URL, _ keyFile: URL, _ passphrase: String?
+    ) throws(ClientIdentityError) -> Parts {
+        let chain: [ParsedCertificate]
+        do {
+            chain = try Certificate.all(contentsOf: certificateFile).compactMap(\.parsed)
+        } catch CertificateError.unreadableFile(let url, let reason) {
+            throw .unreadableFile(url, reason: reason)
+        } catch {
+            throw .malformedFile(certificateFile, reason: "\(error)")
+        }
+        guard let first = chain.first else { throw .noCertificate(certificateFile) }
+        return (first, Array(chain.dropFirst()), try readKey(keyFile, passphrase))
+    }
+
+    private static func readKey(_ file: URL, _ passphrase: String?) throws(ClientIdentityError) -> OwnedKey {
+        let text = try bytes(of: file)
+        guard text.range(of: Data("PRIVATE KEY-----".utf8)) != nil else { throw .noPrivateKey(file) }
+        let key = withBIO(text) { bio in
+            // A passphrase is always passed, if an empty one: otherwise OpenSSL would ask for it on the terminal.
+            var passphrase = Array((passphrase ?? "").utf8CString)
+            return PEM_read_bio_PrivateKey(bio, nil, nil, &passphrase)
+        }
+        if let key { return OwnedKey(key) }
+        let error = OpenSSLError.drain()
+        let isEncrypted = text.range(of: Data("ENCRYPTED".utf8)) != nil
+        if isEncrypted { throw passphrase == nil ? .missingPassphrase(file) : .wrongPassphrase(file) }
+        throw .malformedFile(file, reason: error.description)
+    }
+
+    private static func readPKCS12(_ file: URL, _ passphrase: String) throws(ClientIdentityError) -> Parts {
+        let content = try bytes(of: file)
+        guard let archive = withBIO(content, { d2i_PKCS12_bio($0, nil) }) else {
+            throw .malformedFile(file, reason: OpenSSLError.drain().description)
+        }
+        defer { PKCS12_free(archive) }
+        var key: OpaquePointer?
+        var certificate: OpaquePointer?
+        var others: OpaquePointer?
+        let isRead = PKCS12_parse(archive, passphrase, &key, &certificate, &others) == 1
+        defer {
+            X509_free(certificate)
+            fw_x509_stack_free_all(others)
+        }
+        let owned = key.map(OwnedKey.init)
+        guard isRead else {
+            let error = OpenSSLError.drain()
+            let isWrong = error.contains(library: ERR_LIB_PKCS12, reason: PKCS12_R_MAC_VERIFY_FAILURE)
+            throw isWrong ? .wrongPassphrase(file) : .malformedFile(file, reason: error.description)
+        }
+        guard let owned else { throw .noPrivateKey(file) }
+        guard let first = certificate.flatMap(ChainVerification.certificate)?.parsed else { throw .noCertificate(file) }
+        let rest = ChainVerification.certificates(on: others).compactMap(\.parsed)
+        return (first, rest, owned)
+    }
+
+    private static func bytes(of file: URL) throws(ClientIdentityError) -> Data {
+        do {
+            return try Data(contentsOf: file)
+        } catch {
+            throw .unreadableFile(file, reason: error.localizedDescription)
+        }
+    }
+
+    private static func withBIO(_ bytes: Data, _ read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
+        bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress, let count = Int32(exactly: buffer.count),
+                let bio = BIO_new_mem_buf(start, count)
+            else { return nil }
+            defer { BIO_free(bio) }
+            return read(bio)
+        }
+    }
+}
+
+/// Owns one `EVP_PKEY`.
+final class OwnedKey {
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+}

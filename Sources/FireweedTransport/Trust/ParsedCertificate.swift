@@ -1,0 +1,102 @@
+// OpenSSL's form of a certificate, and reading its fields.
+
+import COpenSSL
+import Foundation
+
+/// Owns one `X509`.
+///
+/// It stays where it was made; what leaves is a `Certificate`.
+final class ParsedCertificate {
+    let x509: OpaquePointer
+
+    /// Reads exactly one certificate; `nil` when it is malformed or bytes follow it.
+    init?(der: Data) {
+        let parsed: OpaquePointer? = OpenSSLError.discarding {
+            der.withUnsafeBytes { bytes in
+                var start = bytes.bindMemory(to: UInt8.self).baseAddress
+                let end = start.map { $0 + bytes.count }
+                guard start != nil, let parsed = d2i_X509(nil, &start, bytes.count) else { return nil }
+                if start == end { return parsed }
+                X509_free(parsed)
+                return nil
+            }
+        }
+        guard let parsed else { return nil }
+        x509 = parsed
+    }
+
+    deinit { X509_free(x509) }
+
+    var der: Data { Self.der { i2d_X509(x509, $0) } }
+    var subject: String { Self.text(of: X509_get_subject_name(x509)) }
+    var issuer: String { Self.text(of: X509_get_issuer_name(x509)) }
+    var isSelfIssued: Bool { X509_NAME_cmp(X509_get_subject_name(x509), X509_get_issuer_name(x509)) == 0 }
+    /// `nil` when the field cannot be read.
+    var notBefore: Date? { Self.date(of: X509_get0_notBefore(x509)) }
+    /// `nil` when the field cannot be read.
+    var notAfter: Date? { Self.date(of: X509_get0_notAfter(x509)) }
+
+    var serialNumber: String {
+        guard let number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(x509), nil) else { return "" }
+        defer { BN_free(number) }
+        guard let digits = BN_bn2hex(number) else { return "" }
+        defer { CRYPTO_free(digits, #file, #line) }
+        return String(cString: digits)
+    }
+
+    var signatureAlgorithm: String {
+        OBJ_nid2ln(X509_get_signature_nid(x509)).map { String(cString: $0) } ?? "unknown"
+    }
+
+    var publicKey: PublicKey? {
+        OpenSSLError.discarding {
+            X509_get0_pubkey(x509).flatMap { PublicKey(key: $0) }
+        }
+    }
+
+    /// Whether `issuer` may issue certificates, is named as the issuer, and did sign this one.
+    func isIssued(by issuer: ParsedCertificate) -> Bool {
+        OpenSSLError.discarding {
+            guard X509_check_ca(issuer.x509) == 1, X509_check_issued(issuer.x509, x509) == X509_V_OK,
+                let key = X509_get0_pubkey(issuer.x509)
+            else { return false }
+            return X509_verify(x509, key) == 1
+        }
+    }
+
+    /// Runs one of OpenSSL's `i2d_…` functions, which allocate when the pointer is null.
+    static func der(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> Data {
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = write(&start)
+        defer { CRYPTO_free(start, #file, #line) }
+        guard count > 0, let start else { return Data() }
+        return Data(bytes: start, count: Int(count))
+    }
+
+    private static func text(of name: OpaquePointer?) -> String {
+        guard let name, let bio = BIO_new(BIO_s_mem()) else { return "" }
+        defer { BIO_free(bio) }
+        guard X509_NAME_print_ex(bio, name, 0, fw_name_one_line) >= 0 else { return "" }
+        var start: UnsafeMutablePointer<CChar>?
+        let count = fw_bio_bytes(bio, &start)
+        let bytes = UnsafeRawBufferPointer(start: start, count: max(0, count))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func date(of time: UnsafePointer<ASN1_TIME>?) -> Date? {
+        var fields = tm()
+        guard ASN1_TIME_to_tm(time, &fields) == 1 else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
+    }
+}
+
+/// Hashes, by OpenSSL.
+enum Digest {
+    static func sha256(_ data: Data) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        data.withUnsafeBytes { bytes in
+            _ = EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
+        }
+        return digest
+    }
+}

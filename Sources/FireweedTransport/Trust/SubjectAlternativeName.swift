@@ -1,0 +1,98 @@
+// Whom a certificate is for (RFC 5280 §4.2.1.6), and whether it is for a host (RFC 9110 §4.3.4).
+
+import COpenSSL
+import Foundation
+
+/// One name that a certificate is for.
+public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible {
+    /// A host name, perhaps with `*` as its first label.
+    case dns(String)
+    /// An address, as text.
+    case ip(String)
+    /// A mail address.
+    case email(String)
+    /// A URI.
+    case uri(String)
+    /// A kind of name that HTTP has no use for.
+    case other
+
+    /// The kind and the name, as OpenSSL prints them.
+    public var description: String {
+        switch self {
+        case .dns(let name): "DNS:\(name)"
+        case .ip(let address): "IP:\(address)"
+        case .email(let address): "email:\(address)"
+        case .uri(let text): "URI:\(text)"
+        case .other: "other"
+        }
+    }
+}
+
+extension Certificate {
+    /// Whether the certificate is for a host: a name, or an IP address with or without brackets.
+    ///
+    /// Only subject alternative names count, never the subject (RFC 9525 §2). `*` stands for one whole label, the first.
+    /// A name outside ASCII has to come in its ASCII form (`xn--…`).
+    public func isValid(forHost host: String) -> Bool {
+        parsed?.isValid(forHost: host) ?? false
+    }
+}
+
+extension ParsedCertificate {
+    var subjectAlternativeNames: [SubjectAlternativeName] {
+        guard let found = X509_get_ext_d2i(x509, NID_subject_alt_name, nil, nil) else { return [] }
+        let names = OpaquePointer(found)
+        defer { GENERAL_NAMES_free(names) }
+        return (0..<max(0, fw_general_names_count(names))).compactMap { index in
+            fw_general_names_at(names, index).map(Self.name)
+        }
+    }
+
+    func isValid(forHost host: String) -> Bool {
+        let host = Self.bareHost(host)
+        // OpenSSL reads a leading dot as "any name below", and a length of zero as "up to the NUL".
+        guard !host.isEmpty, !host.hasPrefix("."), !host.utf8.contains(0) else { return false }
+        if Self.isAddress(host) { return X509_check_ip_asc(x509, host, 0) == 1 }
+        let flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
+        return X509_check_host(x509, host, host.utf8.count, UInt32(flags), nil) == 1
+    }
+
+    /// Without the brackets and the zone of an IPv6 address (RFC 6874), and without the dot that ends a full name.
+    private static func bareHost(_ host: String) -> String {
+        var host = host[...]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        if host.contains(":"), let zone = host.firstIndex(of: "%") { host = host[..<zone] }
+        if host.hasSuffix(".") { host = host.dropLast() }
+        return String(host)
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        var address = in6_addr()
+        return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1
+    }
+
+    private static func name(_ general: UnsafeMutablePointer<GENERAL_NAME>) -> SubjectAlternativeName {
+        var kind: Int32 = 0
+        guard let value = GENERAL_NAME_get0_value(general, &kind),
+            [GEN_DNS, GEN_IPADD, GEN_EMAIL, GEN_URI].contains(kind)
+        else { return .other }
+        let string = OpaquePointer(value)
+        let bytes = UnsafeBufferPointer(
+            start: ASN1_STRING_get0_data(UnsafePointer(string)), count: Int(ASN1_STRING_length(UnsafePointer(string))))
+        let text = String(decoding: bytes, as: UTF8.self)
+        return switch kind {
+        case GEN_DNS: .dns(text)
+        case GEN_EMAIL: .email(text)
+        case GEN_URI: .uri(text)
+        default: address(bytes).map(SubjectAlternativeName.ip) ?? .other
+        }
+    }
+
+    private static func address(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(family, bytes.baseAddress, &text, socklen_t(text.count)) != nil else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

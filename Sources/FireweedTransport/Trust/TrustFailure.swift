@@ -1,0 +1,93 @@
+// Why a chain is not trusted.
+
+public import Foundation
+
+/// Why a chain of certificates is not trusted.
+///
+/// Where a certificate comes along, it is the one at fault.
+public enum TrustFailure: Error, Sendable, Hashable {
+    /// The server showed no certificate that can be read.
+    case noCertificate
+    /// The authorities could not be read, so nobody can be trusted.
+    case authoritiesUnreadable(reason: String)
+    /// The leaf is signed by its own key, and is no authority here.
+    case selfSigned(Certificate)
+    /// The chain ends in a root that is no authority here.
+    case untrustedRoot(Certificate)
+    /// Nobody at hand has issued this certificate: an intermediate is missing, or the authority is unknown.
+    case unknownIssuer(Certificate)
+    /// The certificate has expired, or its dates cannot be read.
+    case expired(Certificate)
+    /// The certificate is not valid yet.
+    case notYetValid(Certificate)
+    /// The leaf is for other names than this host.
+    case hostMismatch(host: String, names: [SubjectAlternativeName])
+    /// The key is too short for the security level.
+    case weakKey(Certificate)
+    /// The certificate is signed with a hash that is too weak for the security level, such as SHA-1.
+    case weakSignature(Certificate)
+    /// The signature does not fit the certificate, or cannot be checked.
+    case invalidSignature(Certificate)
+    /// The certificate must not be used for a TLS server.
+    case unsuitablePurpose(Certificate)
+    /// The certificate must not issue others, or not as many below it.
+    case invalidAuthority(Certificate)
+    /// An authority above the certificate may not vouch for its names (RFC 5280 §4.2.1.10).
+    case forbiddenName(Certificate)
+    /// The issuer has taken the certificate back.
+    case revoked(Certificate)
+    /// Whether the certificate was taken back cannot be told; the text is OpenSSL's.
+    case unknownRevocation(Certificate, reason: String)
+    /// The certificate breaks a rule of RFC 5280 about its form; the text is OpenSSL's.
+    case malformed(Certificate, reason: String)
+    /// The verification itself failed, for want of memory or the like; the text and the code are OpenSSL's.
+    case internalFailure(code: Int, reason: String)
+
+    /// The code of `URLError` under which Apple's URLSession would report it.
+    public var urlErrorCode: URLError.Code {
+        switch self {
+        case .selfSigned, .untrustedRoot, .unknownIssuer, .authoritiesUnreadable: .serverCertificateHasUnknownRoot
+        case .expired: .serverCertificateHasBadDate
+        case .notYetValid: .serverCertificateNotYetValid
+        case .noCertificate, .hostMismatch, .weakKey, .weakSignature, .invalidSignature, .unsuitablePurpose,
+            .invalidAuthority, .forbiddenName, .revoked, .unknownRevocation, .malformed, .internalFailure:
+            .serverCertificateUntrusted
+        }
+    }
+}
+
+extension TrustFailure: CustomStringConvertible, LocalizedError {
+    /// A sentence that says what is wrong, and with which certificate.
+    public var description: String {
+        switch self {
+        case .noCertificate: "the server showed no certificate that can be read"
+        case .authoritiesUnreadable(let reason): "the certification authorities cannot be read: \(reason)"
+        case .selfSigned(let leaf): "“\(leaf.subject)” is signed by nobody but itself"
+        case .untrustedRoot(let root): "the chain ends in “\(root.subject)”, which is not trusted"
+        case .unknownIssuer(let certificate):
+            "the issuer of “\(certificate.subject)” is not known: “\(certificate.issuer)”"
+        case .expired(let certificate):
+            "“\(certificate.subject)” has expired on \(certificate.notAfter.formatted(.iso8601))"
+        case .notYetValid(let certificate):
+            "“\(certificate.subject)” is not valid before \(certificate.notBefore.formatted(.iso8601))"
+        case .hostMismatch(let host, let names):
+            "the certificate is not for \(host), but for \(names.map(\.description).joined(separator: ", "))"
+        case .weakKey(let certificate): "the key of “\(certificate.subject)” is too short"
+        case .weakSignature(let certificate):
+            "the signature of “\(certificate.subject)” is too weak: \(certificate.signatureAlgorithm)"
+        case .invalidSignature(let certificate): "the signature of “\(certificate.subject)” is not valid"
+        case .unsuitablePurpose(let certificate): "“\(certificate.subject)” is not for TLS servers"
+        case .invalidAuthority(let certificate): "“\(certificate.subject)” must not issue this chain"
+        case .forbiddenName(let certificate):
+            "the authorities above “\(certificate.subject)” must not vouch for its names"
+        case .revoked(let certificate): "“\(certificate.subject)” is revoked"
+        case .unknownRevocation(let certificate, let reason):
+            "whether “\(certificate.subject)” is revoked cannot be told: \(reason)"
+        case .malformed(let certificate, let reason): "“\(certificate.subject)” is malformed: \(reason)"
+        case .internalFailure(let code, let reason): "the chain could not be verified: \(reason) (\(code))"
+        }
+    }
+
+    /// The description.
+    public var errorDescription: String? { description }
+}

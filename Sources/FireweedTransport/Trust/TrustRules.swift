@@ -1,0 +1,21 @@
+// What is asked of a chain beside an authority at its end.
+
+public import Foundation
+
+/// What a chain has to fulfil beside leading to an authority.
+public struct TrustRules: Sendable, Hashable {
+    /// The moment at which the certificates must be valid; `nil`, the default, is the moment of the verification.
+    public var date: Date?
+    /// OpenSSL's security level, 0 to 5 (SSL_CTX_set_security_level(3)).
+    ///
+    /// Default: 2, which wants 112 bits: RSA keys of 2048 bits, curves of 224, and no SHA-1. 0 takes everything.
+    public var securityLevel: Int {
+        didSet { securityLevel = min(max(securityLevel, 0), 5) }
+    }
+
+    /// Makes rules; a security level outside 0 to 5 becomes the nearest one.
+    public init(date: Date? = nil, securityLevel: Int = 2) {
+        self.date = date
+        self.securityLevel = min(max(securityLevel, 0), 5)
+    }
+}

@@ -1,0 +1,28 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Descriptors that are used again", .timeLimit(.minutes(1)))
+struct DescriptorReuseTests {
+    @Test("a connection attempt that was given up does not leave the next one unwatched")
+    func reuse() async throws {
+        let listener = try FullListener()
+        let server = try FixtureServer.start()
+        var options = TransportOptions()
+        options.connectTimeout = .milliseconds(50)
+        let impatient = Session.isolated(transportOptions: options)
+        let session = Session.isolated { $0.timeoutIntervalForRequest = 5 }
+        // Both sessions have their own descriptors before the one that matters is taken, given up and taken again.
+        for each in [impatient, session] {
+            let other = try FixtureServer.start()
+            let warm = await each.request(other.url("/anything")).serializingData().response
+            other.stop()
+            #expect(warm.response?.statusCode == 200)
+        }
+        let givenUp = await impatient.request("http://127.0.0.1:\(listener.port)/").serializingData().response
+        #expect(givenUp.error?.urlErrorCode == .timedOut)
+        let response = await session.request(server.url("/anything")).serializingData().response
+        #expect(response.response?.statusCode == 200, "\(response)")
+    }
+}

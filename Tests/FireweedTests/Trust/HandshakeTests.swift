@@ -1,0 +1,75 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+/// Sessions against nginx over TLS: the rules decide inside the handshake.
+@Suite("Trust in a session", .timeLimit(.minutes(1)))
+struct HandshakeTests {
+    private static let made = Result {
+        let authority = try CertificateAuthority()
+        let issued = try authority.issue()
+        return (authority, issued, try NginxServer(certificate: issued))
+    }
+
+    private let authority: Certificate
+    private let server: Certificate
+    private let url: URL
+
+    init() throws {
+        let (authority, issued, nginx) = try Self.made.get()
+        self.authority = try Certificate(contentsOf: authority.certificate)
+        server = try Certificate(contentsOf: issued.certificate)
+        url = try #require(nginx.secureURL).appendingPathComponent("small")
+    }
+
+    @Test("rules that accept the server let the request through")
+    func accepted() async throws {
+        let accepting: [any ServerTrustEvaluating] = [
+            PinnedCertificatesTrustEvaluator(certificates: [server], acceptSelfSignedCertificates: true),
+            PublicKeysTrustEvaluator(keys: [try server.publicKey], performDefaultValidation: false),
+            DisabledTrustEvaluator(),
+        ]
+        for evaluator in accepting {
+            let session = Session.isolated(serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator]))
+            let response = await session.request(url).serializingData().response
+            #expect(response.response?.statusCode == 200, "\(response)")
+        }
+    }
+
+    @Test("the session's own authorities are those of the default rule")
+    func authorities() async {
+        var options = TransportOptions()
+        options.certificateAuthorities = .certificates([authority])
+        let manager = ServerTrustManager(evaluators: ["localhost": .default])
+        let session = Session.isolated(serverTrustManager: manager, transportOptions: options)
+        let response = await session.request(url).serializingData().response
+        #expect(response.response?.statusCode == 200, "\(response)")
+    }
+
+    @Test("a refusal is the error, with the chain's fault in it")
+    func refused() async {
+        let session = Session.isolated(
+            serverTrustManager: ServerTrustManager(evaluators: ["localhost": .default]))
+        let response = await session.request(url).serializingData().response
+        guard case .serverTrustEvaluationFailed(.defaultEvaluationFailed(let output)) = response.error else {
+            Issue.record("\(response)")
+            return
+        }
+        #expect(output.host == "localhost")
+        #expect(output.failure == .unknownIssuer(server))
+        #expect(output.trust.presentedCertificates == [server])
+        #expect(response.response == nil)
+        #expect(response.metrics?.transactionMetrics.last?.countOfRequestHeaderBytesSent ?? 0 == 0)
+    }
+
+    @Test("a host without a rule is refused")
+    func noRule() async {
+        let session = Session.isolated(serverTrustManager: ServerTrustManager(evaluators: [:]))
+        let response = await session.request(url).serializingData().response
+        guard case .serverTrustEvaluationFailed(.noRequiredEvaluator("localhost")) = response.error else {
+            Issue.record("\(response)")
+            return
+        }
+    }
+}

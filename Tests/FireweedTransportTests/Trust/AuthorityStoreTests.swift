@@ -1,0 +1,69 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("Authorities")
+struct AuthorityStoreTests {
+    @Test("a file and a folder vouch as certificates do")
+    func sources() throws {
+        let gallery = try Gallery.shared
+        let folder = try TemporaryFolder()
+        try gallery.root.pem.write(to: folder.file("root.pem"), atomically: true, encoding: .utf8)
+        let bundle = folder.file("bundle.txt")
+        try (gallery.intermediate.pem + gallery.root.pem).write(to: bundle, atomically: true, encoding: .utf8)
+        let chain = try Certificate.all(inPEM: try #require(gallery["valid"]).pem)
+        for authorities in [CertificateAuthorities.file(bundle), .folder(folder.url)] {
+            let trust = ServerTrust(certificates: chain, host: "localhost", authorities: authorities)
+            #expect(throws: Never.self) { try trust.evaluateChain() }
+        }
+    }
+
+    @Test("authorities that cannot be read trust nobody, and say why")
+    func unreadable() throws {
+        let folder = try TemporaryFolder()
+        let empty = folder.file("empty.pem")
+        try Data().write(to: empty)
+        let gallery = try Gallery.shared
+        let chain = try Certificate.all(inPEM: gallery.server.pem)
+        let cases: [(CertificateAuthorities, String)] = [
+            (.file(folder.file("missing.pem")), "missing.pem"), (.file(empty), "empty.pem"),
+            (.folder(folder.file("missing")), "missing"), (.folder(folder.url), "empty.pem"),
+        ]
+        for (authorities, name) in cases {
+            let trust = ServerTrust(certificates: chain, host: "localhost", authorities: authorities)
+            #expect {
+                try trust.evaluateChain()
+            } throws: { error in
+                guard case TrustFailure.authoritiesUnreadable(let reason) = error else { return false }
+                return reason.contains(name)
+            }
+        }
+    }
+
+    @Test("a store is made once, and again when its file is written again")
+    func shared() throws {
+        let gallery = try Gallery.shared
+        let folder = try TemporaryFolder()
+        let file = folder.file("root.pem")
+        try gallery.root.pem.write(to: file, atomically: true, encoding: .utf8)
+        let first = try AuthorityStore.shared(for: .file(file))
+        #expect(try AuthorityStore.shared(for: .file(file)) === first)
+        try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: file.path)
+        #expect(try AuthorityStore.shared(for: .file(file)) !== first)
+    }
+
+    @Test("the system's authorities can be read, and do not vouch for ours")
+    func system() throws {
+        try CertificateAuthorities.system.prepare()
+        let trust = ServerTrust(
+            certificates: try Gallery.trust("valid, whole").presentedCertificates, host: "localhost")
+        #expect {
+            try trust.evaluateChain()
+        } throws: { error in
+            guard case TrustFailure.untrustedRoot(let root) = error else { return false }
+            return root.subject == "CN = Root"
+        }
+    }
+}
