@@ -50,6 +50,7 @@ let package = Package(
             dependencies: ["Fireweed", "FixtureServer", "CBareLoop"],
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
+        .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -57,7 +58,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

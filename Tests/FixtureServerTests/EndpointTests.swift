@@ -28,17 +28,23 @@ struct EndpointTests {
     @Test(
         "each endpoint has its status",
         arguments: [
-            ("/get", "200"), ("/post", "405"), ("/status/418", "418"), ("/status/abc", "400"), ("/bytes/0", "200"), ("/bytes/-1", "400"),
-            ("/delay/x", "400"), ("/redirect/2", "302"), ("/redirect-to", "400"), ("/cookies", "200"), ("/basic-auth/u/p", "401"),
-            ("/bearer", "401"), ("/digest-auth/auth/u/p", "401"), ("/gzip", "200"), ("/brotli", "200"), ("/zstd", "200"),
-            ("/etag/x", "200"), ("/range/100", "200"), ("/range/0", "404"), ("/image/png", "200"), ("/xml", "200"), ("/json", "200"),
+            ("/get", "200"), ("/post", "405"), ("/status/418", "418"), ("/status/abc", "400"), ("/bytes/0", "200"),
+            ("/bytes/-1", "400"),
+            ("/delay/x", "400"), ("/redirect/2", "302"), ("/redirect-to", "400"), ("/cookies", "200"),
+            ("/basic-auth/u/p", "401"),
+            ("/bearer", "401"), ("/digest-auth/auth/u/p", "401"), ("/gzip", "200"), ("/brotli", "200"),
+            ("/zstd", "200"),
+            ("/etag/x", "200"), ("/range/100", "200"), ("/range/0", "404"), ("/image/png", "200"), ("/xml", "200"),
+            ("/json", "200"),
             ("/nothing", "404"), ("/stream/3", "200"), ("/stream/1000", "400"), ("/drip?bytes=3&duration=0", "200"),
         ])
     func statuses(path: String, status: String) throws {
         #expect(try curl(server.url(path).absoluteString).status == status)
     }
 
-    @Test("Basic and Digest let the right user in", arguments: ["/basic-auth/u/p", "/digest-auth/auth/u/p", "/digest-auth/auth/u/p/SHA-256"])
+    @Test(
+        "Basic and Digest let the right user in",
+        arguments: ["/basic-auth/u/p", "/digest-auth/auth/u/p", "/digest-auth/auth/u/p/SHA-256"])
     func authentication(path: String) throws {
         let url = server.url(path).absoluteString
         #expect(try curl("--anyauth", "-u", "u:p", url).status == "200")
@@ -53,7 +59,10 @@ struct EndpointTests {
 
     @Test(
         "ranges follow RFC 9110 §14",
-        arguments: [("0-3", "206", "abcd"), ("24-27", "206", "yzab"), ("-2", "206", "uv"), ("98-", "206", "uv"), ("100-", "416", "")])
+        arguments: [
+            ("0-3", "206", "abcd"), ("24-27", "206", "yzab"), ("-2", "206", "uv"), ("98-", "206", "uv"),
+            ("100-", "416", ""),
+        ])
     func ranges(range: String, status: String, content: String) throws {
         let result = try curl("-r", range, server.url("/range/100").absoluteString)
         #expect(result.status == status)

@@ -57,6 +57,9 @@ open class Session: @unchecked Sendable {
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
         transportOptions: TransportOptions = TransportOptions()
     ) {
+        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
+        // What cannot be read is the handshake's failure, with its reason.
+        if serverTrustManager != nil { try? transportOptions.certificateAuthorities.prepare() }
         let settings = PoolSettings(
             options: transportOptions, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
             trustDecision: serverTrustManager?.decide)

@@ -31,7 +31,8 @@ enum Report {
 
     static func table(_ rows: [ReportRow]) -> String {
         let head = "scenario  client              requests/s   CPU µs/request   peak MiB   × libcurl   spread"
-        return ([head]
+        return
+            ([head]
             + rows.map { row in
                 String(
                     format: "%@%@%12.1f %16.1f %10.1f %11.2f %8.2f", padded(row.scenario, 10), padded(row.client, 18),

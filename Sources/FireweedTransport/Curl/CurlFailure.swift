@@ -114,6 +114,7 @@ struct CurlFailure {
     /// The codes that belong to protocols other than HTTP, and so cannot come out of here.
     static let otherProtocols: [ClosedRange<UInt32>] = [
         9...9, 10...15, 17...17, 19...21, 24...25, 29...32, 37...39, 46...46, 48...50, 57...57, 62...62, 68...76,
+        78...78,
         79...79,
         84...88,
     ]

@@ -21,7 +21,9 @@ public enum TransferFailure: Error, Sendable {
         case .unreadableBody(let error):
             Self.make(.requestBodyStreamExhausted, detail: "\(error)", failingURL: failingURL, underlying: error)
         case .untrusted(let error):
-            Self.make(.serverCertificateUntrusted, detail: "\(error)", failingURL: failingURL, underlying: error)
+            Self.make(
+                (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted, detail: "\(error)",
+                failingURL: failingURL, underlying: error)
         }
     }
 

@@ -36,7 +36,9 @@ public final class ScriptedTransport: Transport {
         ScriptedTransfer(message: message, consumer: consumer, queue: queue, answer: answer)
     }
 
-    /// Does nothing: there is no connection to close. Transfers that wait are ended by their owner's cancel.
+    /// Does nothing: there is no connection to close.
+    ///
+    /// Transfers that wait are ended by their owner's cancel.
     public func shutDown() {}
 
     /// None: scripts run on a queue.

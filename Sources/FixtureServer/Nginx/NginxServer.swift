@@ -35,6 +35,7 @@ public final class NginxServer: Sendable {
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
             package: "nginx-light")
         try ChildProcess.waitForPort(port)
+        if certificate != nil { try ChildProcess.waitForPort(securePort) }
         guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
         self.url = url
         secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")

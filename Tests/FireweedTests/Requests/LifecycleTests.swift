@@ -59,7 +59,8 @@ struct LifecycleTests {
     @Test("a suspended request goes on after resume")
     func suspendAndResume() async throws {
         let server = try ScriptedServer.start([
-            .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha"), .wait(for: "suspended"), .send("lf"), .hold,
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha"), .wait(for: "suspended"), .send("lf"),
+            .hold,
         ])
         let session = Session.isolated()
         let request = session.request(server.url())

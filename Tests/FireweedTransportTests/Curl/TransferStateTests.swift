@@ -42,7 +42,8 @@ struct CurlFailureTests {
             (56, "Malformed encoding found in chunked-encoding", URLError.Code.cannotParseResponse),
             (56, "Recv failure: Connection reset by peer", .networkConnectionLost),
             (56, "OpenSSL SSL_read: … tlsv13 alert certificate required", .clientCertificateRequired),
-            (35, "… sslv3 alert bad certificate", .clientCertificateRejected), (35, "no protocols in common", .secureConnectionFailed),
+            (35, "… sslv3 alert bad certificate", .clientCertificateRejected),
+            (35, "no protocols in common", .secureConnectionFailed),
             (60, "", .serverCertificateUntrusted),
         ])
     func sentences(code: UInt32, text: String, expected: URLError.Code) {
@@ -96,6 +97,7 @@ struct HeadReaderTests {
         #expect(head.value(of: "SET-COOKIE") == "a=1, b=2")
         #expect(head.values(of: "Set-Cookie") == ["a=1", "b=2"])
         #expect(head.contains("set-cookie") && !head.contains("set-cooki"))
-        #expect(ResponseHead(status: 200, version: "", section: Array("A: ".utf8) + [0xFC, 0x0A]).value(of: "A") == "ü")
+        #expect(
+            ResponseHead(status: 200, version: "", section: Array("A: ".utf8) + [0xFC, 0x0A]).value(of: "A") == "ü")
     }
 }
