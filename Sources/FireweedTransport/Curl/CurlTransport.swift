@@ -60,10 +60,14 @@ final class Lane: @unchecked Sendable {
 
     /// Runs `body` with the pool on the loop's thread, soon; the first call makes the pool.
     func withPool(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
-        loop.post { [self] context in
-            let pool = self.pool ?? ConnectionPool(settings: settings, context: context)
-            self.pool = pool
-            body(pool)
-        }
+        loop.post { [self] context in body(pool(in: context)) }
+    }
+
+    /// The pool, for work that is on the loop's thread already; the first call makes it.
+    func pool(in context: LoopContext) -> ConnectionPool {
+        if let pool { return pool }
+        let made = ConnectionPool(settings: settings, context: context)
+        pool = made
+        return made
     }
 }

@@ -9,7 +9,7 @@ import Foundation
 /// one of libcurl's callbacks.
 final class Transfer: TransferControl, @unchecked Sendable {
     let message: RequestMessage
-    private let lane: Lane
+    fileprivate let lane: Lane
 
     // SAFETY: everything below is touched on the loop's thread alone, once `start` has posted the transfer.
     /// Held until the end, and no longer: the consumer holds the transfer.
@@ -39,7 +39,7 @@ final class Transfer: TransferControl, @unchecked Sendable {
     }
 
     func start() {
-        lane.withPool { $0.start(self) }
+        lane.loop.post(self)
     }
 
     func cancel() {
@@ -56,6 +56,13 @@ final class Transfer: TransferControl, @unchecked Sendable {
 
     func resumeIntake() {
         lane.withPool { $0.unpause(self, removing: .intakeFull) }
+    }
+}
+
+extension Transfer: LoopAction {
+    /// The start, on the loop's thread.
+    func perform(in context: LoopContext) {
+        lane.pool(in: context).start(self)
     }
 }
 

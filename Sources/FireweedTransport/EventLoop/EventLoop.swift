@@ -35,6 +35,11 @@ package final class EventLoop: TaskExecutor, Sendable {
         send(.work(work))
     }
 
+    /// Performs an action on the loop's thread, soon. Callable from any thread.
+    func post(_ action: any LoopAction) {
+        send(.action(action))
+    }
+
     /// Runs a piece of a Swift task on the loop's thread.
     package func enqueue(_ job: consuming ExecutorJob) {
         send(.job(UnownedJob(job)))
@@ -70,6 +75,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         for item in batch {
             switch item {
             case .work(let work): work(context)
+            case .action(let action): action.perform(in: context)
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             }
         }

@@ -6,8 +6,15 @@ import Synchronization
 enum LoopItem: Sendable {
     /// A closure that wants the loop's own state.
     case work(@Sendable (LoopContext) -> Void)
+    /// An object that knows what to do: what every request needs is posted without a closure.
+    case action(any LoopAction)
     /// A piece of a Swift task that prefers this loop as its executor.
     case job(UnownedJob)
+}
+
+/// Something to be done on a loop's thread.
+protocol LoopAction: AnyObject, Sendable {
+    func perform(in context: LoopContext)
 }
 
 /// The inbox of one loop: many senders, one receiver.
