@@ -35,7 +35,9 @@ package final class EventLoop: TaskExecutor, Sendable {
         send(.work(work))
     }
 
-    /// Performs an action on the loop's thread, soon. Callable from any thread.
+    /// Performs an action on the loop's thread, soon.
+    ///
+    /// Callable from any thread.
     func post(_ action: any LoopAction) {
         send(.action(action))
     }
