@@ -1,13 +1,15 @@
 // Benchmarks: every client of a scenario in turn, round after round, each round in a process of its own.
 //
-// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
+// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure. `round SCENARIO CLIENT
+// URL [COUNT]` runs one round in this process, for a profiler to look at.
 
 import FixtureServer
 import Foundation
 
 let arguments = CommandLine.arguments
-if arguments.count == 5, arguments[1] == "round" {
-    guard let scenario = Scenario.named(arguments[2]), let client = Client(rawValue: arguments[3]),
+if arguments.count >= 5, arguments[1] == "round" {
+    let count = arguments.count > 5 ? Int(arguments[5]) : nil
+    guard let scenario = Scenario.named(arguments[2])?.limited(to: count), let client = Client(rawValue: arguments[3]),
         let url = URL(string: arguments[4])
     else { exit(64) }
     let measurement = try await Round(scenario: scenario, client: client, url: url).run()

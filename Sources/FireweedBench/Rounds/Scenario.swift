@@ -23,6 +23,11 @@ struct Scenario: Sendable {
     static func named(_ name: String) -> Scenario? {
         all.first { $0.name == name }
     }
+
+    /// The same with another number of requests, when one is given.
+    func limited(to count: Int?) -> Scenario {
+        Scenario(name: name, path: path, count: count ?? self.count, window: window, clients: clients)
+    }
 }
 
 /// A client: what does the work.

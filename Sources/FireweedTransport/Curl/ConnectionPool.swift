@@ -13,6 +13,10 @@ final class ConnectionPool {
     private var multi: UnsafeMutableRawPointer
     private var running: [Transfer] = []
     private var freeHandles: [EasyHandle] = []
+    private var queues: [String: OriginQueue] = [:]
+    /// The one that was used last, which is mostly the one that is wanted next.
+    private var lastQueue: OriginQueue?
+    private var isAdmitting = false
     private var isShutDown = false
     /// When libcurl wants to be called, if at all.
     var engineDeadline: LoopInstant?
@@ -23,6 +27,8 @@ final class ConnectionPool {
 
     /// So many handles are kept for the next transfers; each holds its receive buffer.
     private static let freeHandleLimit = 256
+    /// When there are more origins than this, the ones with nothing to do are forgotten.
+    private static let queueLimit = 256
 
     init(settings: PoolSettings, context: LoopContext) {
         self.settings = settings
@@ -45,11 +51,18 @@ final class ConnectionPool {
             return
         }
         idleDeadline = nil
-        let handle = freeHandles.popLast() ?? EasyHandle(pool: self)
-        transfer.handle = handle
         transfer.slot = running.count
         running.append(transfer)
         lowerSweepDeadline(to: deadline(of: transfer))
+        let queue = queue(of: transfer.message.url)
+        transfer.queue = queue
+        if queue.enter(transfer) { launch(transfer) }
+    }
+
+    /// Gives a transfer to libcurl; it has its place among the origin's running ones.
+    private func launch(_ transfer: Transfer) {
+        let handle = freeHandles.popLast() ?? EasyHandle(pool: self)
+        transfer.handle = handle
         do {
             try handle.prepare(for: transfer)
             transfer.report.startNanoseconds = wallClockNanoseconds()
@@ -109,6 +122,36 @@ final class ConnectionPool {
         replaceMulti()
     }
 
+    // MARK: Lines in front of origins
+
+    private func queue(of url: String) -> OriginQueue {
+        if let lastQueue, lastQueue.matches(url) { return lastQueue }
+        let origin = OriginQueue.origin(of: url)
+        let queue = queues[origin] ?? makeQueue(origin)
+        lastQueue = queue
+        return queue
+    }
+
+    private func makeQueue(_ origin: String) -> OriginQueue {
+        if queues.count >= Self.queueLimit { queues = queues.filter { !$0.value.isEmpty } }
+        // In clear text HTTP/2 needs prior knowledge, and there libcurl 7.88 cannot use a connection twice.
+        let multiplexes = origin.hasPrefix("https:") && settings.options.httpVersion != .http1Only
+        let queue = OriginQueue(
+            origin: origin, connectionLimit: settings.maximumConnectionsPerHost, multiplexes: multiplexes)
+        queues[origin] = queue
+        return queue
+    }
+
+    /// Lets the next ones run where one has ended.
+    private func leave(_ queue: OriginQueue) {
+        queue.leave()
+        // A launch that fails comes back here; the loop below goes on for it.
+        guard !isAdmitting, !isShutDown else { return }
+        isAdmitting = true
+        while let next = queue.next() { launch(next) }
+        isAdmitting = false
+    }
+
     // MARK: The engine
 
     /// Lets libcurl work on a socket, or on its timers, and reports what ended by that.
@@ -140,20 +183,29 @@ final class ConnectionPool {
 
     /// Takes the transfer's handle back and says how the transfer ended.
     private func detach(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
+        forget(transfer)
         guard let handle = transfer.handle else { return transfer.failure }
         let failure = handle.conclude(transfer, code: code)
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
         if freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
-        running[running.count - 1].slot = transfer.slot
-        running.swapAt(transfer.slot, running.count - 1)
-        running.removeLast()
+        if let queue = transfer.queue {
+            if transfer.report.tls != nil, let name = transfer.report.protocolName { queue.learn(protocolName: name) }
+            leave(queue)
+        }
         if running.isEmpty {
             let idle = settings.options.maximumConnectionIdleTime.nanoseconds
             idleDeadline = context.now &+ idle
         }
         return failure
+    }
+
+    /// Takes a transfer out of the list of running ones.
+    private func forget(_ transfer: Transfer) {
+        running[running.count - 1].slot = transfer.slot
+        running.swapAt(transfer.slot, running.count - 1)
+        running.removeLast()
     }
 
     private func report(_ transfer: Transfer, _ failure: TransferFailure?) {
@@ -212,6 +264,8 @@ final class ConnectionPool {
         curl_multi_cleanup(multi)
         engineDeadline = nil
         idleDeadline = nil
+        queues.removeAll()
+        lastQueue = nil
         multi = Self.makeMulti(settings)
         adopt(multi)
     }

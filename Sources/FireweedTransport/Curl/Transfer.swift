@@ -15,7 +15,9 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// Held until the end, and no longer: the consumer holds the transfer.
     var consumer: (any TransferConsumer)?
     var state = TransferState.waiting
+    /// `nil` before the start, after the end, and in line for a connection.
     var handle: EasyHandle?
+    var queue: OriginQueue?
     /// Place in the pool's list of running transfers.
     var slot = 0
     var pauses: PauseReasons = []

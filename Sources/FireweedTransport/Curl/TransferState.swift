@@ -4,7 +4,7 @@
 enum TransferState: Equatable {
     /// Made, not yet given to the engine.
     case waiting
-    /// With the engine.
+    /// With the engine, or in line for a connection.
     case running
     /// Over; the consumer has heard so.
     case finished
