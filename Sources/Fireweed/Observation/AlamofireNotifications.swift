@@ -16,7 +16,7 @@ public final class AlamofireNotifications: EventMonitor {
     public init() {}
 
     /// Events of this span are posted together: waking a thread for each costs more than all the rest.
-    private static let gatheringTime = DispatchTimeInterval.milliseconds(2)
+    private static let gatheringTime = DispatchTimeInterval.milliseconds(5)
 
     /// Posts soon, together with the events that come meanwhile.
     func post(_ name: Notification.Name, _ request: Request) {
@@ -42,25 +42,29 @@ public final class AlamofireNotifications: EventMonitor {
 
 extension Request {
     /// Posted when a request was resumed.
-    public static let didResumeNotification = name("didResume")
+    public static let didResumeNotification =
+        Notification.Name("org.alamofire.notification.name.request.didResume")
     /// Posted when a request was suspended.
-    public static let didSuspendNotification = name("didSuspend")
+    public static let didSuspendNotification =
+        Notification.Name("org.alamofire.notification.name.request.didSuspend")
     /// Posted when a request was cancelled.
-    public static let didCancelNotification = name("didCancel")
+    public static let didCancelNotification =
+        Notification.Name("org.alamofire.notification.name.request.didCancel")
     /// Posted when the outcome of a request stands.
-    public static let didFinishNotification = name("didFinish")
+    public static let didFinishNotification =
+        Notification.Name("org.alamofire.notification.name.request.didFinish")
     /// Posted when a task was resumed.
-    public static let didResumeTaskNotification = name("didResumeTask")
+    public static let didResumeTaskNotification =
+        Notification.Name("org.alamofire.notification.name.request.didResumeTask")
     /// Posted when a task was suspended.
-    public static let didSuspendTaskNotification = name("didSuspendTask")
+    public static let didSuspendTaskNotification =
+        Notification.Name("org.alamofire.notification.name.request.didSuspendTask")
     /// Posted when a task was cancelled.
-    public static let didCancelTaskNotification = name("didCancelTask")
+    public static let didCancelTaskNotification =
+        Notification.Name("org.alamofire.notification.name.request.didCancelTask")
     /// Posted when a task ended.
-    public static let didCompleteTaskNotification = name("didCompleteTask")
-
-    private static func name(_ event: String) -> Notification.Name {
-        Notification.Name("org.alamofire.notification.name.request.\(event)")
-    }
+    public static let didCompleteTaskNotification =
+        Notification.Name("org.alamofire.notification.name.request.didCompleteTask")
 }
 
 extension Notification {

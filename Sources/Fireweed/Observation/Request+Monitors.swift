@@ -30,6 +30,6 @@ extension Request {
 
     /// True when an event would reach someone other than observers of notifications.
     var hasMonitors: Bool {
-        !core.monitor.monitors.isEmpty || mutable.withLock { $0.extras?.monitor != nil }
+        core.hasMonitors || hasOwnMonitor.load(ordering: .acquiring)
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// Counts the bytes of a request in both directions, and tells the progress handlers.
 ///
 /// Nothing is allocated until a handler is set or a `Progress` is asked for.
-final class ProgressBoard: Sendable {
+struct ProgressBoard: ~Copyable, Sendable {
     /// One direction.
     struct Direction: Sendable {
         var completed: Int64 = 0
@@ -33,13 +33,22 @@ final class ProgressBoard: Sendable {
         var download = Direction()
     }
 
-    let state = Mutex<State?>(nil)
+    /// What there is once someone is interested.
+    private final class Box: @unchecked Sendable {
+        // SAFETY: touched only under the board's lock.
+        var value = State()
+    }
+
+    private let box = Mutex<Box?>(nil)
+    /// Read for every piece of content, without the lock.
+    private let isUsed = Atomic<Bool>(false)
 
     func read<Value>(_ direction: WritableKeyPath<State, Direction>, _ body: (inout Direction) -> Value) -> Value {
-        state.withLock { state in
-            var made = state ?? State()
-            defer { state = made }
-            return body(&made[keyPath: direction])
+        box.withLock { box in
+            let made = box ?? Box()
+            box = made
+            isUsed.store(true, ordering: .releasing)
+            return body(&made.value[keyPath: direction])
         }
     }
 
@@ -48,7 +57,7 @@ final class ProgressBoard: Sendable {
     }
 
     func downloaded(_ attempt: Attempt) {
-        guard state.withLock({ $0 != nil }) else { return }
+        guard isUsed.load(ordering: .acquiring) else { return }
         let counts = attempt.downloadCounts
         update(\.download, completed: counts.completed, total: counts.total)
     }
@@ -66,21 +75,20 @@ final class ProgressBoard: Sendable {
     }
 
     func reset() {
-        state.withLock { state in
-            state?.upload.completed = 0
-            state?.download.completed = 0
+        box.withLock { box in
+            box?.value.upload.completed = 0
+            box?.value.download.completed = 0
         }
     }
 
     private func update(_ direction: WritableKeyPath<State, Direction>, completed: Int64, total: Int64?) {
-        let notice = state.withLock { state -> (Request.ProgressHandler, DispatchQueue, Progress)? in
-            guard state != nil else { return nil }
-            state?[keyPath: direction].completed = completed
-            state?[keyPath: direction].total = total
-            guard state?[keyPath: direction].isWatched == true, let shown = state?[keyPath: direction].shown() else {
-                return nil
-            }
-            return state?[keyPath: direction].handler.map { ($0.handler, $0.queue, shown) }
+        let notice = box.withLock { box -> (Request.ProgressHandler, DispatchQueue, Progress)? in
+            guard let box else { return nil }
+            box.value[keyPath: direction].completed = completed
+            box.value[keyPath: direction].total = total
+            guard box.value[keyPath: direction].isWatched else { return nil }
+            let shown = box.value[keyPath: direction].shown()
+            return box.value[keyPath: direction].handler.map { ($0.handler, $0.queue, shown) }
         }
         guard let (handler, queue, progress) = notice else { return }
         queue.async { handler(progress) }

@@ -141,7 +141,7 @@ extension Request {
         switch step {
         case .serialise(let slot): return slot
         case .deliver(let slots, let endings):
-            core.registry.remove(ObjectIdentifier(self))
+            core.registry.remove(self)
             cleanup()
             for slot in slots { slot.deliver() }
             for ending in endings { ending() }

@@ -63,6 +63,7 @@ extension Request {
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
         mutable.withLock { state in state.withExtras { $0.monitor = monitor } }
+        hasOwnMonitor.store(true, ordering: .releasing)
         return self
     }
 

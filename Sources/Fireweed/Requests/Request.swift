@@ -41,6 +41,8 @@ public class Request: @unchecked Sendable {
     let core: SessionCore
     let mutable: Mutex<MutableState>
     let progress = ProgressBoard()
+    /// True once the request has a monitor of its own; read at every event, without the lock.
+    let hasOwnMonitor = Atomic<Bool>(false)
 
     /// The queue on which the session does this request's own work.
     public var underlyingQueue: DispatchQueue { core.rootQueue }
@@ -58,7 +60,7 @@ public class Request: @unchecked Sendable {
     }
 
     deinit {
-        core.registry.remove(ObjectIdentifier(self))
+        core.registry.forget(ObjectIdentifier(self))
     }
 
     // MARK: What each kind of request does its own way

@@ -17,9 +17,12 @@ final class RequestRegistry: Sendable {
     }
 
     private let state = Mutex(State())
+    /// True once there was a dormant request: most sessions never have one, and then nothing has to be looked up.
+    private let hasDormant = Atomic<Bool>(false)
 
     /// Adds a request that nobody has resumed yet.
     func add(_ request: Request) {
+        hasDormant.store(true, ordering: .releasing)
         state.withLock { $0.dormant[ObjectIdentifier(request)] = Dormant(request: request) }
     }
 
@@ -31,14 +34,20 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Lets go of a request that has ended, or that is going away; `identifier` is its object identifier.
-    func remove(_ identifier: ObjectIdentifier) {
+    /// Lets go of a request that has ended.
+    func remove(_ request: Request) {
         // What was removed is released outside the lock: it may be the last reference.
         let removed = state.withLock { state in
-            if !state.dormant.isEmpty { state.dormant[identifier] = nil }
-            return state.active.removeValue(forKey: identifier)
+            if !state.dormant.isEmpty { state.dormant[ObjectIdentifier(request)] = nil }
+            return state.active.removeValue(forKey: ObjectIdentifier(request))
         }
         _ = removed
+    }
+
+    /// Forgets a request that is going away and may never have begun.
+    func forget(_ identifier: ObjectIdentifier) {
+        guard hasDormant.load(ordering: .acquiring) else { return }
+        state.withLock { $0.dormant[identifier] = nil }
     }
 
     /// Every request that is not finished.

@@ -25,6 +25,7 @@ final class SessionCore: Sendable {
     let serverTrustManager: ServerTrustManager?
     let delegate: SessionDelegate
     let monitor: CompositeEventMonitor
+    let hasMonitors: Bool
     /// Posts notifications, where the session has a monitor that does; kept apart because it hears of few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
@@ -66,6 +67,7 @@ final class SessionCore: Sendable {
         delegate = parts.delegate
         notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
         monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
+        hasMonitors = !monitor.monitors.isEmpty
         cookies = CookieJar(storage: configuration.httpCookieStorage)
     }
 

@@ -209,10 +209,9 @@ final class ConnectionPool {
     }
 
     private func report(_ transfer: Transfer, _ failure: TransferFailure?) {
-        guard let consumer = transfer.consumer else { return }
-        transfer.consumer = nil
         transfer.content = .none
-        consumer.transferDidFinish(failure, report: transfer.report)
+        transfer.outcome = failure
+        context.atEndOfTurn(transfer)
     }
 
     // MARK: Time-outs

@@ -8,7 +8,8 @@ import Foundation
 /// What all transfers of a pool have in common is set once; `prepare` sets what differs.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
-    unowned let pool: ConnectionPool
+    // SAFETY: the pool owns its handles, and cleans them up before it goes; read for every header line.
+    unowned(unsafe) let pool: ConnectionPool
     private(set) var transfer: Transfer?
     var headReader = HeadReader()
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))

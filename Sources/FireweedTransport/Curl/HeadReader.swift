@@ -1,5 +1,7 @@
 // Puts the header lines that libcurl hands over together into response heads.
 
+import Glibc
+
 /// Collects the lines of one response head after another: any number of 1xx, then the final one, then trailers.
 struct HeadReader {
     /// What a line completed.
@@ -14,19 +16,16 @@ struct HeadReader {
         case tooLong
     }
 
-    private enum Phase {
-        case beforeHead
-        case insideHead(status: Int, version: String)
-        case afterHead
-    }
-
-    private var phase = Phase.beforeHead
+    /// True between a status line and the empty line after its fields.
+    private var isInsideHead = false
+    private var status = 0
+    private var version = ""
     private var section: [UInt8] = []
     private var byteCount = 0
 
     /// Makes the reader ready for the next transfer; room that it has is kept.
     mutating func reset() {
-        phase = .beforeHead
+        isInsideHead = false
         byteCount = 0
         section.removeAll(keepingCapacity: true)
     }
@@ -35,21 +34,22 @@ struct HeadReader {
     mutating func append(_ line: UnsafeRawBufferPointer, limit: Int) -> Event {
         byteCount += line.count
         guard byteCount <= limit else { return .tooLong }
-        switch phase {
-        case .beforeHead, .afterHead:
+        guard isInsideHead else {
             // Lines that come after a head and start no other are trailers (RFC 9110 §6.5), which nobody asked for.
-            if let (status, version) = Self.statusLine(line) { phase = .insideHead(status: status, version: version) }
-            return .none
-        case .insideHead(let status, let version):
-            guard Self.isEmpty(line) else {
-                appendField(line)
-                return .none
+            if let line = Self.statusLine(line) {
+                isInsideHead = true
+                (status, version) = line
             }
-            let head = ResponseHead(status: status, version: version, section: Array(section))
-            section.removeAll(keepingCapacity: true)
-            phase = .afterHead
-            return (100..<200).contains(status) && status != 101 ? .informational(head) : .head(head)
+            return .none
         }
+        guard Self.isEmpty(line) else {
+            appendField(line)
+            return .none
+        }
+        let head = ResponseHead(status: status, version: version, section: Array(section))
+        section.removeAll(keepingCapacity: true)
+        isInsideHead = false
+        return (100..<200).contains(status) && status != 101 ? .informational(head) : .head(head)
     }
 
     /// Unfolds a line that continues the one before it (obs-fold, RFC 9112 §5.2).
@@ -64,12 +64,15 @@ struct HeadReader {
     }
 
     private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {
-        line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+        for byte in line where byte != 0x0D && byte != 0x0A { return false }
+        return true
     }
 
     /// Reads `HTTP/1.1 200 OK` (RFC 9112 §4) and the `HTTP/2 200` that libcurl makes of a `:status` field.
     private static func statusLine(_ line: UnsafeRawBufferPointer) -> (status: Int, version: String)? {
-        guard line.starts(with: Array("HTTP/".utf8)), let space = line.firstIndex(of: 0x20) else { return nil }
+        guard let start = line.baseAddress, line.count > 5, memcmp(start, "HTTP/", 5) == 0,
+            let space = line.firstIndex(of: 0x20)
+        else { return nil }
         var status = 0
         for byte in line[(space + 1)...].prefix(3) {
             guard (0x30...0x39).contains(byte) else { return nil }
@@ -80,6 +83,8 @@ struct HeadReader {
 
     private static func version(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         // The one that comes all the time is a literal, which needs no allocation.
-        bytes.elementsEqual("HTTP/1.1".utf8) ? "HTTP/1.1" : String(decoding: bytes, as: UTF8.self)
+        let text = UnsafeRawBufferPointer(rebasing: bytes)
+        if text.count == 8, let start = text.baseAddress, memcmp(start, "HTTP/1.1", 8) == 0 { return "HTTP/1.1" }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -30,6 +30,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     ///
     /// The first cause stays.
     var failure: TransferFailure?
+    /// What the consumer is told at the end.
+    var outcome: TransferFailure?
     var content = RequestContent.none
     var sentByteCount: Int64 = 0
     var report = TransferReport()
@@ -65,6 +67,15 @@ extension Transfer: LoopAction {
     /// The start, on the loop's thread.
     func perform(in context: LoopContext) {
         lane.pool(in: context).start(self)
+    }
+}
+
+extension Transfer: TurnEnding {
+    /// Tells the consumer of the end.
+    func turnEnds() {
+        guard let consumer else { return }
+        self.consumer = nil
+        consumer.transferDidFinish(outcome, report: report)
     }
 }
 

@@ -61,6 +61,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             perform(batch, in: context)
             batch.removeAll(keepingCapacity: true)
             context.runDueTimers()
+            context.endTurn()
             context.sockets.flush()
             let timeout = context.sleepMilliseconds()
             let count =

@@ -12,6 +12,11 @@ protocol LoopTimer: AnyObject {
     func deadlineReached()
 }
 
+/// Has something to report when the loop has done what there was to do; called on the loop's thread.
+protocol TurnEnding: AnyObject {
+    func turnEnds()
+}
+
 /// The state of a loop, made on its thread and handed to the work that runs there.
 ///
 /// It is not `Sendable` and there is no way to it from outside, so the compiler keeps it on the loop's thread.
@@ -21,6 +26,10 @@ final class LoopContext {
     private(set) var now: LoopInstant
     var sockets: SocketWatches
     private var timers: [any LoopTimer] = []
+    private var endings: [any TurnEnding] = []
+
+    /// So many reports at most wait for the end of a turn.
+    private static let endingLimit = 16
 
     init(loop: EventLoop, poller: Poller) {
         self.loop = loop
@@ -34,6 +43,23 @@ final class LoopContext {
 
     func remove(_ timer: any LoopTimer) {
         timers.removeAll { $0 === timer }
+    }
+
+    /// Calls `ending` at the end of this turn, or sooner when many wait.
+    ///
+    /// A report mostly wakes a thread: one after the other they wake it once, between other work each one does.
+    func atEndOfTurn(_ ending: any TurnEnding) {
+        endings.append(ending)
+        if endings.count >= Self.endingLimit { endTurn() }
+    }
+
+    /// Makes the calls that wait; more may come by that.
+    func endTurn() {
+        while !endings.isEmpty {
+            var due: [any TurnEnding] = []
+            swap(&due, &endings)
+            for ending in due { ending.turnEnds() }
+        }
     }
 
     func updateNow() {

@@ -1,5 +1,7 @@
 // The status line and fields of a response, kept as they came and read when someone asks.
 
+import Glibc
+
 /// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
 ///
 /// The bytes are kept as they came in; looking a field up reads through them, which for the usual dozen fields is cheaper than
@@ -74,39 +76,40 @@ public struct ResponseHead: Sendable {
     }
 
     /// Calls `body` with name and value of each line until it says false.
-    private func forEachLine(_ body: (Slice<UnsafeBufferPointer<UInt8>>, Slice<UnsafeBufferPointer<UInt8>>) -> Bool) {
-        section.withUnsafeBufferPointer { bytes in
-            var start = bytes.startIndex
-            while start < bytes.endIndex {
-                let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.endIndex
-                let line = bytes[start..<end]
-                if let colon = line.firstIndex(of: 0x3A) {
-                    guard body(line[..<colon], Self.trimmed(line[(colon + 1)...])) else { return }
+    private func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
+        section.withUnsafeBytes { bytes in
+            var rest = bytes
+            while let start = rest.baseAddress, !rest.isEmpty {
+                let end = memchr(start, 0x0A, rest.count).map { UnsafeRawPointer($0) - start } ?? rest.count
+                let line = UnsafeRawBufferPointer(start: start, count: end)
+                if let colon = memchr(start, 0x3A, end).map({ UnsafeRawPointer($0) - start }) {
+                    let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
+                    guard body(name, Self.trimmed(line[(colon + 1)...])) else { return }
                 }
-                start = end + 1
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
             }
         }
     }
 
     /// Drops the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
-    private static func trimmed(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
-        var bytes = bytes
-        while let first = bytes.first, isSpace(first) { bytes = bytes.dropFirst() }
-        while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
-        return bytes
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
+        var (start, end) = (bytes.startIndex, bytes.endIndex)
+        while start < end, isSpace(bytes.base[start]) { start += 1 }
+        while start < end, isSpace(bytes.base[end - 1]) { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: bytes.base[start..<end])
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0D
     }
 
-    private static func isEqual(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ name: String) -> Bool {
+    private static func isEqual(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
         guard bytes.count == name.utf8.count else { return false }
         return zip(bytes, name.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
     }
 
     /// UTF-8 where the bytes are, else ISO-8859-1, which is what such fields were before (RFC 9110 §5.5).
-    private static func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map(UInt16.init), as: UTF16.self)
     }
 }
