@@ -13,10 +13,10 @@ public struct DataTask<Value: Sendable>: Sendable {
 
     init(
         request: DataRequest, automaticallyCancelling: Bool,
-        make: @escaping @Sendable () -> (AFDataResponse<Value>, AFError?)
+        slot: AwaitedSlot<AFDataResponse<Value>>
     ) {
         self.request = request
-        slot = AwaitedSlot(make: make)
+        self.slot = slot
         shouldAutomaticallyCancel = automaticallyCancelling
         _ = request.add(slot)
     }
@@ -72,9 +72,9 @@ extension DataRequest {
         let serializer = DataResponseSerializer(
             dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return DataTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
-            self.serialised(by: serializer)
-        }
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            slot: SerialisedSlot(request: self, serializer: serializer))
     }
 
     /// A decoded value, to be awaited.
@@ -88,9 +88,9 @@ extension DataRequest {
         let serializer = DecodableResponseSerializer<Value>(
             dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return DataTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
-            self.serialised(by: serializer)
-        }
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            slot: SerialisedSlot(request: self, serializer: serializer))
     }
 
     /// The content as text, to be awaited.
@@ -104,15 +104,17 @@ extension DataRequest {
         let serializer = StringResponseSerializer(
             dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return DataTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
-            self.serialised(by: serializer)
-        }
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            slot: SerialisedSlot(request: self, serializer: serializer))
     }
 
     /// What a serialiser makes of the response, to be awaited.
     public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
         using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
     ) -> DataTask<Serializer.SerializedObject> {
-        DataTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) { self.serialised(by: serializer) }
+        DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            slot: ClosureSlot { self.serialised(by: serializer) })
     }
 }

@@ -16,7 +16,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
         make: @escaping @Sendable () -> (AFDownloadResponse<Value>, AFError?)
     ) {
         self.request = request
-        slot = AwaitedSlot(make: make)
+        slot = ClosureSlot(make: make)
         shouldAutomaticallyCancel = automaticallyCancelling
         _ = request.add(slot)
     }

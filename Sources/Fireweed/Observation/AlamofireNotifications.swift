@@ -32,8 +32,12 @@ public final class AlamofireNotifications: EventMonitor {
             defer { pending = [] }
             return pending
         }
+        var last: (request: Request, userInfo: [AnyHashable: Any])?
         for (name, request) in batch {
-            NotificationCenter.default.post(name: name, object: nil, userInfo: [Self.requestKey: request])
+            // Events come in pairs, of the request and of its task.
+            let userInfo = last?.request === request ? last?.userInfo : [Self.requestKey: request]
+            last = userInfo.map { (request, $0) }
+            NotificationCenter.default.post(name: name, object: nil, userInfo: userInfo)
         }
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Where tasks wait for a response.
 ///
 /// Not generic, so that what happens for every request is compiled for what it is.
-final class Rendezvous: Sendable {
+struct Rendezvous: ~Copyable, Sendable {
     /// What a waiter is woken for.
     enum Wake: Sendable {
         case ready
@@ -63,36 +63,66 @@ final class Rendezvous: Sendable {
 
 /// A response that tasks wait for.
 ///
-/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop.
-final class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
-    private let make: @Sendable () -> (Response, AFError?)
+/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the response.
+class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
     private let rendezvous = Rendezvous()
     // SAFETY: written by the request's conclusion, of which one runs at a time, and read only once the rendezvous is open.
     private var response: Response?
 
-    init(make: @escaping @Sendable () -> (Response, AFError?)) {
-        self.make = make
+    /// Makes the response from the request's outcome.
+    func make() -> (Response, AFError?) {
+        preconditionFailure("every slot makes its own")
     }
 
-    func serialise() -> AFError? {
+    final func serialise() -> AFError? {
         let (made, error) = make()
         response = made
         return error
     }
 
-    func deliver() {
+    final func deliver() {
         rendezvous.open()
     }
 
-    func handOver() -> Bool {
+    final func handOver() -> Bool {
         rendezvous.handOver()
     }
 
     /// Waits for the response; runs the conclusion of the request when it falls to this waiter.
-    func response(of request: Request) async -> Response {
+    final func response(of request: Request) async -> Response {
         while true {
             if rendezvous.isReady, let response { return response }
             if await rendezvous.wait() == .conclude { request.conclude() }
         }
+    }
+}
+
+/// A response that a closure makes.
+final class ClosureSlot<Response: Sendable>: AwaitedSlot<Response>, @unchecked Sendable {
+    // SAFETY: as for every slot; what is added is constant.
+    private let making: @Sendable () -> (Response, AFError?)
+
+    init(make: @escaping @Sendable () -> (Response, AFError?)) {
+        making = make
+    }
+
+    override func make() -> (Response, AFError?) { making() }
+}
+
+/// The response of a data request that one of the library's serialisers makes; without the closures that it would take.
+final class SerialisedSlot<Serializer: EvidenceSerializing>: AwaitedSlot<AFDataResponse<Serializer.SerializedObject>>,
+    @unchecked Sendable
+{
+    // SAFETY: as for every slot; what is added is constant.
+    private let request: DataRequest
+    private let serializer: Serializer
+
+    init(request: DataRequest, serializer: Serializer) {
+        self.request = request
+        self.serializer = serializer
+    }
+
+    override func make() -> (AFDataResponse<Serializer.SerializedObject>, AFError?) {
+        request.serialised(by: serializer)
     }
 }

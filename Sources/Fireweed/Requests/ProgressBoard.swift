@@ -34,14 +34,14 @@ struct ProgressBoard: ~Copyable, Sendable {
     }
 
     /// What there is once someone is interested.
-    private final class Box: @unchecked Sendable {
+    final class Box: @unchecked Sendable {
         // SAFETY: touched only under the board's lock.
         var value = State()
     }
 
-    private let box = Mutex<Box?>(nil)
+    let box = Mutex<Box?>(nil)
     /// Read for every piece of content, without the lock.
-    private let isUsed = Atomic<Bool>(false)
+    let isUsed = Atomic<Bool>(false)
 
     func read<Value>(_ direction: WritableKeyPath<State, Direction>, _ body: (inout Direction) -> Value) -> Value {
         box.withLock { box in

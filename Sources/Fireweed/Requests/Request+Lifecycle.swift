@@ -93,13 +93,21 @@ extension Request {
             attempt.storeCookies()
             if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
             validate(attempt)
-            let error = error
-            tellMonitors(posting: Request.didCompleteTaskNotification) {
-                $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
-            }
+            tellMonitorsOfCompletion(of: attempt)
         }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
+    }
+
+    private func tellMonitorsOfCompletion(of attempt: Attempt) {
+        guard hasMonitors else {
+            core.notifications?.post(Request.didCompleteTaskNotification, self)
+            return
+        }
+        let error = error
+        tellMonitors(posting: Request.didCompleteTaskNotification) {
+            $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
+        }
     }
 
     private func validate(_ attempt: Attempt) {

@@ -54,9 +54,7 @@ public class Request: @unchecked Sendable {
     init(core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
         self.core = core
         self.shouldAutomaticallyResume = shouldAutomaticallyResume
-        var state = MutableState()
-        state.interceptor = interceptor
-        mutable = Mutex(state)
+        mutable = Mutex(MutableState(interceptor: interceptor))
     }
 
     deinit {

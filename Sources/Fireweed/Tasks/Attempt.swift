@@ -55,34 +55,32 @@ final class Attempt: Sendable {
     /// More of a redirect's content than this is not waited for.
     private static let discardLimit = 64 * 1024
 
-    init(record: RequestRecord, hop: Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
+    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core
         self.kind = kind
         deadlineNanoseconds = core.settings.deadlineNanoseconds()
-        var state = State(hop: hop)
-        state.owner = owner
-        self.state = Mutex(state)
+        state = Mutex(State(owner: owner, hop: hop))
     }
 
     // MARK: Control
 
     func resume() {
-        enum Step { case nothing, launch(Hop), resume(any TransferControl) }
+        enum Step { case nothing, launch, resume(any TransferControl) }
         let step = state.withLock { state -> Step in
             state.isSuspended = false
             switch state.phase {
             case .ready:
                 state.phase = .running
-                return .launch(state.hop)
+                return .launch
             case .running: return state.control.map { .resume($0) } ?? .nothing
             case .ended: return .nothing
             }
         }
         switch step {
         case .nothing: break
-        case .launch(let hop): launch(hop)
+        case .launch: launch()
         case .resume(let control): control.resume()
         }
     }
@@ -136,8 +134,9 @@ final class Attempt: Sendable {
 
     // MARK: Hops
 
-    /// Sends a hop's message, unless the attempt was cancelled meanwhile.
-    private func launch(_ hop: Hop) {
+    /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
+    private func launch() {
+        let hop = state.withLock { $0.hop }
         let message = RequestMessage(
             url: hop.url.absoluteString, method: hop.method,
             fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
@@ -165,7 +164,7 @@ final class Attempt: Sendable {
                 state.head = nil
                 state.response = nil
             }
-            launch(hop)
+            launch()
         }
     }
 

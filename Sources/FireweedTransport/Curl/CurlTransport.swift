@@ -19,7 +19,9 @@ public final class CurlTransport: Transport {
     }
 
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
-    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+    public func makeTransfer(
+        of message: consuming RequestMessage, for consumer: any TransferConsumer
+    ) -> any TransferControl {
         Transfer(message: message, consumer: consumer, lane: lanes.count == 1 ? lanes[0] : laneOfCaller)
     }
 

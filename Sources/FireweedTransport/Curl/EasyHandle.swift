@@ -20,6 +20,11 @@ final class EasyHandle {
     private var listedForContent = false
     private var isPlainGet = true
     private var waitsForMultiplexing = false
+    private var url = ""
+    /// The connection of the last transfer: the next one mostly has the same.
+    private var connection: ConnectionDetails?
+    /// What was agreed on for the present transfer's connection, read while the transfer has it.
+    private var tls: TransferReport.TLS?
 
     init(pool: ConnectionPool) {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
@@ -50,7 +55,11 @@ final class EasyHandle {
         headReader.reset()
         errorText[0] = 0
         let message = transfer.message
-        set(CURLOPT_URL, message.url)
+        tls = nil
+        if url != message.url {
+            url = message.url
+            set(CURLOPT_URL, url)
+        }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
         let isSecure = message.url.hasPrefix("https:")
@@ -74,7 +83,9 @@ final class EasyHandle {
     func conclude(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
         var counts = fw_report()
         fw_easy_get_report(easy, &counts)
-        transfer.report.fill(from: counts, hasResponse: transfer.hasDeliveredHead || transfer.heldHead != nil)
+        let hasResponse = transfer.hasDeliveredHead || transfer.heldHead != nil
+        transfer.report.fill(from: counts, hasResponse: hasResponse)
+        transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
         guard code != CURLE_OK else { return nil }
@@ -123,7 +134,7 @@ final class EasyHandle {
     }
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
-        if transfer.report.tls == nil, waitsForMultiplexing { transfer.report.tls = agreedTLS() }
+        if waitsForMultiplexing, tls == nil { tls = agreedTLS() }
         transfer.heldHead = head
         // The engine may answer a challenge itself, and go on: wait for the content or the end to know.
         let mayContinue = transfer.message.credentials != nil && head.status == 401 || head.status == 407
@@ -166,7 +177,43 @@ final class EasyHandle {
         transfer.failure = transfer.failure ?? .exchange(code, detail: detail, engineCode: 0)
     }
 
+    /// The details of the connection that was used, the same object as long as it is the same connection.
+    private func connectionDetails(from counts: fw_report, hasResponse: Bool) -> ConnectionDetails? {
+        let protocolName = hasResponse ? Self.protocolName(counts.http_version) : nil
+        let local = Self.endpoint(counts.local_address, counts.local_port)
+        let remote = Self.endpoint(counts.remote_address, counts.remote_port)
+        guard local != nil || remote != nil || protocolName != nil else { return nil }
+        if let connection,
+            connection.describes(protocolName: protocolName, localEndpoint: local, remoteEndpoint: remote),
+            tls == nil || connection.tls == tls
+        {
+            return connection
+        }
+        let details = ConnectionDetails(
+            protocolName: protocolName, localEndpoint: local, remoteEndpoint: remote, tls: tls)
+        connection = details
+        return details
+    }
+
+    private static func protocolName(_ version: Int) -> String? {
+        switch version {
+        case CURL_HTTP_VERSION_1_0: "http/1.0"
+        case CURL_HTTP_VERSION_1_1: "http/1.1"
+        case CURL_HTTP_VERSION_2_0: "h2"
+        default: nil
+        }
+    }
+
+    private static func endpoint(_ address: UnsafePointer<CChar>?, _ port: Int) -> (String, Int)? {
+        guard let address, address[0] != 0 else { return nil }
+        return (String(cString: address), port)
+    }
+
     private func agreedTLS() -> TransferReport.TLS? {
+        var port = 0
+        fw_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port)
+        // The same connection as before: what was agreed on for it stands.
+        if let connection, connection.localEndpoint?.port == port, let known = connection.tls { return known }
         var pointer: UnsafeMutableRawPointer?
         fw_easy_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &pointer)
         let session = pointer?.assumingMemoryBound(to: curl_tlssessioninfo.self)
@@ -304,22 +351,5 @@ extension TransferReport {
         responseHeaderByteCount = Int64(counts.header_bytes)
         responseBodyByteCount = counts.downloaded
         isReusedConnection = counts.connects == 0 && counts.pre_transfer > 0
-        protocolName = hasResponse ? Self.protocolName(counts.http_version) : nil
-        localEndpoint = Self.endpoint(counts.local_address, counts.local_port)
-        remoteEndpoint = Self.endpoint(counts.remote_address, counts.remote_port)
-    }
-
-    private static func protocolName(_ version: Int) -> String? {
-        switch version {
-        case CURL_HTTP_VERSION_1_0: "http/1.0"
-        case CURL_HTTP_VERSION_1_1: "http/1.1"
-        case CURL_HTTP_VERSION_2_0: "h2"
-        default: nil
-        }
-    }
-
-    private static func endpoint(_ address: UnsafePointer<CChar>?, _ port: Int) -> (String, Int)? {
-        guard let address, address[0] != 0 else { return nil }
-        return (String(cString: address), port)
     }
 }

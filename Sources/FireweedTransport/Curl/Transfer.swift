@@ -36,7 +36,7 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var sentByteCount: Int64 = 0
     var report = TransferReport()
 
-    init(message: RequestMessage, consumer: any TransferConsumer, lane: Lane) {
+    init(message: consuming RequestMessage, consumer: any TransferConsumer, lane: Lane) {
         self.message = message
         self.consumer = consumer
         self.lane = lane

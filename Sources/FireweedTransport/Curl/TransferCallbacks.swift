@@ -42,7 +42,10 @@ private func handle(_ owner: UnsafeMutableRawPointer) -> EasyHandle {
 private func headerReceived(
     _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
 ) -> Int {
-    handle(owner).received(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+    // Called for every line: without the reference counting that `handle(_:)` costs.
+    Unmanaged<EasyHandle>.fromOpaque(owner)._withUnsafeGuaranteedRef {
+        $0.received(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+    }
 }
 
 private func contentReceived(

@@ -40,15 +40,18 @@ public struct TransferReport: Sendable {
     public var responseDecodedByteCount: Int64 = 0
     /// True when a connection was used that was there before.
     public var isReusedConnection = false
-    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
-    public var protocolName: String?
-    /// Our address and port, or `nil` when there was no connection.
-    public var localEndpoint: (address: String, port: Int)?
-    /// The peer's address and port, or `nil` when there was no connection.
-    public var remoteEndpoint: (address: String, port: Int)?
-    /// TLS, or `nil` in clear text.
-    public var tls: TLS?
+    /// The connection that was used, or `nil` when there was none.
+    public var connection: ConnectionDetails?
 
     /// Makes an empty report.
     public init() {}
+
+    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
+    public var protocolName: String? { connection?.protocolName }
+    /// Our address and port, or `nil` when there was no connection.
+    public var localEndpoint: (address: String, port: Int)? { connection?.localEndpoint }
+    /// The peer's address and port, or `nil` when there was no connection.
+    public var remoteEndpoint: (address: String, port: Int)? { connection?.remoteEndpoint }
+    /// TLS, or `nil` in clear text.
+    public var tls: TLS? { connection?.tls }
 }

@@ -8,7 +8,7 @@ public protocol Transport: AnyObject, Sendable {
     ///
     /// The consumer hears of everything on the transport's own thread, in order, and of the end exactly once; nothing comes after
     /// that. Callable from any thread.
-    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
+    func makeTransfer(of message: consuming RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
 
     /// Ends every transfer as cancelled and closes all connections. Later transfers end as cancelled at once.
     func shutDown()

@@ -1,0 +1,37 @@
+// What all exchanges of a connection have in common.
+
+/// The ends of a connection and what was agreed on for it; made once, and shared by the reports of its exchanges.
+public final class ConnectionDetails: Sendable {
+    /// The protocol as ALPN names it, `http/1.1` or `h2`, or `nil` when no response came.
+    public let protocolName: String?
+    /// Our address and port, or `nil` when there was no connection.
+    public let localEndpoint: (address: String, port: Int)?
+    /// The peer's address and port, or `nil` when there was no connection.
+    public let remoteEndpoint: (address: String, port: Int)?
+    /// TLS, or `nil` in clear text.
+    public let tls: TransferReport.TLS?
+
+    /// Makes details of their parts.
+    public init(
+        protocolName: String?, localEndpoint: (address: String, port: Int)?,
+        remoteEndpoint: (address: String, port: Int)?, tls: TransferReport.TLS?
+    ) {
+        self.protocolName = protocolName
+        self.localEndpoint = localEndpoint
+        self.remoteEndpoint = remoteEndpoint
+        self.tls = tls
+    }
+
+    /// True when these are the details of a connection between the same two endpoints, in the same protocol.
+    ///
+    /// A connection has its pair of endpoints for itself, for as long as it lives.
+    func describes(
+        protocolName: String?, localEndpoint: (address: String, port: Int)?,
+        remoteEndpoint: (address: String, port: Int)?
+    ) -> Bool {
+        guard let localEndpoint, let remoteEndpoint, let ownLocal = self.localEndpoint,
+            let ownRemote = self.remoteEndpoint
+        else { return false }
+        return ownLocal == localEndpoint && ownRemote == remoteEndpoint && self.protocolName == protocolName
+    }
+}
