@@ -125,6 +125,11 @@ open class MultipartFormData {
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
+    /// The form as a shell can make it, when somebody asks.
+    var shownContent: @Sendable () -> CURLContent {
+        { [parts, boundary] in MultipartBody.shownContent(parts: parts, boundary: boundary) }
+    }
+
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
         parts.append(MultipartPart(headers: headers, content: content, byteCount: byteCount))
     }

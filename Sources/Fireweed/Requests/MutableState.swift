@@ -38,7 +38,7 @@ struct RequestExtras: Sendable {
     var monitor: (any EventMonitor)?
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
-    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (String) -> Void)] = []
+    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []

@@ -110,7 +110,7 @@ extension Request {
             queue.async { handler(request) }
         }
         for (queue, handler) in extras.curlHandlers {
-            queue.async { handler(self.cURLDescription()) }
+            queue.async { handler(self) }
         }
         mutable.withLock { $0.extras?.curlHandlers = [] }
     }

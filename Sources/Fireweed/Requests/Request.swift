@@ -73,6 +73,9 @@ public class Request: @unchecked Sendable {
         record.body
     }
 
+    /// The same for a `curl` command; `nil` where it is the `URLRequest`'s own.
+    var ownContent: CURLContent? { nil }
+
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
 

@@ -34,6 +34,10 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
+    /// Print the request as a curl command, and send nothing.
+    var printsCURL = false
+    /// A curl command in the place of URL and items.
+    var curlCommand: String?
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

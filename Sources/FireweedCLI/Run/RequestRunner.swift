@@ -17,6 +17,7 @@ struct RequestRunner {
     }
 
     func run() async -> ExitCode {
+        if invocation.printsCURL { return printCURL() }
         if invocation.isDownload || invocation.outputFile != nil { return await download() }
         return await print()
     }
@@ -24,6 +25,20 @@ struct RequestRunner {
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
     private var parts: String {
         invocation.print ?? (Terminal.isOutput ? "hb" : "b")
+    }
+
+    /// The request has been made, since the session makes requests eagerly, and is never resumed.
+    private func printCURL() -> ExitCode {
+        let request = dataRequest()
+        if let error = request.error {
+            let failure = ErrorText(error)
+            Terminal.tell("fireweed: \(failure.message)\n")
+            return failure.code
+        }
+        // Without the prompt, so that a shell can take it from a pipe.
+        let command = request.cURLDescription()
+        Terminal.write((command.hasPrefix("$ ") ? String(command.dropFirst(2)) : command) + "\n")
+        return .success
     }
 
     // MARK: To standard output

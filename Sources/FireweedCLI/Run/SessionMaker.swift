@@ -8,7 +8,7 @@ enum SessionMaker {
     /// A session with the options of the invocation; throws `UsageError`.
     static func session(for invocation: Invocation, plan: RequestPlan) throws -> Session {
         let configuration = URLSessionConfiguration.af.ephemeral
-        configuration.timeoutIntervalForRequest = invocation.timeout
+        configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
         configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         var options = TransportOptions()
@@ -25,7 +25,8 @@ enum SessionMaker {
         }
         let trust = invocation.isInsecure ? plan.url.host.map { _ in AnyHostManager() } : nil
         return Session(
-            configuration: configuration, serverTrustManager: trust,
+            configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
+            requestSetup: invocation.printsCURL ? .eager : .lazy, serverTrustManager: trust,
             redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [],
             transportOptions: options)
     }

@@ -251,13 +251,37 @@ final class EasyHandle {
             setUpload(byteCount: Int64(data.count))
         case .reader(let make):
             let reader = try make()
-            let pump = BodyPump(reader: reader, loop: pool.context.loop)
-            pump.whenReady = { [weak transfer, unowned pool] in
-                guard let transfer else { return }
-                pool.unpause(transfer, removing: .contentStarved)
-            }
-            transfer.content = .pump(pump)
+            transfer.content = .pump(pump(reader, for: transfer))
             setUpload(byteCount: reader.byteCount ?? -1)
+        }
+    }
+
+    private func pump(_ reader: any BodyReader, for transfer: Transfer) -> BodyPump {
+        let pump = BodyPump(reader: reader, loop: pool.context.loop)
+        pump.whenReady = { [weak transfer, weak pump, unowned pool] in
+            // A pump that another has replaced has no say any more.
+            guard let transfer, let pump, case .pump(let current) = transfer.content, current === pump else { return }
+            pool.unpause(transfer, removing: .contentStarved)
+        }
+        return pump
+    }
+
+    /// Goes back in the content; false when that is impossible.
+    ///
+    /// A reader is made anew, so only the start will do.
+    func rewindContent(of transfer: Transfer, to offset: Int) -> Bool {
+        guard case .pump(let present) = transfer.content, case .reader(let make) = transfer.message.body else {
+            return transfer.content.rewind(to: offset)
+        }
+        do {
+            let reader = try make()
+            // The length has been announced already.
+            guard offset == 0, reader.byteCount == present.byteCount else { return false }
+            transfer.content = .pump(pump(reader, for: transfer))
+            return true
+        } catch {
+            transfer.failure = transfer.failure ?? .unreadableBody(error)
+            return false
         }
     }
 
