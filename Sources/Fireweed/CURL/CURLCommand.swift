@@ -69,8 +69,9 @@ struct CURLCommand {
         guard let credential, credential.user.contains(":"),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return url.absoluteString }
-        components.percentEncodedUser = QueryText.escaped(credential.user, allowed: .alphanumerics)
-        components.percentEncodedPassword = QueryText.escaped(credential.password, allowed: .alphanumerics)
+        components.percentEncodedUser = QueryText.escaped(credential.user, keeping: QueryText.Kept(.alphanumerics))
+        components.percentEncodedPassword = QueryText.escaped(
+            credential.password, keeping: QueryText.Kept(.alphanumerics))
         return components.string ?? url.absoluteString
     }
 

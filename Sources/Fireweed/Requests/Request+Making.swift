@@ -27,6 +27,7 @@ extension Request {
         tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
         do {
             try record.validate()
+            if let violation = core.settings.fieldViolation { throw violation }
         } catch {
             return failCreation(error)
         }

@@ -8,6 +8,8 @@ import Glibc
 /// The values of a configuration at the time when the session was made; reading them costs nothing.
 struct SessionSettings: Sendable {
     let fields: FieldBlock
+    /// The first field of the session that must not be sent; every request fails with it.
+    let fieldViolation: AFError?
     let idleTimeout: TimeInterval
     let resourceTimeout: TimeInterval
     let maximumConnectionsPerHost: Int
@@ -20,6 +22,7 @@ struct SessionSettings: Sendable {
 
     init(_ configuration: URLSessionConfiguration) {
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
+        fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest
         resourceTimeout = configuration.timeoutIntervalForResource
         maximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost

@@ -22,7 +22,8 @@ struct UploadRound {
         }
         if client == .libcurlForm { return try bare(url, path) }
         let file = URL(fileURLWithPath: path)
-        let answer = try await Session().upload(
+        let session = Session()
+        let answer = try await session.upload(
             multipartFormData: { form in
                 for _ in 0..<partCount { form.append(file, withName: "file") }
             }, to: url
