@@ -21,6 +21,6 @@ struct CURLFiles {
     /// The place of a file that may be read.
     func url(of path: String, for option: String) throws -> URL {
         guard let folder, path != "-" else { throw CURLParsingError.fileNotRead(option: option, path: path) }
-        return URL(fileURLWithPath: path, relativeTo: folder)
+        return path.hasPrefix("/") ? URL(fileURLWithPath: path) : folder.appendingPathComponent(path)
     }
 }

@@ -189,7 +189,9 @@ final class ConnectionPool {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
-        if freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
+        // libcurl remembers which scheme a handle has agreed on, and would send the next credentials before they are asked for.
+        let isClean = transfer.message.credentials == nil
+        if isClean && freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
         if let queue = transfer.queue {
             if transfer.report.tls != nil, let name = transfer.report.protocolName { queue.learn(protocolName: name) }
             leave(queue)

@@ -102,8 +102,8 @@ struct CURLParsingTests {
                 "curl -sdx https://h.example/",
                 Expected(method: "POST", headers: ["Content-Type": urlEncoded], body: "x")
             ),
-            ("curl -g 'https://h.example/?a[]=1'", Expected(url: "https://h.example/?a[]=1")),
-            (#"curl 'https://h.example/?a\[\]=1'"#, Expected(url: "https://h.example/?a[]=1")),
+            ("curl -g 'https://h.example/?a[]=1'", Expected(url: "https://h.example/?a%5B%5D=1")),
+            (#"curl 'https://h.example/?a\[\]=1'"#, Expected(url: "https://h.example/?a%5B%5D=1")),
             ("curl 'https://[::1]:80/'", Expected(url: "https://[::1]:80/")), ("curl https://h.example/ ;", Expected()),
             ("curl https://h.example/ &\n", Expected()),
             (
@@ -130,7 +130,7 @@ struct CURLParsingTests {
         try check(
             command,
             Expected(
-                method: "POST", url: "https://h.example/api?q=[1]",
+                method: "POST", url: "https://h.example/api?q=%5B1%5D",
                 headers: [
                     "accept": "*/*", "accept-language": "en-US,en;q=0.9", "Cookie": "sid=1; theme=dark",
                     "content-type": "application/json", "sec-ch-ua": "\"Chromium\";v=\"130\"",

@@ -119,7 +119,8 @@ struct CURLShellTests {
                 session.upload(multipartFormData: form, to: url, usingThreshold: 0, headers: headers(4)),
             ]
         }
-        for upload in uploads(session(false, .lazy)) { _ = await upload.serializingData().response }
+        let sender = session(false, .lazy)
+        for upload in uploads(sender) { _ = await upload.serializingData().response }
         let ours = received(from: 0)
         let start = server.requests.count
         let silent = Session(
