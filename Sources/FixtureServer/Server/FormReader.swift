@@ -54,7 +54,9 @@ final class FormReader {
     }
 
     fileprivate func take(_ part: FormPart, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) {
-        if offset == 0 { parts.append(part) }
+        // A part may be announced before there is content of it, and then once more.
+        let isAnnounced = parts.last == part && !bytes.isEmpty
+        if offset == 0, !isAnnounced { parts.append(part) }
         guard var last = parts.popLast() else { return }
         last.byteCount += bytes.count
         last.checksum = crc32(last.checksum, bytes.bindMemory(to: UInt8.self).baseAddress, UInt32(bytes.count))

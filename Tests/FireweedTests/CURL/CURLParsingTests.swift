@@ -251,7 +251,7 @@ struct CURLParsingTests {
     func roundTrip() throws {
         var generator = Seeded(5)
         let server = try #require(URL(string: "http://127.0.0.1:8080"))
-        for number in 0..<1000 {
+        for number in 0..<300 {
             let request = GeneratedRequest(&generator, server: server, number: number).request
             let command = request.cURLDescription()
             let parsed = try URLRequest(cURL: command)
@@ -269,7 +269,7 @@ struct CURLParsingTests {
             "curl", "-d", "-H", "-F", "'", "\"", "$'", "\\", "a=@b", "https://h.example/", "-X", "--", "-", "|", "$",
             "\\x", "{", "@", ";",
         ]
-        for _ in 0..<5000 {
+        for _ in 0..<2000 {
             let count = Int.random(in: 0..<10, using: &generator)
             let text = (0..<count).map { _ in words.randomElement(using: &generator) ?? "" }.joined(
                 separator: Bool.random(using: &generator) ? " " : "")

@@ -46,7 +46,7 @@ struct CURLShellTests {
     }
 
     /// Runs commands in one shell, one after the other, each behind its prompt.
-    private func run(_ commands: [String], in shell: String, input: Data = Data()) throws {
+    private func run(_ commands: [String], in shell: String, input: Data = Data()) async throws {
         let lines = try commands.map { command in
             try #require(command.hasPrefix("$ "))
             return "\(command.dropFirst(2)) >/dev/null 2>>errors"
@@ -55,7 +55,7 @@ struct CURLShellTests {
         try (lines.joined(separator: "\n") + "\n").write(to: script, atomically: true, encoding: .utf8)
         // Without the user's own settings of curl.
         let arguments = ["HOME=\(folder.url.path)", "timeout", "120", shell, script.path]
-        let output = try Program.run("env", arguments, input: input, in: folder.url)
+        let output = try await Program.run("env", arguments, input: input, in: folder.url)
         #expect(output.errors.isEmpty, "\(output.errors.prefix(500))")
     }
 
@@ -92,7 +92,7 @@ struct CURLShellTests {
         let start = server.requests.count
         #expect(ours.count == requests.count)
         let commands = requests.enumerated().map { description($1, isPlain: $0 % 2 == 0) }
-        try run(commands, in: shell)
+        try await run(commands, in: shell)
         let theirs = received(from: start)
         for number in requests.indices {
             let (mine, other) = (ours["\(number)"] ?? [], theirs["\(number)"] ?? [])
@@ -126,18 +126,18 @@ struct CURLShellTests {
         let silent = Session(
             configuration: .af.ephemeral, startRequestsImmediately: false, requestSetup: .eager, eventMonitors: [])
         let commands = uploads(silent).map { $0.cURLDescription() }
-        try run(commands, in: shell)
+        try await run(commands, in: shell)
         let theirs = received(from: start)
         #expect(ours.count == 5)
         for number in 0..<5 { #expect(ours["\(number)"] == theirs["\(number)"], "\(commands[number])") }
     }
 
     @Test("a stream's bytes are taken from standard input")
-    func stream() throws {
+    func stream() async throws {
         let silent = Session(
             configuration: .af.ephemeral, startRequestsImmediately: false, requestSetup: .eager, eventMonitors: [])
         let upload = silent.upload(InputStream(data: Data("x".utf8)), to: server.url("/anything"))
-        try run([upload.cURLDescription()], in: "sh", input: Data("from standard input\0".utf8))
+        try await run([upload.cURLDescription()], in: "sh", input: Data("from standard input\0".utf8))
         #expect(server.requests.last?.body == Data("from standard input\0".utf8))
     }
 }

@@ -70,7 +70,7 @@ struct ShellWordsTests {
     @Test("any text at all gives words or an error, and quoted text comes back")
     func anything() throws {
         var generator = Seeded(11)
-        for _ in 0..<3000 {
+        for _ in 0..<500 {
             let text = generator.text(upTo: 20)
             _ = try? ShellWords.tokens(of: text)
             #expect(try words(ShellText.quoted(text)) == [text], "\(ShellText.quoted(text))")

@@ -76,23 +76,24 @@ struct FormDecodingTests {
         return (0..<count).map { _ in Tree(mapWith: &generator, depth: 3) }
     }
 
-    private func check(_ texts: [String], against expected: [[[String]]]) throws {
+    private func check(_ texts: [String], against expected: [[[String]]]) async throws {
         let folder = try TemporaryFolder()
-        let read = try Program.python(
+        let read = try await Program.python(
             Self.parse, input: try JSONEncoder().encode(texts), as: [[[String]]].self, in: folder.url)
-        #expect(read.count == texts.count && texts.count > 1000)
+        #expect(read.count == texts.count && texts.count > 500)
         for index in texts.indices {
             // Scalar by scalar: two texts that look alike are not the same bytes.
-            func lines(_ pairs: [[String]]) -> [[[UInt32]]] {
-                pairs.map { $0.map { $0.unicodeScalars.map(\.value) } }.sorted { "\($0)" < "\($1)" }
+            func lines(_ pairs: [[String]]) -> [[UInt32]] {
+                pairs.map { $0.flatMap { $0.unicodeScalars.map(\.value) + [UInt32.max] } }
+                    .sorted { $0.lexicographicallyPrecedes($1) }
             }
             #expect(lines(read[index]) == lines(expected[index]), "\(texts[index])")
         }
     }
 
     @Test("what the form encoder writes is read as it was, over thousands of values", arguments: [0, 1, 2, 3])
-    func encoder(variant: Int) throws {
-        let trees = trees(1500, seed: UInt64(variant))
+    func encoder(variant: Int) async throws {
+        let trees = trees(800, seed: UInt64(variant))
         let encoder: URLEncodedFormEncoder
         let expected: [[[String]]]
         switch variant {
@@ -109,18 +110,18 @@ struct FormDecodingTests {
             encoder = URLEncodedFormEncoder()
             expected = trees.map { $0.pairs(nil, element: Self.brackets, member: { "[\($0)]" }) }
         }
-        try check(try trees.map { try encoder.encode($0) }, against: expected)
+        try await check(try trees.map { try encoder.encode($0) }, against: expected)
     }
 
     @Test("what the dictionary encoding writes is read as it was, over thousands of values")
-    func dictionaries() throws {
-        let trees = trees(3000, seed: 9)
+    func dictionaries() async throws {
+        let trees = trees(1000, seed: 9)
         let texts = try trees.map { tree -> String in
             guard let parameters = tree.parameter as? Parameters else { return "" }
             let request = try URLRequest(url: "https://h.example/", method: .post)
             return String(
                 decoding: try URLEncoding.default.encode(request, with: parameters).httpBody ?? Data(), as: UTF8.self)
         }
-        try check(texts, against: trees.map { $0.pairs(nil, element: Self.brackets, member: { "[\($0)]" }) })
+        try await check(texts, against: trees.map { $0.pairs(nil, element: Self.brackets, member: { "[\($0)]" }) })
     }
 }

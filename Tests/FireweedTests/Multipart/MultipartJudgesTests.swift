@@ -70,9 +70,9 @@ struct MultipartJudgesTests {
         name.unicodeScalars.map { ["\"": "%22", "\r": "%0D", "\n": "%0A"][$0] ?? String($0) }.joined()
     }
 
-    private func crc(_ contents: [Data]) throws -> [UInt] {
+    private func crc(_ contents: [Data]) async throws -> [UInt] {
         let hex = contents.map { $0.map { String(format: "%02x", $0) }.joined() }
-        return try Program.python(Self.crc, input: try JSONEncoder().encode(hex), in: folder.url)
+        return try await Program.python(Self.crc, input: try JSONEncoder().encode(hex), in: folder.url)
     }
 
     @Test("hostile names and contents stay in their parts, in memory and streamed", arguments: [UInt64(0), .max])
@@ -80,11 +80,11 @@ struct MultipartJudgesTests {
         // A NUL would end a name for libmicrohttpd, whose texts end so.
         let names = hostileNames().filter { !$0.unicodeScalars.contains("\0") && !$0.isEmpty }
         let contents = names.indices.map { index in
-            index % 3 == 0 ? Data("\r\n--C\r\n--B-\r\n\(names[index])".utf8) : Data((0...UInt8(index)).map { $0 &* 37 })
+            index % 3 == 0 ? Data("\r\n--C\r\n--A-\r\n\(names[index])".utf8) : Data((0...UInt8(index)).map { $0 &* 37 })
         }
         let form = MultipartFormData(boundary: "B")
         var expected: [SeenPart] = []
-        let sums = try crc(contents)
+        let sums = try await crc(contents)
         for (index, name) in names.enumerated() {
             let isFile = index % 2 == 0
             let fileName = isFile ? names[(index + 7) % names.count] : nil
@@ -95,7 +95,7 @@ struct MultipartJudgesTests {
                     byteCount: contents[index].count, crc32: sums[index]))
         }
         let data = try form.encode()
-        let seen = try Program.python(
+        let seen = try await Program.python(
             Self.email, input: Data("\(form.contentType)\n".utf8) + data, as: [SeenPart].self, in: folder.url)
         #expect(seen == expected)
 

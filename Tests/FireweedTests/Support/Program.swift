@@ -15,7 +15,9 @@ enum Program {
     }
 
     /// Runs a program from the path to its end; input and output go through files, so that neither side can wait for the other.
-    static func run(_ program: String, _ arguments: [String], input: Data = Data(), in folder: URL) throws -> Output {
+    static func run(_ program: String, _ arguments: [String], input: Data = Data(), in folder: URL) async throws
+        -> Output
+    {
         let name = UUID().uuidString
         let files = ["in", "out", "err"].map { folder.appendingPathComponent("\(name).\($0)") }
         try input.write(to: files[0])
@@ -27,8 +29,11 @@ enum Program {
         process.standardOutput = try FileHandle(forWritingTo: files[1])
         process.standardError = try FileHandle(forWritingTo: files[2])
         process.currentDirectoryURL = folder
-        try process.run()
-        process.waitUntilExit()
+        // Waiting here would keep one of the few threads of all tests.
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
         let output = Output(
             data: try Data(contentsOf: files[1]), errors: try String(contentsOf: files[2], encoding: .utf8),
             code: process.terminationStatus)
@@ -39,8 +44,8 @@ enum Program {
     /// Runs a script of Python's standard library, which gets `input` and prints JSON.
     static func python<Value: Decodable>(
         _ script: String, input: Data, as type: Value.Type = Value.self, in folder: URL
-    ) throws -> Value {
-        let output = try run("python3", ["-c", script], input: input, in: folder)
+    ) async throws -> Value {
+        let output = try await run("python3", ["-c", script], input: input, in: folder)
         try #require(output.code == 0, "\(output.errors)")
         return try JSONDecoder().decode(Value.self, from: output.data)
     }
