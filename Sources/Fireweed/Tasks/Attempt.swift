@@ -331,7 +331,9 @@ extension Attempt {
         }
         let chosen: Hop
         do {
-            chosen = request == proposed ? next : try Redirection.hop(for: request, replacing: next)
+            // Equality of requests leaves the fields out on Linux.
+            let isSame = request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
+            chosen = isSame ? next : try Redirection.hop(for: request, replacing: next)
         } catch {
             return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
         }

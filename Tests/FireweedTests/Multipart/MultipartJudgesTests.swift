@@ -80,7 +80,8 @@ struct MultipartJudgesTests {
         // A NUL would end a name for libmicrohttpd, whose texts end so.
         let names = hostileNames().filter { !$0.unicodeScalars.contains("\0") && !$0.isEmpty }
         let contents = names.indices.map { index in
-            index % 3 == 0 ? Data("\r\n--C\r\n--A-\r\n\(names[index])".utf8) : Data((0...UInt8(index)).map { $0 &* 37 })
+            index % 3 == 0
+                ? Data("\r\n--C\r\n--A-\r\nx\(escaped(names[index]))".utf8) : Data((0...UInt8(index)).map { $0 &* 37 })
         }
         let form = MultipartFormData(boundary: "B")
         var expected: [SeenPart] = []
