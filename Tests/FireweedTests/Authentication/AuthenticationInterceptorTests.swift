@@ -1,4 +1,5 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import Testing
 
@@ -61,6 +62,41 @@ struct AuthenticationInterceptorTests {
             for _ in 0..<count { group.addTask { await session.request(url).validatedStatus } }
             return await group.reduce(0) { $0 + ($1 == 200 ? 1 : 0) }
         }
+    }
+
+    @Test(
+        "1,000 concurrent requests over the wire with an expired token: one refresh, 1,000 successes",
+        arguments: [true, false])
+    func overTheWire(isKnownToBeExpired: Bool) async throws {
+        let server = try FixtureServer.start()
+        let renewals = ProtectedList<String>()
+        server.route("/token") { request in
+            renewals.append(request.field("Authorization") ?? "")
+            return .text("2")
+        }
+        server.route("/guarded") { request in
+            request.field("Authorization") == "token 2" ? .text("welcome") : FixtureResponse(status: 401)
+        }
+        let plain = Session.isolated()
+        let authenticator = TokenAuthenticator { _, completion in
+            plain.request(server.url("/token"), method: .post).responseString(queue: .global()) { response in
+                completion(response.result.map { Token(number: Int($0) ?? 0) }.mapError { $0 as any Error })
+            }
+        }
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator, credential: Token(number: 1, requiresRefresh: isKnownToBeExpired))
+        let session = Session.isolated(interceptor: interceptor)
+        let welcomed = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<1_000 {
+                group.addTask {
+                    let request = session.request(server.url("/guarded")).validate()
+                    return await request.serializingString().response.value == "welcome"
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(welcomed == 1_000)
+        #expect(renewals.all.count == 1 && authenticator.refreshed.all == [1])
     }
 
     @Test("a failed refresh fails everyone who waits, with its error")
