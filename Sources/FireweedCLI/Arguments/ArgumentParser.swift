@@ -82,6 +82,9 @@ enum ArgumentParser {
             throw UsageError(
                 message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
         }
+        if let type = invocation.authenticationType, type != .negotiate, invocation.authentication == nil {
+            throw UsageError(message: "--auth-type \(type.rawValue) needs --auth")
+        }
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
         }

@@ -17,6 +17,11 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// How credentials are shown.
+    enum AuthenticationType: String, Sendable, CaseIterable {
+        case basic, digest, bearer, negotiate, ntlm
+    }
+
     var task = Task.request
     var method: String?
     var url = ""
@@ -34,6 +39,15 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
+    /// `USER:PASSWORD`, or a token.
+    var authentication: String?
+    var authenticationType: AuthenticationType?
+    var usesNetrc = false
+    /// The name of a session that is kept between runs, or the path of its file.
+    var sessionName: String?
+    var archiveFile: String?
+    var retryCount: UInt = 0
+    var maximumRedirectCount: Int?
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
