@@ -1,6 +1,7 @@
 // What of a request changes, behind its one lock.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -34,6 +35,10 @@ typealias RequestValidator = @Sendable (_ request: Request, _ attempt: Attempt) 
 /// Settings and handlers that few requests have.
 struct RequestExtras: Sendable {
     var credential: URLCredential?
+    /// How the credential may be used; `nil` leaves it to the credential.
+    var schemes: AuthenticationSchemes?
+    /// The trace that the request's attempts are spans of.
+    var trace: TraceContext?
     var redirectHandler: (any RedirectHandler)?
     var monitor: (any EventMonitor)?
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?

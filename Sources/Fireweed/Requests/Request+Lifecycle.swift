@@ -52,22 +52,23 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.resume()
+        // Told first, here and below: what the task causes must not overtake it.
         tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
+        attempt.resume()
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.suspend()
         tellMonitors(posting: Request.didSuspendTaskNotification) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
+        attempt.suspend()
     }
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.cancel()
         tellMonitors(posting: Request.didCancelTaskNotification) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        attempt.cancel()
     }
 
     // MARK: The conclusion
@@ -91,7 +92,7 @@ extension Request {
         contentEnded(attempt)
         if let attempt {
             attempt.storeCookies()
-            if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
+            tellOfEnd(attempt)
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
@@ -224,20 +225,28 @@ extension Request: AttemptOwner {
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
-        receive(head, of: attempt)
+        tellOfHead(attempt)
+        return receive(head, of: attempt)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
         let intake = receive(bytes, of: attempt)
-        if intake == .taken { progress.downloaded(attempt) }
+        if intake == .taken {
+            progress.downloaded(attempt)
+            tellOfContent(bytes, attempt)
+        }
         return intake
     }
 
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {
         progress.uploaded(total, of: expected)
+        tellOfSending(byteCount, total: total, expected: expected, attempt)
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+        if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
+            tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
+        }
         handle(.completed) { state in
             if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
         }

@@ -81,8 +81,16 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             monitor.request(self, didProvideInputStream: stream.value)
         }
         // The caller's word for the length, which a stream itself cannot give.
-        guard let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) }) else { return source }
-        return .reader { MeasuredReader(try make(), byteCount: byteCount) }
+        let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
+        return .reader { [weak self] in
+            do {
+                let reader = try make()
+                return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
+            } catch {
+                self?.tellOfStreamNeed()
+                throw error
+            }
+        }
     }
 
     override var ownContent: CURLContent? {

@@ -91,6 +91,9 @@ enum ArgumentParser {
         if invocation.printsCURL, invocation.isDownload || invocation.outputFile != nil {
             throw UsageError(message: "--curl sends nothing, so there is nothing for --download or --output")
         }
+        if let type = invocation.authenticationType, type != .negotiate, invocation.authentication == nil {
+            throw UsageError(message: "--auth-type \(type.rawValue) needs --auth")
+        }
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
         }

@@ -17,6 +17,11 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// How credentials are shown.
+    enum AuthenticationType: String, Sendable, CaseIterable {
+        case basic, digest, bearer, negotiate, ntlm
+    }
+
     var task = Task.request
     var method: String?
     var url = ""
@@ -38,6 +43,15 @@ struct Invocation: Sendable, Equatable {
     var printsCURL = false
     /// A curl command in the place of URL and items.
     var curlCommand: String?
+    /// `USER:PASSWORD`, or a token.
+    var authentication: String?
+    var authenticationType: AuthenticationType?
+    var usesNetrc = false
+    /// The name of a session that is kept between runs, or the path of its file.
+    var sessionName: String?
+    var archiveFile: String?
+    var retryCount: UInt = 0
+    var maximumRedirectCount: Int?
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

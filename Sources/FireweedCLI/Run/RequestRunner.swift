@@ -7,19 +7,68 @@ import Foundation
 struct RequestRunner {
     private let invocation: Invocation
     private let plan: RequestPlan
-    private let session: Session
+    private let made: SessionMaker.Made
+    private let headers: HTTPHeaders
+    private let authentication: Authentication?
+    private let file: SessionFile?
+    private let saved: SavedSession
     private let text = MessageText(isColoured: Terminal.isOutput)
+    private var session: Session { made.session }
 
     init(_ invocation: Invocation, standardInput: Data?) throws {
         self.invocation = invocation
         plan = try RequestPlan(invocation, standardInput: standardInput)
-        session = try SessionMaker.session(for: invocation, plan: plan)
+        file = try invocation.sessionName.map { try SessionFile(name: $0) }
+        var saved = try file?.load() ?? SavedSession()
+        let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        if let given { saved.set(given, for: plan.url) }
+        authentication = given ?? saved.authentication(for: plan.url)
+        var headers = plan.headers
+        // A field of the command line wins.
+        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        self.headers = headers
+        self.saved = saved
+        made = try SessionMaker.session(for: invocation, plan: plan, saved: file == nil ? nil : saved)
     }
 
     func run() async -> ExitCode {
         if invocation.printsCURL { return printCURL() }
-        if invocation.isDownload || invocation.outputFile != nil { return await download() }
-        return await print()
+        let code = invocation.isDownload || invocation.outputFile != nil ? await download() : await print()
+        return keep() ? code : .failure
+    }
+
+    /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
+    private func keep() -> Bool {
+        var isKept = true
+        let note = { (what: String, path: String, error: any Error) in
+            Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")
+            isKept = false
+        }
+        if let file {
+            var saved = saved
+            saved.takeCookies(from: made.cookies)
+            do { try file.save(saved) } catch { note("the session file", file.url.path, error) }
+        }
+        if let recorder = made.recorder, let path = invocation.archiveFile {
+            do { try recorder.write(to: URL(fileURLWithPath: path)) } catch { note("the archive", path, error) }
+        }
+        return isKept
+    }
+
+    /// Puts on a request what the options ask for.
+    private func prepare(_ request: DataRequest) -> DataRequest {
+        authentication?.apply(to: request)
+        guard invocation.retryCount > 0 else { return request }
+        return request.validate { _, response, _ in
+            SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
+        }
+    }
+
+    /// A status that was tried again; when it stays, it is the response's, and no error.
+    private struct RetriedStatus: Error {}
+
+    private func visible(_ error: AFError?) -> AFError? {
+        error?.underlyingError is RetriedStatus ? nil : error
     }
 
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
@@ -44,7 +93,7 @@ struct RequestRunner {
     // MARK: To standard output
 
     private func print() async -> ExitCode {
-        let request = dataRequest()
+        let request = prepare(dataRequest())
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
         printRequest(request)
         if let answer = response.response {
@@ -59,16 +108,17 @@ struct RequestRunner {
                     : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
             }
         }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
+        return finish(
+            error: visible(response.error), status: response.response?.statusCode, metrics: response.metrics)
     }
 
     private func dataRequest() -> DataRequest {
         switch plan.content {
-        case .none: session.request(plan.url, method: plan.method, headers: plan.headers)
+        case .none: session.request(plan.url, method: plan.method, headers: headers)
         case .data(let data, _):
-            session.upload(data, to: plan.url, method: plan.method, headers: plan.headers)
+            session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .multipart(let form):
-            session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: plan.headers)
+            session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: headers)
         }
     }
 
@@ -97,9 +147,15 @@ struct RequestRunner {
         }
         var request = URLRequest(url: plan.url)
         request.method = plan.method
-        request.headers = plan.headers
+        request.headers = headers
         if case .data(let data, _) = plan.content { request.httpBody = data }
         let task = session.download(request, to: destination)
+        authentication?.apply(to: task)
+        if invocation.retryCount > 0 {
+            task.validate { _, response, _ in
+                SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
+            }
+        }
         if Terminal.isError { task.downloadProgress(queue: .global()) { meter.show($0) } }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
@@ -110,7 +166,7 @@ struct RequestRunner {
         if let status = response.response?.statusCode, !(200..<300).contains(status) {
             if let file = response.fileURL { try? FileManager.default.removeItem(at: file) }
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\n")
-            let code = finish(error: response.error, status: status, metrics: response.metrics)
+            let code = finish(error: visible(response.error), status: status, metrics: response.metrics)
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
