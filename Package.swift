@@ -29,10 +29,11 @@ let package = Package(
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
+        .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
         .target(
             name: "FireweedTransport",
-            dependencies: ["CLinux", "CCurl", "COpenSSL"],
+            dependencies: ["CLinux", "CCurl", "COpenSSL", "CWslay", "CZlib"],
             swiftSettings: settings),
         .target(
             name: "Fireweed",

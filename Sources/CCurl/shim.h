@@ -78,6 +78,10 @@ static inline CURLcode fw_easy_get_pointer(CURL *_Nonnull easy, CURLINFO info, v
     return curl_easy_getinfo(easy, info, value);
 }
 
+static inline CURLcode fw_easy_get_socket(CURL *_Nonnull easy, curl_socket_t *_Nonnull value) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
+}
+
 // Everything that a finished transfer tells of itself, in one call.
 typedef struct {
     int64_t name_lookup, connect, app_connect, pre_transfer, start_transfer, total;

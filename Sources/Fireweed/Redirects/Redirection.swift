@@ -19,10 +19,11 @@ enum Redirection {
             let detail = "more than \(limit) redirects"
             return .failure(.exchange(.httpTooManyRedirects, detail: detail, engineCode: 0))
         }
-        guard let url = RedirectRules.target(of: location, from: hop.url) else {
+        guard let target = RedirectRules.target(of: location, from: hop.url) else {
             return .failure(
                 .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
         }
+        let url = hop.webSocket == nil ? target : WebSocketURL.onTheWire(target)
         guard url.scheme == "http" || url.scheme == "https" else {
             return .failure(
                 .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
@@ -60,12 +61,12 @@ enum Redirection {
     /// Throws when its request cannot be sent.
     static func hop(for request: URLRequest, replacing proposed: Hop, settings: SessionSettings) throws -> Hop {
         let record = try RequestRecord(request)
-        try record.validate()
+        try record.validate(schemes: proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes)
         let body: BodySource =
             request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
         var next = proposed
-        next.url = record.url
+        next.url = proposed.webSocket == nil ? record.url : WebSocketURL.onTheWire(record.url)
         next.method = record.method
         let shared = RedirectRules.fields(settings.fields, crossesOrigin: true, dropsContent: false).fields
         let own = request.headers

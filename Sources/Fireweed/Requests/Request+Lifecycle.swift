@@ -259,7 +259,7 @@ extension Request: AttemptOwner {
 
 extension TransferFailure {
     /// The error that users see.
-    fileprivate func afError(of url: URL) -> AFError {
+    func afError(of url: URL) -> AFError {
         switch self {
         case .cancelled: .explicitlyCancelled
         case .untrusted(let error as AFError): error

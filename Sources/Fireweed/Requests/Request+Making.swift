@@ -26,7 +26,7 @@ extension Request {
         }
         tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
         do {
-            try record.validate()
+            try record.validate(schemes: acceptableSchemes)
             if let violation = core.settings.fieldViolation { throw violation }
         } catch {
             return failCreation(error)
@@ -53,7 +53,7 @@ extension Request {
             let adapted: RequestRecord
             do {
                 adapted = try RequestRecord(result.get())
-                try adapted.validate()
+                try adapted.validate(schemes: self.acceptableSchemes)
             } catch {
                 return self.failAdaptation(of: initial, error)
             }
@@ -77,8 +77,8 @@ extension Request {
         let hop: Hop
         do {
             let (credential, schemes) = mutable.withLock { ($0.extras?.credential, $0.extras?.schemes) }
-            hop = try record.hop(
-                body: makeBody(for: record), credential: credential, schemes: schemes, core: core)
+            hop = try prepared(
+                record.hop(body: makeBody(for: record), credential: credential, schemes: schemes, core: core), record)
         } catch {
             return failCreation(error)
         }
@@ -126,6 +126,9 @@ extension Request {
 }
 
 extension RequestRecord {
+    /// The schemes of ordinary requests.
+    static let schemes = ["http", "https"]
+
     /// The content that the `URLRequest` itself carries.
     var body: BodySource {
         guard let request = existing else { return .none }
@@ -135,8 +138,8 @@ extension RequestRecord {
     }
 
     /// Checks what would not survive the wire, or should never be sent.
-    func validate() throws {
-        guard url.scheme == "http" || url.scheme == "https" else {
+    func validate(schemes: [String] = RequestRecord.schemes) throws {
+        guard schemes.contains(url.scheme ?? "") else {
             throw AFError.createURLRequestFailed(error: URLError(.unsupportedURL))
         }
         try existing?.validate()

@@ -76,6 +76,12 @@ public class Request: @unchecked Sendable {
     /// The same for a `curl` command; `nil` where it is the `URLRequest`'s own.
     var ownContent: CURLContent? { nil }
 
+    /// The schemes of URLs that this kind of request can be sent to.
+    var acceptableSchemes: [String] { RequestRecord.schemes }
+
+    /// The first hop as this kind of request needs it.
+    func prepared(_ hop: Hop, _ record: RequestRecord) -> Hop { hop }
+
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
 

@@ -153,7 +153,7 @@ final class Attempt: Sendable {
         let message = RequestMessage(
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
-            credentials: hop.credentials)
+            credentials: hop.credentials, webSocket: hop.webSocket)
         let control = core.transport.makeTransfer(of: message, for: self)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }

@@ -20,6 +20,8 @@ struct Hop: Sendable {
     var refusedCredentials: [RequestMessage.Credentials] = []
     /// The request's credential, to be stored once it was accepted.
     var remembered: URLCredential?
+    /// Asks for a WebSocket; `nil` for every other kind of request.
+    var webSocket: WebSocketOffer?
 }
 
 /// What became of one hop.

@@ -25,7 +25,7 @@ public class SessionTask: @unchecked Sendable, Hashable, CustomStringConvertible
     }
 
     enum Kind: Sendable {
-        case data, upload, download
+        case data, upload, download, webSocket
     }
 
     let attempt: Attempt
@@ -96,6 +96,7 @@ extension SessionTask.Kind {
         case .data: SessionDataTask(attempt: attempt)
         case .upload: SessionUploadTask(attempt: attempt)
         case .download: SessionDownloadTask(attempt: attempt)
+        case .webSocket: SessionWebSocketTask(attempt: attempt)
         }
     }
 }

@@ -22,12 +22,16 @@ public final class CurlTransport: Transport {
     public func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
-        Transfer(message: message, consumer: consumer, lane: lanes.count == 1 ? lanes[0] : laneOfCaller)
+        let lane = lanes.count == 1 ? lanes[0] : laneOfCaller
+        if let offer = message.webSocket {
+            return WebSocketTransfer(message: message, offer: offer, consumer: consumer, lane: lane)
+        }
+        return Transfer(message: message, consumer: consumer, lane: lane)
     }
 
     /// Ends every transfer as cancelled and closes all connections.
     public func shutDown() {
-        for lane in lanes { lane.withPool { $0.shutDown() } }
+        for lane in lanes { lane.shutDown() }
     }
 
     /// The first event loop.
@@ -54,6 +58,8 @@ final class Lane: @unchecked Sendable {
     private let settings: PoolSettings
     // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
     private var pool: ConnectionPool?
+    private var webSockets: WebSocketPool?
+    private var isShutDown = false
 
     init(loop: EventLoop, settings: PoolSettings) {
         self.loop = loop
@@ -71,5 +77,23 @@ final class Lane: @unchecked Sendable {
         let made = ConnectionPool(settings: settings, context: context)
         pool = made
         return made
+    }
+
+    /// The WebSockets of this lane, for work that is on the loop's thread already; the first call makes their pool.
+    func webSockets(in context: LoopContext) -> WebSocketPool {
+        if let webSockets { return webSockets }
+        let made = WebSocketPool(settings: settings, context: context)
+        webSockets = made
+        if isShutDown { made.shutDown() }
+        return made
+    }
+
+    /// Ends every transfer of this lane, soon.
+    func shutDown() {
+        loop.post { [self] context in
+            isShutDown = true
+            pool(in: context).shutDown()
+            webSockets?.shutDown()
+        }
     }
 }

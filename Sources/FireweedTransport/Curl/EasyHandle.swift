@@ -6,7 +6,7 @@ import Foundation
 /// Owns an easy handle.
 ///
 /// What all transfers of a pool have in common is set once; `prepare` sets what differs.
-final class EasyHandle {
+final class EasyHandle: CurlHandle {
     let easy: UnsafeMutableRawPointer
     // SAFETY: the pool owns its handles, and cleans them up before it goes; read for every header line.
     unowned(unsafe) let pool: ConnectionPool
@@ -332,20 +332,8 @@ final class EasyHandle {
 
     // MARK: Options
 
-    func set(_ option: CURLoption, _ value: Int) {
-        check(fw_easy_set_long(easy, option, value))
-    }
-
-    func set(_ option: CURLoption, _ value: String?) {
-        check(fw_easy_set_string(easy, option, value))
-    }
-
     private func setOffset(_ option: CURLoption, _ value: Int64) {
         check(fw_easy_set_offset(easy, option, curl_off_t(value)))
-    }
-
-    func check(_ code: CURLcode) {
-        precondition(code == CURLE_OK, "libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
     }
 
     private func applyPoolSettings() {
@@ -362,10 +350,6 @@ final class EasyHandle {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         pool.settings.options.apply(to: self)
     }
-
-    func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
-        check(fw_easy_set_pointer(easy, option, pointer))
-    }
 }
 
 extension EasyHandle: PeerVerifier {
@@ -373,12 +357,9 @@ extension EasyHandle: PeerVerifier {
     ///
     /// The first refusal is the transfer's failure.
     func accepts(_ chain: [Certificate]) -> Bool {
-        guard let transfer, let decide = pool.settings.trustDecision else { return false }
-        let host = URL(string: transfer.message.url)?.host ?? ""
+        guard let transfer else { return false }
         do {
-            try decide(
-                ServerTrust(certificates: chain, host: host, authorities: pool.settings.options.certificateAuthorities))
-            return true
+            return try pool.settings.judge(chain, of: transfer.message.url)
         } catch {
             transfer.failure = transfer.failure ?? .untrusted(error)
             return false
@@ -388,7 +369,7 @@ extension EasyHandle: PeerVerifier {
 
 extension TransferReport {
     /// Takes over libcurl's counts.
-    fileprivate mutating func fill(from counts: fw_report, hasResponse: Bool) {
+    mutating func fill(from counts: fw_report, hasResponse: Bool) {
         nameLookup = counts.name_lookup
         connect = counts.connect
         secureConnect = counts.app_connect

@@ -1,5 +1,7 @@
 // What every connection of a pool has in common.
 
+import Foundation
+
 /// Settings of a connection pool; they are the session's, so that two sessions never share a connection.
 public struct PoolSettings: Sendable {
     /// The transport options of the session.
@@ -19,5 +21,15 @@ public struct PoolSettings: Sendable {
         self.options = options
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
         self.trustDecision = trustDecision
+    }
+}
+
+extension PoolSettings {
+    /// Asks the session's rules about the chain of a peer; false when there are none, an error when they refuse it.
+    func judge(_ chain: [Certificate], of url: String) throws -> Bool {
+        guard let decide = trustDecision else { return false }
+        let host = URL(string: url)?.host ?? ""
+        try decide(ServerTrust(certificates: chain, host: host, authorities: options.certificateAuthorities))
+        return true
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 
 extension TransportOptions {
     /// Sets on a new handle what the options ask for.
-    func apply(to handle: EasyHandle) {
+    func apply(to handle: some CurlHandle) {
         handle.set(CURLOPT_HTTP_VERSION, httpVersion == .http1Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeoutMilliseconds)
         // libcurl's own 16 KiB cost a third more CPU for 1 GiB (0.45 s against 0.30 s); 120 KiB still come from the heap.
@@ -21,7 +21,7 @@ extension TransportOptions {
         return Int(min(max(connectTimeout.nanoseconds / 1_000_000, 1), UInt64(Int32.max)))
     }
 
-    private func apply(_ proxy: Proxy, to handle: EasyHandle) {
+    private func apply(_ proxy: Proxy, to handle: some CurlHandle) {
         guard let scheme = proxy.scheme else {
             handle.set(CURLOPT_PROXY, "")  // none, and none from the environment
             return
@@ -33,7 +33,7 @@ extension TransportOptions {
         handle.set(CURLOPT_NOPROXY, proxy.bypassedHosts.joined(separator: ","))
     }
 
-    private func applyTLS(to handle: EasyHandle) {
+    private func applyTLS(to handle: some CurlHandle) {
         let maximum = maximumTLSVersion.map { ($0.curlVersion) << 16 } ?? CURL_SSLVERSION_MAX_DEFAULT
         handle.set(CURLOPT_SSLVERSION, minimumTLSVersion.curlVersion | maximum)
         switch certificateAuthorities {
@@ -54,7 +54,7 @@ extension TransportOptions {
         if let clientIdentity { apply(clientIdentity, to: handle) }
     }
 
-    private func apply(_ identity: ClientIdentity, to handle: EasyHandle) {
+    private func apply(_ identity: ClientIdentity, to handle: some CurlHandle) {
         handle.set(CURLOPT_KEYPASSWD, identity.passphrase)
         switch identity.source {
         case .pem(let certificate, let privateKey):

@@ -47,11 +47,14 @@ public struct RequestMessage: Sendable {
     public var deadlineNanoseconds: UInt64?
     /// The credentials to answer a challenge with; `nil` for none.
     public var credentials: Credentials?
+    /// Asks for a WebSocket in the place of a response's content; `nil`, as nearly always, for none.
+    public var webSocket: WebSocketOffer?
 
     /// Makes a message; everything that is not given has no effect on the wire.
     public init(
         url: String, method: String = "GET", fields: FieldBlock = FieldBlock([]), body: BodySource = .none,
-        idleTimeout: TimeInterval = 60, deadlineNanoseconds: UInt64? = nil, credentials: Credentials? = nil
+        idleTimeout: TimeInterval = 60, deadlineNanoseconds: UInt64? = nil, credentials: Credentials? = nil,
+        webSocket: WebSocketOffer? = nil
     ) {
         self.url = url
         self.method = method
@@ -60,5 +63,6 @@ public struct RequestMessage: Sendable {
         self.idleTimeout = idleTimeout
         self.deadlineNanoseconds = deadlineNanoseconds
         self.credentials = credentials
+        self.webSocket = webSocket
     }
 }

@@ -1,0 +1,6 @@
+// What Swift does not see of wslay: constants whose bits are computed by macros.
+#pragma once
+#include <wslay/wslay.h>
+
+static const uint8_t fw_wslay_rsv1 = WSLAY_RSV1_BIT;
+static const uint8_t fw_wslay_rsv_none = WSLAY_RSV_NONE;

@@ -1,0 +1,43 @@
+// Between the transport's WebSocket and the request.
+
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Tells the request what happens on one attempt's WebSocket, and keeps what the attempt's task shows of it.
+///
+/// It holds the request weakly: the attempt, which the request holds, holds it.
+final class WebSocketLink: WebSocketListener {
+    struct Facts: Sendable {
+        var subprotocol: String?
+        var closeCode: SessionWebSocketTask.CloseCode?
+        var closeReason: Data?
+    }
+
+    private weak let request: WebSocketRequest?
+    private let known = Mutex(Facts())
+
+    init(request: WebSocketRequest) {
+        self.request = request
+    }
+
+    var facts: Facts { known.withLock { $0 } }
+
+    func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {
+        known.withLock { $0.subprotocol = subprotocol }
+        request?.opened(channel, subprotocol: subprotocol)
+    }
+
+    func webSocketDidReceive(_ message: WebSocketMessage) -> Intake {
+        request?.received(.message(message)) ?? .taken
+    }
+
+    func webSocketDidClose(code: UInt16, reason: Data) {
+        let closeCode = SessionWebSocketTask.CloseCode(rawValue: Int(code))
+        known.withLock { known in
+            known.closeCode = closeCode
+            known.closeReason = reason
+        }
+        request?.closed(closeCode, reason: reason.isEmpty ? nil : reason)
+    }
+}

@@ -1,0 +1,75 @@
+// What makes values of messages.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Makes a value of each message of a WebSocket.
+public protocol WebSocketMessageSerializer<Output, Failure>: Sendable {
+    /// What is made.
+    associatedtype Output: Sendable
+    /// What goes wrong.
+    associatedtype Failure: Error = any Error
+
+    /// The value of a message; throws when there is none.
+    func decode(_ message: URLSessionWebSocketTask.Message) throws -> Output
+}
+
+/// Gives messages as they are.
+public struct PassthroughWebSocketMessageDecoder: WebSocketMessageSerializer {
+    /// Never.
+    public typealias Failure = Never
+
+    /// Makes a serialiser.
+    public init() {}
+
+    /// The message.
+    public func decode(_ message: URLSessionWebSocketTask.Message) -> URLSessionWebSocketTask.Message { message }
+}
+
+/// Decodes a value of each message, text or bytes.
+public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: WebSocketMessageSerializer {
+    /// Why there is no value.
+    public enum Error: Swift.Error {
+        /// The decoder threw.
+        case decoding(any Swift.Error)
+        /// The message is of no kind that this library knows.
+        case unknownMessage(description: String)
+    }
+
+    /// The decoder.
+    public let decoder: any DataDecoder
+
+    /// Makes a serialiser.
+    public init(decoder: any DataDecoder = JSONDecoder()) {
+        self.decoder = decoder
+    }
+
+    /// The value; throws `DecodableWebSocketMessageDecoder.Error`.
+    public func decode(_ message: URLSessionWebSocketTask.Message) throws -> Value {
+        let data: Data
+        switch message {
+        case .data(let bytes): data = bytes
+        case .string(let text): data = Data(text.utf8)
+        @unknown default: throw Error.unknownMessage(description: "\(message)")
+        }
+        do {
+            return try decoder.decode(Value.self, from: data)
+        } catch {
+            throw Error.decoding(error)
+        }
+    }
+}
+
+extension WebSocketMessageSerializer {
+    /// Decodes a value of each message with a JSON decoder.
+    public static func json<Value: Decodable & Sendable>(
+        decoding _: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
+    ) -> DecodableWebSocketMessageDecoder<Value> where Self == DecodableWebSocketMessageDecoder<Value> {
+        DecodableWebSocketMessageDecoder<Value>(decoder: decoder)
+    }
+}
+
+extension WebSocketMessageSerializer where Self == PassthroughWebSocketMessageDecoder {
+    /// Gives messages as they are.
+    public static var passthrough: PassthroughWebSocketMessageDecoder { PassthroughWebSocketMessageDecoder() }
+}

@@ -1,0 +1,153 @@
+// The settings and the events of a WebSocket request.
+
+public import FireweedTransport
+public import Foundation
+public import FoundationNetworking
+
+extension WebSocketRequest {
+    /// The settings of a WebSocket.
+    public struct Configuration: Sendable {
+        /// No subprotocol, messages up to 1 MiB, no automatic pings, no compression.
+        public static var `default`: Configuration { Configuration() }
+
+        /// Offers a subprotocol, or several separated by commas.
+        public static func `protocol`(_ protocol: String) -> Configuration {
+            Configuration(protocol: `protocol`)
+        }
+
+        /// Takes messages up to so many bytes.
+        public static func maximumMessageSize(_ maximumMessageSize: Int) -> Configuration {
+            Configuration(maximumMessageSize: maximumMessageSize)
+        }
+
+        /// Sends a ping every so many seconds.
+        public static func pingInterval(_ pingInterval: TimeInterval) -> Configuration {
+            Configuration(pingInterval: pingInterval)
+        }
+
+        /// Offers compression.
+        public static func compression(_ compression: WebSocketCompression) -> Configuration {
+            Configuration(compression: compression)
+        }
+
+        /// The subprotocols to offer, as `Sec-WebSocket-Protocol` says them; `nil` leaves the request's own field as it is.
+        public let `protocol`: String?
+        /// Longest message to accept, in bytes after decompression; a longer one ends the request.
+        ///
+        /// The server is told with code 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`. Default: 1 MiB.
+        public let maximumMessageSize: Int
+        /// Seconds between automatic pings, beginning one interval after the connection; `nil`, the default, sends none.
+        ///
+        /// When a ping has no answer at the time of the next one, the request ends with `URLError.timedOut`.
+        public let pingInterval: TimeInterval?
+        /// The compression to offer (permessage-deflate, RFC 7692); `nil`, the default, offers none.
+        ///
+        /// Compressing secrets together with what others can choose tells of the secrets by length; it also takes some 300 KiB for each
+        /// connection. That is why nothing is offered unasked.
+        public let compression: WebSocketCompression?
+
+        /// Makes a configuration.
+        public init(
+            protocol: String? = nil, maximumMessageSize: Int = 1_048_576, pingInterval: TimeInterval? = nil,
+            compression: WebSocketCompression? = nil
+        ) {
+            self.protocol = `protocol`
+            self.maximumMessageSize = maximumMessageSize
+            self.pingInterval = pingInterval
+            self.compression = compression
+        }
+    }
+
+    /// How a ping went.
+    public enum PingResponse: Sendable {
+        /// A pong, and how long it took.
+        public struct Pong: Sendable {
+            /// When the ping was asked for.
+            public let start: Date
+            /// When its pong came.
+            public let end: Date
+            /// The time between both, in seconds.
+            public let latency: TimeInterval
+        }
+
+        /// The server answered.
+        case pong(Pong)
+        /// The WebSocket ended before the answer.
+        case error(any Error)
+        /// No ping was sent: the WebSocket is not open, or the request is suspended or cancelled.
+        case unsent
+    }
+
+    /// How a WebSocket request ended.
+    public struct Completion: Sendable {
+        /// The request that was sent last.
+        public let request: URLRequest?
+        /// The server's response to the handshake.
+        public let response: HTTPURLResponse?
+        /// What the last task took.
+        public let metrics: TaskMetrics?
+        /// Why the request ended, unless both sides said goodbye.
+        public let error: AFError?
+    }
+
+    /// Something that happened on a WebSocket, with the means to act on it.
+    public struct Event<Success: Sendable, Failure: Error>: Sendable {
+        /// What can happen.
+        public enum Kind: Sendable {
+            /// The handshake is done; the server chose this subprotocol.
+            case connected(protocol: String?)
+            /// A message came.
+            case receivedMessage(Success)
+            /// A message came of which the serialiser could make nothing.
+            case serializerFailed(Failure)
+            /// Both sides have said goodbye; the code and reason are the server's.
+            case disconnected(closeCode: SessionWebSocketTask.CloseCode, reason: Data?)
+            /// The end; nothing comes after it.
+            case completed(Completion)
+        }
+
+        weak let socket: WebSocketRequest?
+        /// What happened.
+        public let kind: Kind
+
+        /// The message, when one came.
+        public var message: Success? {
+            if case .receivedMessage(let message) = kind { message } else { nil }
+        }
+
+        /// Says goodbye, as `WebSocketRequest.close(sending:reason:)`.
+        public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) {
+            socket?.close(sending: closeCode, reason: reason)
+        }
+
+        /// Cancels the request.
+        public func cancel() {
+            socket?.cancel()
+        }
+
+        /// Sends a ping, as `WebSocketRequest.sendPing(respondingOn:onResponse:)`.
+        public func sendPing(
+            respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
+        ) {
+            guard let socket else { return queue.async { onResponse(.unsent) } }
+            socket.sendPing(respondingOn: queue, onResponse: onResponse)
+        }
+    }
+}
+
+extension WebSocketMessage {
+    init(_ message: URLSessionWebSocketTask.Message) {
+        switch message {
+        case .data(let data): self = .binary(data)
+        case .string(let text): self = .text(text)
+        }
+    }
+
+    /// Foundation's form of it.
+    var shown: URLSessionWebSocketTask.Message {
+        switch self {
+        case .binary(let data): .data(data)
+        case .text(let text): .string(text)
+        }
+    }
+}

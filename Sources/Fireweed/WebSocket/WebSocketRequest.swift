@@ -1,0 +1,144 @@
+// A request that becomes a conversation.
+
+import FireweedTransport
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+
+/// A WebSocket (RFC 6455): messages in both directions after a handshake that is a request like any other.
+///
+/// Interceptors, header fields, cookies, proxies, trust and redirects apply to the handshake as to every request. Events come in
+/// this order: connected, any number of messages, disconnected when both sides have said goodbye, then completed.
+///
+/// ```swift
+/// let socket = session.webSocketRequest(to: "wss://example.com/chat").streamMessages { message in
+///     print(message)
+/// }
+/// socket.send(.string("hello")) { result in print(result) }
+/// ```
+public final class WebSocketRequest: Request, @unchecked Sendable {
+    /// What the request was made from.
+    public let convertible: any URLRequestConvertible
+    /// The settings of the WebSocket.
+    public let configuration: Configuration
+    let conversation = Mutex(Conversation())
+
+    init(
+        convertible: any URLRequestConvertible, configuration: Configuration, core: SessionCore,
+        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+    ) {
+        self.convertible = convertible
+        self.configuration = configuration
+        super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    // MARK: The way of a request
+
+    override func makeRecord() throws -> RequestRecord {
+        let record = try RequestRecord(convertible)
+        guard let name = configuration.protocol else { return record }
+        var request = record.urlRequest
+        request.headers.update(.websocketProtocol(name))
+        return try RequestRecord(request)
+    }
+
+    override func makeBody(for record: RequestRecord) throws -> BodySource { .none }
+
+    override var acceptableSchemes: [String] { WebSocketURL.schemes }
+
+    override func prepared(_ hop: Hop, _ record: RequestRecord) -> Hop {
+        var hop = hop
+        hop.url = WebSocketURL.onTheWire(record.url)
+        hop.method = "GET"
+        hop.urlRequest = record.urlRequest
+        if hop.credentials == nil, let user = record.url.user?.removingPercentEncoding {
+            let password = record.url.password?.removingPercentEncoding ?? ""
+            hop.credentials = RequestMessage.Credentials(user: user, password: password)
+        }
+        hop.webSocket = WebSocketOffer(
+            compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,
+            pingInterval: configuration.pingInterval, listener: WebSocketLink(request: self))
+        return hop
+    }
+
+    override var taskKind: SessionTask.Kind { .webSocket }
+
+    override func contentEnded(_ attempt: Attempt?) {
+        conversation.withLock { $0.channel = nil }
+    }
+
+    override func cleanup() {
+        let waiting = conversation.withLock { $0.end() }
+        let error = error ?? .sessionTaskFailed(error: URLError(.networkConnectionLost))
+        for send in waiting { send.completion(error) }
+    }
+
+    // MARK: Control
+
+    /// Says goodbye with a code and a reason of at most 122 bytes, once everything before it is sent.
+    ///
+    /// The server answers with its own, which is the `disconnected` event; `completed` follows. Codes that may not be sent (1005,
+    /// 1006, 1015, and numbers outside the ranges of RFC 6455 §7.4) go out as a close frame without a code. Before the WebSocket is
+    /// open this is `cancel()`.
+    @discardableResult
+    public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) -> Self {
+        guard let channel = conversation.withLock({ $0.channel }) else { return cancel() }
+        channel.close(code: closeCode.wireCode, reason: reason ?? Data())
+        return self
+    }
+
+    /// Sends a message, after the ones before it and not before the WebSocket is open.
+    ///
+    /// `completionHandler` is called on `queue` once the message's last byte was handed to the kernel, or with the error because of
+    /// which it never will be. A sender that waits for it is slowed down to the speed of the network.
+    public func send(
+        _ message: URLSessionWebSocketTask.Message, queue: DispatchQueue = .main,
+        completionHandler: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        send(message) { error in
+            queue.async { completionHandler(error.map { .failure($0) } ?? .success(())) }
+        }
+    }
+
+    /// Sends a ping and tells how it went, on `queue`: with the pong, with the error that came first, or that none was sent, because
+    /// the WebSocket is not open or the request is suspended.
+    public func sendPing(
+        respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
+    ) {
+        ping { response in queue.async { onResponse(response) } }
+    }
+
+    /// The task of the last attempt, once there is one.
+    public var socket: SessionWebSocketTask? { task as? SessionWebSocketTask }
+
+    func send(_ message: URLSessionWebSocketTask.Message, completion: @escaping @Sendable (AFError?) -> Void) {
+        let send = Conversation.Send(message: WebSocketMessage(message), completion: completion)
+        switch conversation.withLock({ $0.handle(send) }) {
+        case .wait: break
+        case .refuse: completion(error ?? .sessionTaskFailed(error: URLError(.networkConnectionLost)))
+        case .send(let channel): pass(send, to: channel)
+        }
+    }
+
+    func ping(_ completion: @escaping @Sendable (PingResponse) -> Void) {
+        guard isResumed, let channel = conversation.withLock({ $0.channel }) else { return completion(.unsent) }
+        let start = Date()
+        channel.ping { [self] failure in
+            guard let failure else {
+                let end = Date()
+                return completion(.pong(.init(start: start, end: end, latency: end.timeIntervalSince(start))))
+            }
+            completion(.error(failure.afError(of: lastURL)))
+        }
+    }
+
+    func pass(_ send: Conversation.Send, to channel: any WebSocketChannel) {
+        channel.send(send.message) { [self] failure in
+            send.completion(failure.map { $0.afError(of: lastURL) })
+        }
+    }
+
+    private var lastURL: URL {
+        lastAttempt?.record.url ?? URL(fileURLWithPath: "/")
+    }
+}

@@ -1,0 +1,134 @@
+// Where the events of a WebSocket go: a closure on a queue, or an async sequence.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// What a listener hears of, before serialisation.
+enum WebSocketIncoming: Sendable {
+    case connected(String?)
+    case message(WebSocketMessage)
+    case disconnected(SessionWebSocketTask.CloseCode, Data?)
+    case completed(WebSocketRequest.Completion)
+
+    /// What it counts for in a backlog; a message without content takes room as well.
+    var cost: Int {
+        if case .message(let message) = self { message.byteCount + 64 } else { 0 }
+    }
+}
+
+/// One listener of a WebSocket.
+///
+/// Its end is its place among the request's handlers.
+protocol WebSocketSink: ResponseSlot {
+    /// Takes an event on the transport's thread; `.pause` when more than enough waits to be consumed.
+    func receive(_ incoming: WebSocketIncoming) -> Intake
+}
+
+extension WebSocketSink {
+    func serialise() -> AFError? { nil }
+    func handOver() -> Bool { false }
+}
+
+/// Makes events of what came.
+struct WebSocketEvents<Success: Sendable, Failure: Error>: Sendable {
+    typealias Event = WebSocketRequest.Event<Success, Failure>
+
+    let request: WebSocketRequest
+    let serialise: @Sendable (WebSocketMessage) -> Event.Kind
+
+    func event(_ incoming: WebSocketIncoming) -> Event {
+        let kind: Event.Kind =
+            switch incoming {
+            case .connected(let name): .connected(protocol: name)
+            case .message(let message): serialise(message)
+            case .disconnected(let code, let reason): .disconnected(closeCode: code, reason: reason)
+            case .completed(let completion): .completed(completion)
+            }
+        return Event(socket: request, kind: kind)
+    }
+}
+
+/// Calls a closure on a queue, having serialised on another where that is work.
+final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSink {
+    private let events: WebSocketEvents<Success, Failure>
+    private let queue: DispatchQueue
+    private let serialisationQueue: DispatchQueue?
+    private let handler: @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
+    private let backlog = Mutex(Backlog())
+
+    /// `serialisationQueue` is where messages are serialised; `nil` does it where the handler is called.
+    init(
+        events: WebSocketEvents<Success, Failure>, queue: DispatchQueue, serialisationQueue: DispatchQueue?,
+        handler: @escaping @Sendable (WebSocketRequest.Event<Success, Failure>) -> Void
+    ) {
+        self.events = events
+        self.queue = queue
+        self.serialisationQueue = serialisationQueue
+        self.handler = handler
+    }
+
+    func receive(_ incoming: WebSocketIncoming) -> Intake {
+        let cost = incoming.cost
+        let isFull = backlog.withLock { backlog in
+            backlog.add(cost)
+            return backlog.isFull
+        }
+        guard let serialisationQueue else {
+            queue.async { [self] in tell(events.event(incoming), cost: cost) }
+            return isFull ? .pause : .taken
+        }
+        serialisationQueue.async { [self] in
+            let event = events.event(incoming)
+            queue.async { [self] in tell(event, cost: cost) }
+        }
+        return isFull ? .pause : .taken
+    }
+
+    private func tell(_ event: WebSocketRequest.Event<Success, Failure>, cost: Int) {
+        handler(event)
+        if backlog.withLock({ $0.remove(cost) }) { events.request.lastAttempt?.resumeIntake() }
+    }
+
+    func deliver() {
+        _ = receive(.completed(events.request.completion))
+    }
+}
+
+/// Feeds an async sequence; messages are serialised by the task that reads it.
+final class SequenceWebSocketSink: WebSocketSink {
+    private let request: WebSocketRequest
+    private let backlog = Mutex(Backlog())
+    private let isLossless: Bool
+    let buffer: StreamBuffer<WebSocketIncoming>
+
+    init(request: WebSocketRequest, limit: BufferLimit) {
+        self.request = request
+        if case .unbounded = limit { isLossless = true } else { isLossless = false }
+        buffer = StreamBuffer(limit: limit)
+    }
+
+    func receive(_ incoming: WebSocketIncoming) -> Intake {
+        let isFull =
+            isLossless
+            && backlog.withLock { backlog in
+                backlog.add(incoming.cost)
+                return backlog.isFull
+            }
+        buffer.push(incoming)
+        return isFull ? .pause : .taken
+    }
+
+    /// The next event; room that it makes lets the transport go on.
+    func next() async -> WebSocketIncoming? {
+        guard let incoming = await buffer.next() else { return nil }
+        if isLossless, backlog.withLock({ $0.remove(incoming.cost) }) { request.lastAttempt?.resumeIntake() }
+        return incoming
+    }
+
+    func deliver() {
+        buffer.push(.completed(request.completion))
+        buffer.finish()
+    }
+}

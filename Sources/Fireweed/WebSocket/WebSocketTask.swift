@@ -1,0 +1,151 @@
+// A WebSocket as async sequences and functions.
+
+public import Foundation
+public import FoundationNetworking
+
+/// Gives the events of a `WebSocketRequest` as async sequences, and sends.
+///
+/// ```swift
+/// let task = session.webSocketRequest(to: "wss://example.com/chat").webSocketTask()
+/// for await event in task.streamingMessageEvents() {
+///     if case .connected = event.kind { try await task.send(.string("hello")) }
+///     if let message = event.message { print(message) }
+/// }
+/// ```
+public struct WebSocketTask: Sendable {
+    /// A sequence of events.
+    public typealias EventStreamOf<Success: Sendable, Failure: Error> = StreamOf<
+        WebSocketRequest.Event<Success, Failure>
+    >
+    /// A message.
+    public typealias Message = URLSessionWebSocketTask.Message
+
+    private let request: WebSocketRequest
+
+    init(request: WebSocketRequest) {
+        self.request = request
+    }
+
+    // MARK: Receiving
+
+    /// Every event.
+    ///
+    /// - Parameters:
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator goes.
+    ///   - bufferingPolicy: `.unbounded` loses nothing and stops reading from the network instead when a megabyte or so waits; the others
+    ///     drop events.
+    public func streamingMessageEvents(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        bufferingPolicy: EventStreamOf<Message, Never>.BufferingPolicy = .unbounded
+    ) -> EventStreamOf<Message, Never> {
+        let events = WebSocketEvents<Message, Never>(request: request) { .receivedMessage($0.shown) }
+        return stream(shouldAutomaticallyCancel, bufferingPolicy) { events.event($0) }
+    }
+
+    /// Every message.
+    public func streamingMessages(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        bufferingPolicy: StreamOf<Message>.BufferingPolicy = .unbounded
+    ) -> StreamOf<Message> {
+        stream(shouldAutomaticallyCancel, bufferingPolicy) { incoming in
+            if case .message(let message) = incoming { message.shown } else { nil }
+        }
+    }
+
+    /// Every event, with decoded messages.
+    public func streamingDecodableEvents<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        using decoder: any DataDecoder = JSONDecoder(),
+        bufferingPolicy: EventStreamOf<Value, any Error>.BufferingPolicy = .unbounded
+    ) -> EventStreamOf<Value, any Error> {
+        streamingEvents(
+            serializedUsing: DecodableWebSocketMessageDecoder<Value>(decoder: decoder),
+            automaticallyCancelling: shouldAutomaticallyCancel, bufferingPolicy: bufferingPolicy)
+    }
+
+    /// The value of every message that can be decoded.
+    public func streamingDecodable<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        using decoder: any DataDecoder = JSONDecoder(),
+        bufferingPolicy: StreamOf<Value>.BufferingPolicy = .unbounded
+    ) -> StreamOf<Value> {
+        let serializer = DecodableWebSocketMessageDecoder<Value>(decoder: decoder)
+        return stream(shouldAutomaticallyCancel, bufferingPolicy) { incoming in
+            guard case .message(let message) = incoming else { return nil }
+            return try? serializer.decode(message.shown)
+        }
+    }
+
+    /// Every event, with what a serialiser makes of messages.
+    public func streamingEvents<Serializer: WebSocketMessageSerializer>(
+        serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        bufferingPolicy: EventStreamOf<Serializer.Output, any Error>.BufferingPolicy = .unbounded
+    ) -> EventStreamOf<Serializer.Output, any Error> where Serializer.Failure == any Error {
+        let events = WebSocketEvents<Serializer.Output, any Error>(request: request, serialise: serializer.kind)
+        return stream(shouldAutomaticallyCancel, bufferingPolicy) { events.event($0) }
+    }
+
+    private func stream<Element: Sendable>(
+        _ shouldAutomaticallyCancel: Bool, _ policy: StreamOf<Element>.BufferingPolicy,
+        _ element: @escaping @Sendable (WebSocketIncoming) -> Element?
+    ) -> StreamOf<Element> {
+        let sink = SequenceWebSocketSink(request: request, limit: policy.bufferLimit)
+        _ = request.add(sink as any WebSocketSink)
+        return StreamOf {
+            while let incoming = await sink.next() {
+                if let element = element(incoming) { return element }
+            }
+            return nil
+        } onTermination: { [request] in
+            if shouldAutomaticallyCancel { request.cancel() }
+            sink.buffer.finish()
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends a message; returns when its last byte was handed to the kernel, and throws the `AFError` because of which it never will be.
+    public func send(_ message: Message) async throws {
+        try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+            request.send(message) { error in
+                continuation.resume(with: error.map { .failure($0) } ?? .success(()))
+            }
+        }
+    }
+
+    /// Sends a ping, and tells how it went once that is known.
+    public func sendPing() async -> WebSocketRequest.PingResponse {
+        await withUnsafeContinuation { continuation in
+            request.ping { continuation.resume(returning: $0) }
+        }
+    }
+
+    // MARK: Control
+
+    /// Says goodbye, as `WebSocketRequest.close(sending:reason:)`.
+    public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) {
+        request.close(sending: closeCode, reason: reason)
+    }
+
+    /// Cancels the request.
+    public func cancel() {
+        request.cancel()
+    }
+
+    /// Suspends the request: nothing is read from the network.
+    public func suspend() {
+        request.suspend()
+    }
+
+    /// Resumes the request.
+    public func resume() {
+        request.resume()
+    }
+}
+
+extension WebSocketRequest {
+    /// The WebSocket as async sequences and functions.
+    public func webSocketTask() -> WebSocketTask {
+        WebSocketTask(request: self)
+    }
+}

@@ -1,0 +1,35 @@
+// What all owners of easy handles do to them.
+
+import CCurl
+
+/// Something that owns an easy handle and sets options on it.
+protocol CurlHandle {
+    var easy: UnsafeMutableRawPointer { get }
+}
+
+extension CurlHandle {
+    func set(_ option: CURLoption, _ value: Int) {
+        check(fw_easy_set_long(easy, option, value))
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        check(fw_easy_set_string(easy, option, value))
+    }
+
+    func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
+        check(fw_easy_set_pointer(easy, option, pointer))
+    }
+
+    func check(_ code: CURLcode) {
+        precondition(code == CURLE_OK, "libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
+    }
+
+    /// Version and cipher of the handle's connection, while it has one.
+    func agreedTLS() -> TransferReport.TLS? {
+        var pointer: UnsafeMutableRawPointer?
+        fw_easy_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &pointer)
+        let session = pointer?.assumingMemoryBound(to: curl_tlssessioninfo.self)
+        guard let handle = session?.pointee.internals else { return nil }
+        return OpenSSLLibrary.report(of: handle)
+    }
+}

@@ -1,0 +1,192 @@
+// A connection that libcurl makes and we speak on.
+
+import CCurl
+import Foundation
+import Glibc
+
+/// Hears of a dialer's connection; called on the loop's thread, never from inside libcurl.
+protocol SocketDialerOwner: AnyObject {
+    /// Something happens: the idle time begins anew.
+    func dialerDidProgress()
+    func dialerDidConnect()
+    func dialerDidFail(_ failure: TransferFailure)
+    /// Bytes can be read or written, as asked by `SocketDialer.wait(for:)`.
+    func dialerIsReady()
+    /// Wants `SocketDialer.timerReached()` to be called at its `deadline`.
+    func dialerWantsTimer()
+}
+
+/// Makes one connection as the session's options say (name look-up, proxy, `CONNECT`, TLS, trust), then reads and writes on it.
+///
+/// It has a multi handle of its own: libcurl 7.88 closes connections of this kind when they look idle to another transfer of the
+/// same multi handle that begins. Loop-confined.
+final class SocketDialer: CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    private let multi: UnsafeMutableRawPointer
+    private let settings: PoolSettings
+    private let url: String
+    private unowned let owner: any SocketDialerOwner
+    let context: LoopContext
+    /// When libcurl wants to be called, if at all.
+    var deadline: LoopInstant?
+    private var descriptor: Int32 = -1
+    private var isHungUp = false
+    private var refusal: TransferFailure?
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    /// Makes a dialer for the origin of an `http` or `https` URL.
+    init(url: String, settings: PoolSettings, context: LoopContext, owner: any SocketDialerOwner) {
+        guard let easy = curl_easy_init(), let multi = curl_multi_init() else { preconditionFailure("out of memory") }
+        self.easy = easy
+        self.multi = multi
+        self.url = url
+        self.settings = settings
+        self.context = context
+        self.owner = owner
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        hangUp()
+        errorText.deallocate()
+    }
+
+    /// Closes the connection; nothing else may be asked of the dialer then. Never from inside libcurl.
+    func hangUp() {
+        guard !isHungUp else { return }
+        isHungUp = true
+        deadline = nil
+        // The order of libcurl's manual; the socket is closed by our callback, which forgets its watch.
+        curl_multi_remove_handle(multi, easy)
+        curl_easy_cleanup(easy)
+        curl_multi_cleanup(multi)
+    }
+
+    /// True when bytes that came may be held above the socket, where no readiness tells of them: TLS does that.
+    var mayHoldBytes: Bool { !url.hasPrefix("http:") || settings.options.proxy?.scheme == .https }
+
+    /// Begins to connect.
+    func dial() {
+        DialerCallbacks.install(on: self, multi: multi, judges: settings.trustDecision != nil)
+        set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_URL, url)
+        settings.options.apply(to: self)
+        // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.
+        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        set(CURLOPT_CONNECT_ONLY, 1)
+        let code = curl_multi_add_handle(multi, easy)
+        guard code == CURLM_OK else {
+            let detail = String(cString: curl_multi_strerror(code))
+            return owner.dialerDidFail(
+                .exchange(.cannotLoadFromNetwork, detail: detail, engineCode: Int(code.rawValue)))
+        }
+    }
+
+    // MARK: The connection
+
+    /// Sets what `dialerIsReady` waits for; empty waits for nothing.
+    func wait(for readiness: SocketReadiness) {
+        guard descriptor >= 0 else { return }
+        context.sockets.set(readiness, of: descriptor, for: self)
+    }
+
+    enum Reading {
+        case bytes(Int)
+        case wouldBlock
+        case end
+        case failed(TransferFailure)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+        var count = 0
+        let code = curl_easy_recv(easy, buffer.baseAddress, buffer.count, &count)
+        if code == CURLE_OK { return count > 0 ? .bytes(count) : .end }
+        return code == CURLE_AGAIN ? .wouldBlock : .failed(failure(code))
+    }
+
+    /// Writes what the kernel takes; `.end` never comes.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Reading {
+        var count = 0
+        let code = curl_easy_send(easy, bytes.baseAddress, bytes.count, &count)
+        if code == CURLE_OK { return .bytes(count) }
+        return code == CURLE_AGAIN ? .wouldBlock : .failed(failure(code))
+    }
+
+    /// libcurl's counts of how the connection was made.
+    func fill(_ report: inout TransferReport) {
+        var counts = fw_report()
+        fw_easy_get_report(easy, &counts)
+        report.fill(from: counts, hasResponse: false)
+        // This connection is nobody else's, and libcurl counts no exchange on it.
+        report.isReusedConnection = false
+        if url.hasPrefix("https:"), descriptor >= 0 { report.tls = agreedTLS() }
+    }
+
+    private func failure(_ code: CURLcode) -> TransferFailure {
+        var counts = fw_report()
+        fw_easy_get_report(easy, &counts)
+        return CurlFailure(
+            code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
+            hadStarted: descriptor >= 0
+        ).transferFailure
+    }
+
+    // MARK: The engine
+
+    func timerReached() {
+        deadline = nil
+        drive(fw_socket_timeout, 0)
+    }
+
+    private func drive(_ descriptor: curl_socket_t, _ events: Int32) {
+        var stillRunning: Int32 = 0
+        curl_multi_socket_action(multi, descriptor, events, &stillRunning)
+        var waiting: Int32 = 0
+        while let message = curl_multi_info_read(multi, &waiting) {
+            guard message.pointee.msg == CURLMSG_DONE else { continue }
+            return conclude(message.pointee.data.result)
+        }
+    }
+
+    private func conclude(_ code: CURLcode) {
+        guard code == CURLE_OK else { return owner.dialerDidFail(refusal ?? failure(code)) }
+        fw_easy_get_socket(easy, &descriptor)
+        owner.dialerDidConnect()
+    }
+}
+
+extension SocketDialer: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        if descriptor == self.descriptor { return owner.dialerIsReady() }
+        var events: Int32 = 0
+        if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
+        if !readiness.isDisjoint(with: .failed) { events |= CURL_CSELECT_ERR }
+        drive(descriptor, events)
+    }
+}
+
+extension SocketDialer: PeerVerifier {
+    /// Asks the session's rules about the peer's chain; the refusal is the dialer's failure.
+    func accepts(_ chain: [Certificate]) -> Bool {
+        do {
+            return try settings.judge(chain, of: url)
+        } catch {
+            refusal = refusal ?? .untrusted(error)
+            return false
+        }
+    }
+}
+
+extension SocketDialer {
+    func touched() { owner.dialerDidProgress() }
+
+    func setTimer(milliseconds: Int) {
+        deadline = milliseconds < 0 ? nil : context.now + UInt64(milliseconds) * 1_000_000
+        owner.dialerWantsTimer()
+    }
+}

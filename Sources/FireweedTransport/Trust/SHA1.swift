@@ -1,0 +1,13 @@
+// SHA-1, for the one protocol that still asks for it.
+
+import COpenSSL
+
+/// SHA-1, which RFC 6455 §4.2.2 uses to recognise an answer, not to protect anything.
+enum SHA1 {
+    /// The 20 bytes of the digest.
+    static func digest(of bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 20)
+        COpenSSL.SHA1(bytes, bytes.count, &digest)
+        return digest
+    }
+}

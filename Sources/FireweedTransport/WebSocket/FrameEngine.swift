@@ -1,0 +1,297 @@
+// Frames in and out, by wslay.
+
+import CWslay
+import Foundation
+
+/// Hears what the frames of a WebSocket say; called from inside `FrameEngine.receive`, which it must not end.
+protocol FrameReceiver: AnyObject {
+    /// A whole message came; false stops reading until `FrameEngine.isPaused` is cleared.
+    func frames(didReceive message: WebSocketMessage) -> Bool
+    /// A pong came.
+    func frames(didReceivePong payload: [UInt8])
+    /// The peer's close frame came.
+    func frames(didReceiveClose code: UInt16, reason: Data)
+}
+
+/// Owns a wslay context for one connection (RFC 6455 §5): bytes of the wire on one side, messages on the other.
+///
+/// wslay answers pings, checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the
+/// close frame that a violation asks for. Here are the messages' memory, their limit, and compression.
+final class FrameEngine {
+    /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
+    struct Violation: Error, Equatable {
+        let closeCode: UInt16
+        let text: String
+    }
+
+    private var context: wslay_event_context_ptr?
+    unowned let receiver: any FrameReceiver
+    private let maximumMessageByteCount: Int
+    private let inflater: MessageInflater?
+    private let deflater: MessageDeflater?
+    private var random = MaskSource()
+
+    // What wslay's callbacks work on.
+    private var input = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var leftover: [UInt8] = []
+    private var message: [UInt8] = []
+    private var opcode: UInt8 = 0
+    private var isCompressed = false
+    private var isDataFrame = false
+    private var violation: Violation?
+
+    /// True while the receiver wants no further message.
+    var isPaused = false
+    /// Bytes that wait to be written to the connection, from `outputStart` on.
+    private(set) var output: [UInt8] = []
+    private(set) var outputStart = 0
+    /// How many bytes have ever been put into `output`.
+    private(set) var queuedByteCount: Int64 = 0
+
+    /// wslay is asked for no further frames while so many bytes wait.
+    private static let outputLimit = 256 * 1024
+
+    init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
+        self.receiver = receiver
+        self.maximumMessageByteCount = maximumMessageByteCount
+        inflater = compression.flatMap {
+            MessageInflater(
+                windowBits: $0.serverWindowBits, takesContextOver: $0.serverTakesContextOver,
+                limit: maximumMessageByteCount)
+        }
+        deflater = compression.flatMap {
+            MessageDeflater(windowBits: $0.clientWindowBits, takesContextOver: $0.clientTakesContextOver)
+        }
+        var callbacks = FrameCallbacks.table
+        let owner = Unmanaged.passUnretained(self).toOpaque()
+        precondition(wslay_event_context_client_init(&context, &callbacks, owner) == 0, "out of memory")
+        wslay_event_config_set_no_buffering(context, 1)
+        wslay_event_config_set_allowed_rsv_bits(context, compression == nil ? fw_wslay_rsv_none : fw_wslay_rsv1)
+        wslay_event_config_set_max_recv_msg_length(context, UInt64(Int64.max))  // the limit of a message is ours
+    }
+
+    deinit { wslay_event_context_free(context) }
+
+    // MARK: In
+
+    /// Takes bytes of the wire; what is not taken because of a pause is kept for `resume()`.
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
+        guard leftover.isEmpty else {
+            leftover.append(contentsOf: bytes)
+            return try resume()
+        }
+        try take(bytes)
+    }
+
+    /// Goes on with the bytes that a pause kept back.
+    func resume() throws(Violation) {
+        guard !leftover.isEmpty, !isPaused else { return }
+        let kept = leftover
+        leftover = []
+        try kept.withUnsafeBufferPointer { bytes throws(Violation) in try take(UnsafeRawBufferPointer(bytes)) }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
+        input = bytes
+        let code = wslay_event_recv(context)
+        if !input.isEmpty, wslay_event_get_read_enabled(context) != 0 { leftover.append(contentsOf: input) }
+        input = UnsafeRawBufferPointer(start: nil, count: 0)
+        if let violation { throw violation }
+        guard code == 0, wslay_event_get_read_enabled(context) != 0 || wslay_event_get_close_received(context) != 0
+        else {
+            // wslay has made the close frame; its code is known once the frame is written.
+            pump()
+            let closeCode = wslay_event_get_status_code_sent(context)
+            throw Violation(closeCode: closeCode, text: Self.text(of: closeCode))
+        }
+    }
+
+    private static func text(of closeCode: UInt16) -> String {
+        switch closeCode {
+        case 1007: "the peer sent text that is no UTF-8"
+        case 1009: "the peer sent a message that is too long"
+        default: "the peer broke the WebSocket protocol"
+        }
+    }
+
+    // MARK: Out
+
+    /// True when a message may be queued: everything before it is in `output`, which is not full.
+    var isReadyForMessage: Bool {
+        !hasUnframed && output.count - outputStart < Self.outputLimit
+    }
+
+    /// True while frames are not wholly in `output`.
+    var hasUnframed: Bool { wslay_event_want_write(context) != 0 }
+
+    /// True while bytes or frames wait to be written.
+    var hasOutput: Bool { outputStart < output.count || hasUnframed }
+
+    /// Frames a message; false when a close frame has gone before it.
+    func queue(_ message: WebSocketMessage) -> Bool {
+        switch message {
+        case .text(var text):
+            return text.withUTF8 { queue(UInt8(WSLAY_TEXT_FRAME.rawValue), UnsafeRawBufferPointer($0)) }
+        case .binary(let data):
+            return data.withUnsafeBytes { queue(UInt8(WSLAY_BINARY_FRAME.rawValue), $0) }
+        }
+    }
+
+    private func queue(_ opcode: UInt8, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let deflater, !bytes.isEmpty else { return queue(opcode, bytes, rsv: fw_wslay_rsv_none) }
+        return deflater.compress(bytes).withUnsafeBytes { queue(opcode, $0, rsv: fw_wslay_rsv1) }
+    }
+
+    private func queue(_ opcode: UInt8, _ bytes: UnsafeRawBufferPointer, rsv: UInt8) -> Bool {
+        var frame = wslay_event_msg(
+            opcode: opcode, msg: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), msg_length: bytes.count)
+        guard wslay_event_queue_msg_ex(context, &frame, rsv) == 0 else { return false }
+        pump()
+        return true
+    }
+
+    /// Frames a ping of at most 125 bytes.
+    func queuePing(_ payload: [UInt8]) {
+        _ = payload.withUnsafeBytes { queue(UInt8(WSLAY_PING.rawValue), $0, rsv: fw_wslay_rsv_none) }
+    }
+
+    /// Frames a close; `code` 0 gives one without a code.
+    func queueClose(code: UInt16, reason: Data) {
+        let cut = Array(reason.prefix(122))
+        wslay_event_queue_close(context, code, cut, cut.count)
+        pump()
+    }
+
+    /// Puts what wslay has to send into `output`, as far as there is room.
+    func pump() {
+        if hasUnframed { _ = wslay_event_send(context) }
+    }
+
+    /// Notes that so many bytes of `output` were written.
+    func didWrite(_ count: Int) {
+        outputStart += count
+        if outputStart == output.count {
+            output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
+            outputStart = 0
+        } else if outputStart >= Self.outputLimit {
+            output.removeFirst(outputStart)
+            outputStart = 0
+        }
+    }
+}
+
+// MARK: - wslay's calls
+
+extension FrameEngine {
+    func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard !isPaused, !input.isEmpty, violation == nil else { return 0 }
+        let count = min(buffer.count, input.count)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+        input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
+        return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard output.count - outputStart < Self.outputLimit else { return false }
+        output.append(contentsOf: bytes)
+        queuedByteCount += Int64(bytes.count)
+        return true
+    }
+
+    func mask(_ buffer: UnsafeMutableRawBufferPointer) {
+        random.fill(buffer)
+    }
+
+    func frameBegins(opcode: UInt8, rsv: UInt8, length: UInt64) {
+        isDataFrame = opcode & 8 == 0
+        guard isDataFrame, violation == nil else { return }
+        if opcode != UInt8(WSLAY_CONTINUATION_FRAME.rawValue) {
+            self.opcode = opcode
+            isCompressed = rsv & fw_wslay_rsv1 != 0
+        }
+        if !isCompressed, length > UInt64(maximumMessageByteCount - message.count) { return fail(.tooLong) }
+        if !isCompressed { message.reserveCapacity(message.count + min(Int(length), 1 << 20)) }
+    }
+
+    func frameContinues(_ bytes: UnsafeRawBufferPointer) {
+        guard isDataFrame, violation == nil else { return }
+        guard isCompressed, let inflater else { return message.append(contentsOf: bytes) }
+        inflate { message throws(MessageInflater.Fault) in try inflater.append(bytes, to: &message) }
+    }
+
+    private func inflate(_ body: (inout [UInt8]) throws(MessageInflater.Fault) -> Void) {
+        do {
+            try body(&message)
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// A message is complete, or a control frame.
+    func messageEnds(opcode: UInt8, payload: UnsafeRawBufferPointer, closeCode: UInt16) {
+        guard violation == nil else { return }
+        switch Int32(opcode) {
+        case Int32(WSLAY_PING.rawValue): break  // answered by wslay
+        case Int32(WSLAY_PONG.rawValue): receiver.frames(didReceivePong: Array(payload))
+        case Int32(WSLAY_CONNECTION_CLOSE.rawValue):
+            receiver.frames(didReceiveClose: payload.isEmpty ? 1005 : closeCode, reason: Data(payload.dropFirst(2)))
+        default: deliver()
+        }
+    }
+
+    private func deliver() {
+        if isCompressed, let inflater {
+            inflate { message throws(MessageInflater.Fault) in try inflater.finish(&message) }
+            guard violation == nil else { return }
+        }
+        let content: WebSocketMessage
+        if opcode == UInt8(WSLAY_TEXT_FRAME.rawValue) {
+            // wslay has looked at plain text already; what was compressed could not be looked at before now.
+            guard
+                let text = isCompressed
+                    ? String(validating: message, as: UTF8.self) : String(decoding: message, as: UTF8.self)
+            else {
+                return fail(Violation(closeCode: 1007, text: Self.text(of: 1007)))
+            }
+            content = .text(text)
+        } else {
+            content = .binary(Data(message))
+        }
+        message.removeAll(keepingCapacity: message.capacity <= 1 << 20)
+        if !receiver.frames(didReceive: content) { isPaused = true }
+    }
+
+    private func fail(_ fault: MessageInflater.Fault) {
+        switch fault {
+        case .tooLong:
+            let text = "the peer sent a message that is longer than \(maximumMessageByteCount) bytes"
+            fail(Violation(closeCode: 1009, text: text))
+        case .malformed: fail(Violation(closeCode: 1007, text: "the peer sent a message that cannot be decompressed"))
+        }
+    }
+
+    private func fail(_ violation: Violation) {
+        self.violation = self.violation ?? violation
+        message = []
+        wslay_event_shutdown_read(context)
+        wslay_event_queue_close(context, violation.closeCode, nil, 0)
+    }
+}
+
+/// Masking keys that nobody can guess (RFC 6455 §10.3), taken from the kernel in larger lots.
+private struct MaskSource {
+    private var bytes: [UInt8] = []
+    private var used = 0
+
+    mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+        if used + buffer.count > bytes.count { refill() }
+        buffer.copyBytes(from: bytes[used..<(used + buffer.count)])
+        used += buffer.count
+    }
+
+    private mutating func refill() {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<64).flatMap { _ in withUnsafeBytes(of: generator.next(), Array.init) }
+        used = 0
+    }
+}

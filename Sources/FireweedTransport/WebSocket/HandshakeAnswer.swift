@@ -1,0 +1,53 @@
+// Whether a response completes the opening handshake.
+
+/// What both sides have agreed on.
+struct HandshakeAgreement: Equatable {
+    var subprotocol: String?
+    var compression: DeflateAgreement?
+}
+
+/// Why a 101 response does not open a WebSocket; the text says which demand of the RFC it misses.
+struct HandshakeFault: Error, Equatable {
+    let text: String
+}
+
+/// The client's checks of RFC 6455 §4.1, as one pure function.
+enum HandshakeAnswer {
+    /// Checks a 101 response.
+    static func agreement(
+        head: ResponseHead, key: WebSocketKey, subprotocols: [String], compression: WebSocketCompression?
+    ) throws(HandshakeFault) -> HandshakeAgreement {
+        guard head.status == 101 else { throw HandshakeFault(text: "status \(head.status) where 101 was expected") }
+        guard head.value(of: "Upgrade")?.lowercased() == "websocket" else {
+            throw HandshakeFault(text: "Upgrade does not say websocket")
+        }
+        let connection = tokens(of: head.value(of: "Connection") ?? "")
+        guard connection.contains(where: { $0.isEqualIgnoringASCIICase("upgrade") }) else {
+            throw HandshakeFault(text: "Connection does not say Upgrade")
+        }
+        let accepts = head.values(of: "Sec-WebSocket-Accept")
+        guard accepts.count == 1, accepts[0] == key.accept else {
+            throw HandshakeFault(text: "Sec-WebSocket-Accept does not answer our key")
+        }
+        return HandshakeAgreement(
+            subprotocol: try subprotocol(head, offered: subprotocols),
+            compression: try DeflateAgreement.answer(head.values(of: "Sec-WebSocket-Extensions"), to: compression))
+    }
+
+    private static func subprotocol(
+        _ head: ResponseHead, offered: [String]
+    ) throws(HandshakeFault) -> String? {
+        let chosen = head.values(of: "Sec-WebSocket-Protocol")
+        guard let first = chosen.first else { return nil }
+        guard chosen.count == 1, offered.contains(first) else {
+            throw HandshakeFault(text: "Sec-WebSocket-Protocol names a protocol that was not offered")
+        }
+        return first
+    }
+
+    private static func tokens(of list: String) -> [String] {
+        list.split(separator: ",").map { part in
+            String(part.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        }
+    }
+}

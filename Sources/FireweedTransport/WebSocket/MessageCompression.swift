@@ -1,0 +1,118 @@
+// Messages made smaller and back again, by zlib.
+
+import CZlib
+
+/// Compresses messages (RFC 7692 §7.2.1).
+///
+/// Used on the loop's thread only.
+final class MessageDeflater {
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let takesContextOver: Bool
+
+    /// `nil` for a window of 8 bits, which zlib cannot keep to for raw streams: messages then go out as they are, as they may.
+    init?(windowBits: Int, takesContextOver: Bool) {
+        self.takesContextOver = takesContextOver
+        stream.initialize(to: z_stream())
+        guard windowBits > 8,
+            deflateInit2_(
+                stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, Int32(-windowBits), 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)) == Z_OK
+        else { return nil }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// The compressed message, without the four bytes that end every sync flush.
+    func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var output: [UInt8] = []
+        let bound = Int(deflateBound(stream, UInt(bytes.count))) + 16
+        output.reserveCapacity(bound)
+        stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(clamping: bytes.count)
+        repeat {
+            output.append(contentsOf: piece(of: max(bound - output.count, 64)))
+        } while stream.pointee.avail_out == 0
+        if output.suffix(4).elementsEqual([0, 0, 0xFF, 0xFF]) { output.removeLast(4) }
+        if !takesContextOver { deflateReset(stream) }
+        return output
+    }
+
+    private func piece(of size: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            stream.pointee.next_out = buffer.baseAddress
+            stream.pointee.avail_out = UInt32(size)
+            deflate(stream, Z_SYNC_FLUSH)
+            count = size - Int(stream.pointee.avail_out)
+        }
+    }
+}
+
+/// Decompresses messages as their pieces come (RFC 7692 §7.2.2).
+///
+/// Used on the loop's thread only.
+final class MessageInflater {
+    enum Fault: Error { case malformed, tooLong }
+
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let takesContextOver: Bool
+    private let limit: Int
+
+    /// `limit` is the most bytes that a message may have.
+    init?(windowBits: Int, takesContextOver: Bool, limit: Int) {
+        self.takesContextOver = takesContextOver
+        self.limit = limit
+        stream.initialize(to: z_stream())
+        // A larger window than the peer's is always right; zlib's inflate takes no raw window of 8 bits.
+        let bits = Int32(-max(windowBits, 9))
+        guard inflateInit2_(stream, bits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Adds what a piece of a message becomes to `output`, which holds the message so far.
+    func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) throws(Fault) {
+        stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(clamping: bytes.count)
+        repeat {
+            let code = step(&output)
+            guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
+            guard output.count <= limit else { throw .tooLong }
+            if code == Z_STREAM_END {
+                inflateReset(stream)  // a block may say that it is the last; the message goes on all the same (§7.2.3.4)
+            } else if code == Z_BUF_ERROR {
+                break
+            }
+        } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
+    }
+
+    /// Puts back the bytes that every message leaves out, and gets ready for the next one.
+    func finish(_ output: inout [UInt8]) throws(Fault) {
+        let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
+        try tail.withUnsafeBufferPointer { bytes throws(Fault) in
+            try append(UnsafeRawBufferPointer(bytes), to: &output)
+        }
+        if !takesContextOver { inflateReset(stream) }
+    }
+
+    private func step(_ output: inout [UInt8]) -> Int32 {
+        let room = 16 * 1024
+        var code = Z_OK
+        let start = output.count
+        output.append(contentsOf: repeatElement(0, count: room))
+        output.withUnsafeMutableBufferPointer { buffer in
+            stream.pointee.next_out = buffer.baseAddress.map { $0 + start }
+            stream.pointee.avail_out = UInt32(room)
+            code = inflate(stream, Z_SYNC_FLUSH)
+        }
+        output.removeLast(Int(stream.pointee.avail_out))
+        return code
+    }
+}

@@ -1,0 +1,78 @@
+// Messages on their way out.
+
+import Foundation
+
+/// What waits to be framed, and who waits for which byte to be written.
+struct Outbox {
+    typealias Completion = @Sendable (TransferFailure?) -> Void
+
+    private var waiting: [(message: WebSocketMessage, completion: Completion)] = []
+    private var nextIndex = 0
+    /// The message that is being framed.
+    private var current: Completion?
+    /// Messages in frames, and the count of written bytes at which each is out.
+    private var framed: [(end: Int64, completion: Completion)] = []
+    private var writtenByteCount: Int64 = 0
+    /// The close frame that goes out behind everything else.
+    var closing: (code: UInt16, reason: Data)?
+
+    var isEmpty: Bool { nextIndex == waiting.count }
+
+    mutating func add(_ message: WebSocketMessage, _ completion: @escaping Completion) {
+        waiting.append((message, completion))
+    }
+
+    /// Takes the next message out.
+    mutating func next() -> (message: WebSocketMessage, completion: Completion)? {
+        guard nextIndex < waiting.count else { return nil }
+        let next = waiting[nextIndex]
+        nextIndex += 1
+        if nextIndex == waiting.count {
+            waiting.removeAll(keepingCapacity: nextIndex <= 256)
+            nextIndex = 0
+        } else if nextIndex >= 256 {
+            waiting.removeFirst(nextIndex)
+            nextIndex = 0
+        }
+        return next
+    }
+
+    /// The close frame, once; after that it is framed.
+    mutating func takeClosing() -> (code: UInt16, reason: Data)? {
+        guard let closing, !isClosingTaken else { return nil }
+        isClosingTaken = true
+        return closing
+    }
+    private var isClosingTaken = false
+
+    /// Notes that a message is being framed.
+    mutating func begin(_ completion: @escaping Completion) {
+        current = completion
+    }
+
+    /// Notes that the present message, if any, ends at this count of bytes.
+    mutating func settle(at end: Int64) {
+        guard let current else { return }
+        framed.append((end, current))
+        self.current = nil
+    }
+
+    /// Notes that bytes were written, and tells whose message is out.
+    mutating func wrote(_ count: Int) {
+        writtenByteCount += Int64(count)
+        let done = framed.prefix { $0.end <= writtenByteCount }
+        guard !done.isEmpty else { return }
+        framed.removeFirst(done.count)
+        for message in done { message.completion(nil) }
+    }
+
+    /// Tells everyone who waits that it was in vain.
+    mutating func fail(_ cause: TransferFailure) {
+        let failed = framed.map(\.completion) + [current].compactMap { $0 } + waiting[nextIndex...].map(\.completion)
+        framed = []
+        current = nil
+        waiting = []
+        nextIndex = 0
+        for completion in failed { completion(cause) }
+    }
+}

@@ -1,0 +1,165 @@
+// What the peer says.
+
+import Foundation
+
+extension WebSocketConnection {
+    /// So much is read for one WebSocket before others have their turn.
+    private static let turnLimit = 1 << 20
+
+    /// Reads what there is, and takes it according to the state.
+    func readOn() {
+        guard state != .finished else { return }
+        if pauses.isEmpty, let engine {
+            do { try engine.resume() } catch { return violated(error) }
+            if settlePeerClose() { return }
+        }
+        guard let dialer else { return }
+        var byteCount = 0
+        while isReading, self.dialer === dialer {
+            switch dialer.read(into: pool.buffer) {
+            case .wouldBlock: return finishTurn()
+            case .end: return peerEnded()
+            case .failed(let failure):
+                fail(failure)
+                return
+            case .bytes(let count):
+                touch()
+                byteCount += count
+                take(UnsafeRawBufferPointer(rebasing: pool.buffer.prefix(count)))
+                // A short read has emptied the socket; the kernel tells when there is more.
+                if count < pool.buffer.count, !dialer.mayHoldBytes { return finishTurn() }
+                if byteCount >= Self.turnLimit { return yieldTurn() }
+            }
+        }
+        finishTurn()
+    }
+
+    private var isReading: Bool {
+        switch state {
+        case .shaking, .open, .closing: pauses.isEmpty
+        case .draining: true
+        case .waiting, .connecting, .finished: false
+        }
+    }
+
+    /// Sends what the reading made: pongs, and the answer to a close.
+    private func finishTurn() {
+        if state != .finished { flush() }
+    }
+
+    /// Goes on in another turn of the loop: bytes that TLS holds would not wake it.
+    private func yieldTurn() {
+        finishTurn()
+        guard dialer?.mayHoldBytes == true else { return }
+        pool.context.loop.post(LaterReading(self))
+    }
+
+    private func peerEnded() {
+        let when = state == .shaking ? "during the handshake" : "without a close frame"
+        fail(.exchange(.networkConnectionLost, detail: "the peer closed the connection \(when)", engineCode: 0))
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        switch state {
+        case .shaking: takeHandshake(bytes)
+        case .open, .closing: takeFrames(bytes)
+        case .waiting, .connecting, .draining, .finished: break  // nobody wants it any more
+        }
+    }
+
+    // MARK: Frames
+
+    private func takeFrames(_ bytes: UnsafeRawBufferPointer) {
+        report.responseBodyByteCount += Int64(bytes.count)
+        do {
+            try engine?.receive(bytes)
+        } catch {
+            return violated(error)
+        }
+        _ = settlePeerClose()
+    }
+
+    private func settlePeerClose() -> Bool {
+        guard peerClose != nil, state == .open || state == .closing else { return false }
+        handle(.peerClosed)
+        return true
+    }
+
+    private func violated(_ violation: FrameEngine.Violation) {
+        let code: URLError.Code = violation.closeCode == 1009 ? .dataLengthExceedsMaximum : .cannotParseResponse
+        note(.exchange(code, detail: violation.text, engineCode: Int(violation.closeCode)))
+        handle(.violated)
+    }
+
+    // MARK: The handshake
+
+    private func takeHandshake(_ bytes: UnsafeRawBufferPointer) {
+        if report.responseStart == 0 { report.responseStart = microseconds }
+        report.responseHeaderByteCount += Int64(bytes.count)
+        var bytes = Array(bytes)
+        while true {
+            switch shake.reader.append(bytes) {
+            case .none: return
+            case .tooLong:
+                let detail = "the header section is longer than the limit allows"
+                return fail(.exchange(.dataLengthExceedsMaximum, detail: detail, engineCode: 0))
+            case .malformed(let text): return fail(.exchange(.badServerResponse, detail: text, engineCode: 0))
+            case .interim(let head, let rest):
+                consumer?.transferDidReceiveInterim(head)
+                bytes = rest
+            case .head(let head, let rest): return answered(head, rest)
+            }
+        }
+    }
+
+    private func answered(_ head: ResponseHead, _ rest: [UInt8]) {
+        report.responseHeaderByteCount -= Int64(rest.count)
+        report.protocolName = "http/1.1"
+        if shake.answerChallenge(of: head) { return handle(.challenged) }
+        guard head.status == 101 else {
+            consumer?.transferDidReceive(head)
+            let detail = "the server answered the handshake with status \(head.status)"
+            return fail(.exchange(.badServerResponse, detail: detail, engineCode: head.status))
+        }
+        do {
+            try shake.conclude(head)
+        } catch {
+            consumer?.transferDidReceive(head)
+            return fail(.exchange(.badServerResponse, detail: error.text, engineCode: 0))
+        }
+        consumer?.transferDidReceive(head)
+        handle(.switched)
+        if !rest.isEmpty { rest.withUnsafeBytes(takeFrames) }
+    }
+}
+
+extension WebSocketConnection: FrameReceiver {
+    func frames(didReceive message: WebSocketMessage) -> Bool {
+        report.responseDecodedByteCount += Int64(message.byteCount)
+        guard offer.listener.webSocketDidReceive(message) == .pause else { return true }
+        pauses.insert(.intakeFull)
+        return false
+    }
+
+    func frames(didReceivePong payload: [UInt8]) {
+        pings.answer(payload)
+    }
+
+    func frames(didReceiveClose code: UInt16, reason: Data) {
+        peerClose = (code, reason)
+    }
+}
+
+/// Reads on in the next turn of the loop.
+private final class LaterReading: LoopAction, @unchecked Sendable {
+    // SAFETY: made and performed on the loop's thread, and touched nowhere else.
+    private let connection: WebSocketConnection
+
+    init(_ connection: WebSocketConnection) {
+        self.connection = connection
+    }
+
+    func perform(in context: LoopContext) {
+        if connection.state != .finished { connection.readOn() }
+    }
+}

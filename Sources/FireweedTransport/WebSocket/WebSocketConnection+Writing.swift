@@ -1,0 +1,98 @@
+// What we say.
+
+import Foundation
+
+extension WebSocketConnection {
+    func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        guard state == .open, outbox.closing == nil else { return completion(failure ?? .closedWebSocket) }
+        outbox.add(message, completion)
+        flush()
+    }
+
+    func ping(completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        guard state == .open, let engine else { return completion(failure ?? .closedWebSocket) }
+        engine.queuePing(pings.add(completion))
+        flush()
+    }
+
+    func sendHandshake() {
+        shake.begin()
+        guard !shake.unsent.isEmpty else {
+            return fail(.exchange(.badURL, detail: "the URL has no host", engineCode: 0))
+        }
+        report.requestStart = microseconds
+        report.requestHeaderByteCount = Int64(shake.unsent.count)
+        flush()
+    }
+
+    /// Writes as much as the kernel takes.
+    func flush() {
+        guard let dialer, !isWriteBroken else { return }
+        while true {
+            stage()
+            let step: SocketDialer.Reading
+            if !shake.unsent.isEmpty {
+                step = shake.unsent.withUnsafeBytes(dialer.write)
+            } else if let engine, engine.outputStart < engine.output.count {
+                step = engine.output.withUnsafeBytes {
+                    dialer.write(UnsafeRawBufferPointer(rebasing: $0[engine.outputStart...]))
+                }
+            } else {
+                break
+            }
+            guard case .bytes(let count) = step else {
+                if case .failed(let failure) = step { return writingFailed(failure) }
+                break
+            }
+            wrote(count)
+        }
+        updateInterest()
+    }
+
+    /// Frames what can be framed, in its order.
+    private func stage() {
+        guard let engine, state == .open || state == .closing || state == .draining else { return }
+        engine.pump()
+        if !engine.hasUnframed { outbox.settle(at: engine.queuedByteCount) }
+        while engine.isReadyForMessage, let next = outbox.next() {
+            guard engine.queue(next.message) else {
+                next.completion(failure ?? .closedWebSocket)
+                continue
+            }
+            report.requestBodyByteCount += Int64(next.message.byteCount)
+            outbox.begin(next.completion)
+            if !engine.hasUnframed { outbox.settle(at: engine.queuedByteCount) }
+        }
+        if state == .closing, engine.isReadyForMessage, outbox.isEmpty, let closing = outbox.takeClosing() {
+            engine.queueClose(code: closing.code, reason: closing.reason)
+        }
+    }
+
+    private func wrote(_ count: Int) {
+        touch()
+        if !shake.unsent.isEmpty {
+            shake.unsent.removeFirst(count)
+        } else {
+            engine?.didWrite(count)
+            outbox.wrote(count)
+        }
+    }
+
+    /// What the peer said before it went comes first: it may be the reason.
+    private func writingFailed(_ failure: TransferFailure) {
+        isWriteBroken = true
+        readOn()
+        if state != .finished { fail(failure) }
+    }
+
+    /// Tells the loop what is waited for.
+    func updateInterest() {
+        guard let dialer, state != .connecting else { return }
+        var wanted: SocketReadiness = []
+        if pauses.isEmpty || state == .draining { wanted.insert(.readable) }
+        if !isWriteBroken, !shake.unsent.isEmpty || engine?.hasOutput == true { wanted.insert(.writable) }
+        guard wanted != interest else { return }
+        interest = wanted
+        dialer.wait(for: wanted)
+    }
+}

@@ -1,0 +1,244 @@
+// One WebSocket from its connection to its end, on the loop.
+
+import Foundation
+import Glibc
+
+/// Owns what a WebSocket consists of, and performs what its state decides.
+///
+/// Loop-confined. Reading is in `WebSocketConnection+Reading`, writing in `WebSocketConnection+Writing`.
+final class WebSocketConnection {
+    let pool: WebSocketPool
+    let message: RequestMessage
+    let offer: WebSocketOffer
+    /// Held until the end: it is what the user's side steers us by.
+    private var transfer: WebSocketTransfer?
+    var state = WebSocketState.waiting
+    /// Why the WebSocket ends, when it does not end well; the first cause stays.
+    private(set) var failure: TransferFailure?
+
+    var dialer: SocketDialer?
+    var shake: Handshake
+    var engine: FrameEngine?
+    var pauses: PauseReasons = []
+    var interest: SocketReadiness = []
+    var outbox = Outbox()
+    var pings = PingBook()
+    var report = TransferReport()
+    /// The peer's goodbye, once it came.
+    var peerClose: (code: UInt16, reason: Data)?
+    /// True once the kernel refused bytes for good; what the peer still has to say is read all the same.
+    var isWriteBroken = false
+
+    private var began: LoopInstant = 0
+    private var lastActivity: LoopInstant = 0
+    private var drainDeadline: LoopInstant?
+
+    /// How long the peer may take to answer our close frame, and to close the connection after that.
+    private static let closeTime: LoopInstant = 10_000_000_000
+    private static let drainTime: LoopInstant = 2_000_000_000
+
+    init(_ transfer: WebSocketTransfer, pool: WebSocketPool) {
+        self.transfer = transfer
+        self.pool = pool
+        message = transfer.message
+        offer = transfer.offer
+        shake = Handshake(
+            message: transfer.message, offer: transfer.offer, headLimit: pool.settings.options.maximumHeaderByteCount)
+    }
+
+    // MARK: What the user's side asks
+
+    func start() {
+        if pool.isShutDown { return cancel() }
+        handle(.start)
+    }
+
+    func cancel() {
+        fail(.cancelled, .cancel)
+    }
+
+    func close(code: UInt16, reason: Data) {
+        if state == .connecting || state == .shaking { note(.cancelled) }
+        outbox.closing = (code, reason)
+        handle(.closeAsked)
+    }
+
+    func pause(adding reason: PauseReasons) {
+        pauses.insert(reason)
+        updateInterest()
+    }
+
+    func unpause(removing reason: PauseReasons) {
+        guard pauses.contains(reason) else { return }
+        pauses.remove(reason)
+        touch()
+        if reason == .intakeFull { engine?.isPaused = false }
+        guard pauses.isEmpty else { return }
+        readOn()
+        updateInterest()
+    }
+
+    // MARK: Events
+
+    func handle(_ event: WebSocketState.Event) {
+        for effect in state.handle(event) { perform(effect) }
+    }
+
+    /// Keeps a cause of the end, unless there is one or the end is settled.
+    func note(_ cause: TransferFailure) {
+        if state.isOutcomeOpen { failure = failure ?? cause }
+    }
+
+    func fail(_ cause: TransferFailure, _ event: WebSocketState.Event = .failed) {
+        note(cause)
+        handle(event)
+    }
+
+    func touch() {
+        lastActivity = pool.context.now
+    }
+
+    private func perform(_ effect: WebSocketState.Effect) {
+        switch effect {
+        case .dial: dial()
+        case .shake: sendHandshake()
+        case .announceOpen: open()
+        case .queueClose:
+            touch()
+            flush()
+            pool.lowerDeadline(to: deadline)
+        case .announceClose: peerClose.map { offer.listener.webSocketDidClose(code: $0.code, reason: $0.reason) }
+        case .drain: drain()
+        case .farewell: farewell()
+        case .hangUp: hangUp()
+        case .report: reportEnd()
+        }
+    }
+
+    private func dial() {
+        if began == 0 {
+            began = pool.context.now
+            report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
+            pool.add(self)
+        }
+        touch()
+        let dialer = SocketDialer(url: message.url, settings: pool.settings, context: pool.context, owner: self)
+        self.dialer = dialer
+        interest = []
+        dialer.dial()
+        pool.lowerDeadline(to: deadline)
+    }
+
+    private func open() {
+        guard let transfer, let agreement = shake.agreement else { return }
+        engine = FrameEngine(
+            receiver: self, maximumMessageByteCount: offer.maximumMessageByteCount, compression: agreement.compression)
+        pings.begin(every: offer.pingInterval, now: pool.context.now)
+        pool.lowerDeadline(to: deadline)
+        offer.listener.webSocketDidOpen(transfer, subprotocol: agreement.subprotocol)
+    }
+
+    private func drain() {
+        drainDeadline = pool.context.now + Self.drainTime
+        outbox.fail(failure ?? .closedWebSocket)
+        pool.lowerDeadline(to: deadline)
+        flush()
+    }
+
+    /// Best effort: what does not go out at once never will.
+    private func farewell() {
+        guard outbox.closing == nil, let engine else { return }
+        engine.queueClose(code: 1001, reason: Data())
+        flush()
+    }
+
+    private func hangUp() {
+        report.total = microseconds
+        dialer?.hangUp()
+        dialer = nil
+    }
+
+    private func reportEnd() {
+        let consumer = transfer?.consumer
+        transfer?.consumer = nil
+        transfer = nil
+        pool.remove(self)
+        let cause = failure ?? .closedWebSocket
+        outbox.fail(cause)
+        pings.fail(cause)
+        consumer?.transferDidFinish(failure, report: report)
+    }
+
+    var consumer: (any TransferConsumer)? { transfer?.consumer }
+
+    /// Microseconds since the beginning.
+    var microseconds: Int64 { Int64((pool.context.now - began) / 1000) }
+
+    // MARK: Time
+
+    /// The next moment at which something is due.
+    var deadline: LoopInstant? {
+        [dialer?.deadline, message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)]
+            .compactMap { $0 }.min()
+    }
+
+    private var stateDeadline: LoopInstant? {
+        switch state {
+        case .connecting, .shaking:
+            guard message.idleTimeout > 0, !pauses.contains(.suspended) else { return nil }
+            return lastActivity.addingSaturating(Duration.seconds(message.idleTimeout).nanoseconds)
+        case .closing: return lastActivity + Self.closeTime
+        case .draining: return drainDeadline
+        case .waiting, .open, .finished: return nil
+        }
+    }
+
+    func timeHasCome() {
+        let now = pool.context.now
+        if let dialer, let due = dialer.deadline, due <= now { dialer.timerReached() }
+        if let due = message.deadlineNanoseconds, due <= now {
+            return fail(.timedOut("the time for the whole exchange is over"))
+        }
+        if let due = stateDeadline, due <= now { return fail(.timedOut("the peer did not answer within the time-out")) }
+        if state == .open, let due = pings.deadline(isOpen: true), due <= now { pingAutomatically() }
+    }
+
+    private func pingAutomatically() {
+        if pings.isAutomaticPingOpen, pauses.isEmpty { return fail(.timedOut("a ping was not answered")) }
+        if let payload = pings.addAutomatic(now: pool.context.now) { engine?.queuePing(payload) }
+        flush()
+    }
+}
+
+extension WebSocketConnection: SocketDialerOwner {
+    func dialerDidProgress() { touch() }
+
+    func dialerDidConnect() {
+        touch()
+        dialer?.fill(&report)
+        handle(.connected)
+    }
+
+    func dialerDidFail(_ failure: TransferFailure) {
+        dialer?.fill(&report)
+        fail(failure)
+    }
+
+    func dialerIsReady() {
+        touch()
+        flush()
+        readOn()
+    }
+
+    func dialerWantsTimer() { pool.lowerDeadline(to: dialer?.deadline) }
+}
+
+extension TransferFailure {
+    /// What waits in vain when a WebSocket was closed in an orderly way.
+    static let closedWebSocket = TransferFailure.exchange(
+        .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
+
+    static func timedOut(_ detail: String) -> TransferFailure {
+        .exchange(.timedOut, detail: detail, engineCode: 0)
+    }
+}

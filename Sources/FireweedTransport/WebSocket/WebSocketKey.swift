@@ -1,0 +1,29 @@
+// The key of a handshake and the answer to it.
+
+import Foundation
+
+/// The nonce of an opening handshake (RFC 6455 §4.1).
+struct WebSocketKey: Equatable {
+    /// The field's value: 16 bytes in Base64.
+    let text: String
+
+    /// Makes a new random key.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        self.init(bytes: (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    init(bytes: [UInt8]) {
+        text = Data(bytes).base64EncodedString()
+    }
+
+    init(text: String) {
+        self.text = text
+    }
+
+    /// What `Sec-WebSocket-Accept` has to say (RFC 6455 §4.2.2).
+    var accept: String {
+        let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        return Data(SHA1.digest(of: Array((text + suffix).utf8))).base64EncodedString()
+    }
+}

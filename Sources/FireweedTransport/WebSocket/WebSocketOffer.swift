@@ -1,0 +1,70 @@
+// What a request message says about the WebSocket that it wants.
+
+public import Foundation
+
+/// Asks for a WebSocket (RFC 6455) in the place of an ordinary response.
+///
+/// It travels with a request message; the transport then makes the handshake of the message, and talks to the listener once the
+/// peer has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
+public struct WebSocketOffer: Sendable {
+    /// The compression to offer, or `nil` for none.
+    public var compression: WebSocketCompression?
+    /// Longest message to accept, in bytes after decompression; a longer one ends the connection with code 1009.
+    public var maximumMessageByteCount: Int
+    /// Seconds between automatic pings; `nil` for none.
+    ///
+    /// A ping that nobody has answered when the next one is due ends the connection with `timedOut`.
+    public var pingInterval: TimeInterval?
+    /// Hears what happens on the WebSocket.
+    public var listener: any WebSocketListener
+
+    /// Makes an offer.
+    public init(
+        compression: WebSocketCompression? = nil, maximumMessageByteCount: Int = 1 << 20,
+        pingInterval: TimeInterval? = nil, listener: any WebSocketListener
+    ) {
+        self.compression = compression
+        self.maximumMessageByteCount = maximumMessageByteCount
+        self.pingInterval = pingInterval
+        self.listener = listener
+    }
+}
+
+/// An offer of permessage-deflate (RFC 7692) with its four parameters.
+public struct WebSocketCompression: Sendable, Hashable {
+    /// Whether we may refer back to earlier messages when we compress; false asks for `client_no_context_takeover`.
+    public var allowsClientContextTakeover: Bool
+    /// Whether the peer may refer back to earlier messages; false demands `server_no_context_takeover`.
+    public var allowsServerContextTakeover: Bool
+    /// Largest window of ours, in bits from 8 to 15; `nil` lets the peer choose.
+    public var clientMaximumWindowBits: Int?
+    /// Largest window of the peer's, in bits from 8 to 15; `nil` leaves it to the peer.
+    public var serverMaximumWindowBits: Int?
+
+    /// Makes an offer; window bits outside 8 to 15 become the nearest of them.
+    public init(
+        allowsClientContextTakeover: Bool = true, allowsServerContextTakeover: Bool = true,
+        clientMaximumWindowBits: Int? = nil, serverMaximumWindowBits: Int? = nil
+    ) {
+        self.allowsClientContextTakeover = allowsClientContextTakeover
+        self.allowsServerContextTakeover = allowsServerContextTakeover
+        self.clientMaximumWindowBits = clientMaximumWindowBits.map { min(max($0, 8), 15) }
+        self.serverMaximumWindowBits = serverMaximumWindowBits.map { min(max($0, 8), 15) }
+    }
+}
+
+/// A message of a WebSocket (RFC 6455 §5.6).
+public enum WebSocketMessage: Sendable, Hashable {
+    /// Text, which is UTF-8 on the wire.
+    case text(String)
+    /// Bytes.
+    case binary(Data)
+
+    /// How many bytes of content it has.
+    public var byteCount: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .binary(let data): data.count
+        }
+    }
+}

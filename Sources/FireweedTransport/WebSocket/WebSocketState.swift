@@ -1,0 +1,93 @@
+// The life of one WebSocket, as a table.
+
+/// Where a WebSocket stands; its owner performs the effects that come back, in their order.
+///
+/// Why it ended is kept by the owner: the first cause, as long as `isOutcomeOpen`.
+enum WebSocketState: Equatable, CaseIterable {
+    /// Made, and nothing done yet.
+    case waiting
+    /// The connection is being made.
+    case connecting
+    /// The opening handshake is on its way (RFC 6455 §4.1).
+    case shaking
+    /// Messages go both ways.
+    case open
+    /// Our close frame is on its way, and the peer's is awaited (§7.1.2).
+    case closing
+    /// Both have said goodbye, or the peer broke the protocol and was told: the end of the connection is awaited (§7.1.1).
+    case draining
+    /// Over; the consumer has heard so.
+    case finished
+
+    enum Event: CaseIterable {
+        case start, cancel
+        /// The connection stands.
+        case connected
+        /// The peer wants credentials, which we have.
+        case challenged
+        /// The peer agreed to the handshake.
+        case switched
+        /// The owner wants to close.
+        case closeAsked
+        /// The peer's close frame came.
+        case peerClosed
+        /// The peer broke the protocol; the close frame that says so is queued.
+        case violated
+        /// The connection failed or ended, or a time-out came.
+        case failed
+    }
+
+    enum Effect: Equatable {
+        case dial, shake
+        /// Tell the listener that the WebSocket is open.
+        case announceOpen
+        /// Put our close frame behind what waits to be sent.
+        case queueClose
+        /// Tell the listener that the peer has said goodbye.
+        case announceClose
+        /// Send what is still to be sent, and wait for the peer to close.
+        case drain
+        /// Say that we are going away, if that can be said without waiting.
+        case farewell
+        case hangUp
+        /// Tell the consumer of the end.
+        case report
+    }
+
+    /// True while a failure may still become the cause of the end.
+    var isOutcomeOpen: Bool { self != .draining && self != .finished }
+
+    mutating func handle(_ event: Event) -> [Effect] {
+        switch (self, event) {
+        case (.waiting, .start): become(.connecting, [.dial])
+        case (.waiting, .cancel), (.waiting, .failed): become(.finished, [.report])
+        case (.connecting, .connected): become(.shaking, [.shake])
+        case (.shaking, .challenged): become(.connecting, [.hangUp, .dial])
+        case (.shaking, .switched): become(.open, [.announceOpen])
+        case (.connecting, .cancel), (.connecting, .failed), (.connecting, .closeAsked),
+            (.shaking, .cancel), (.shaking, .failed), (.shaking, .closeAsked):
+            become(.finished, [.hangUp, .report])
+        case (.open, .closeAsked): become(.closing, [.queueClose])
+        case (.open, .peerClosed), (.closing, .peerClosed): become(.draining, [.announceClose, .drain])
+        case (.open, .violated), (.closing, .violated): become(.draining, [.drain])
+        case (.open, .cancel): become(.finished, [.farewell, .hangUp, .report])
+        case (.open, .failed), (.closing, .cancel), (.closing, .failed), (.draining, .cancel), (.draining, .failed):
+            become(.finished, [.hangUp, .report])
+        case (.waiting, .connected), (.waiting, .challenged), (.waiting, .switched), (.waiting, .closeAsked),
+            (.waiting, .peerClosed), (.waiting, .violated),
+            (.connecting, .start), (.connecting, .challenged), (.connecting, .switched), (.connecting, .peerClosed),
+            (.connecting, .violated), (.shaking, .start), (.shaking, .connected), (.shaking, .peerClosed),
+            (.shaking, .violated), (.open, .start), (.open, .connected), (.open, .challenged), (.open, .switched),
+            (.closing, .start), (.closing, .connected), (.closing, .challenged), (.closing, .switched),
+            (.closing, .closeAsked), (.draining, .start), (.draining, .connected), (.draining, .challenged),
+            (.draining, .switched), (.draining, .closeAsked), (.draining, .peerClosed), (.draining, .violated),
+            (.finished, _):
+            []
+        }
+    }
+
+    private mutating func become(_ next: WebSocketState, _ effects: [Effect]) -> [Effect] {
+        self = next
+        return effects
+    }
+}

@@ -1,0 +1,53 @@
+// A WebSocket as other threads see it.
+
+import Foundation
+
+/// Posts to the loop what is asked of a WebSocket.
+final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sendable {
+    let message: RequestMessage
+    let offer: WebSocketOffer
+    private let lane: Lane
+
+    // SAFETY: touched on the loop's thread alone, which is where `onLoop` goes.
+    /// Held until the end, and no longer: the consumer holds the transfer.
+    var consumer: (any TransferConsumer)?
+    private var connection: WebSocketConnection?
+
+    init(message: RequestMessage, offer: WebSocketOffer, consumer: any TransferConsumer, lane: Lane) {
+        self.message = message
+        self.offer = offer
+        self.consumer = consumer
+        self.lane = lane
+    }
+
+    private func onLoop(_ body: @escaping @Sendable (WebSocketConnection) -> Void) {
+        lane.loop.post { [self] context in
+            if let connection { return body(connection) }
+            let made = WebSocketConnection(self, pool: lane.webSockets(in: context))
+            connection = made
+            body(made)
+        }
+    }
+
+    // MARK: TransferControl
+
+    func start() { onLoop { $0.start() } }
+    func cancel() { onLoop { $0.cancel() } }
+    func suspend() { onLoop { $0.pause(adding: .suspended) } }
+    func resume() { onLoop { $0.unpause(removing: .suspended) } }
+    func resumeIntake() { onLoop { $0.unpause(removing: .intakeFull) } }
+
+    // MARK: WebSocketChannel
+
+    func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        onLoop { $0.send(message, completion: completion) }
+    }
+
+    func ping(completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        onLoop { $0.ping(completion: completion) }
+    }
+
+    func close(code: UInt16, reason: Data) {
+        onLoop { $0.close(code: code, reason: reason) }
+    }
+}
