@@ -52,12 +52,13 @@ extension WebSocketRequest {
         if let attempt = lastAttempt, attempt.state.withLock({ $0.hasUnstoredCookies }) {
             core.rootQueue.async { attempt.storeCookies() }  // it may write a file
         }
-        _ = received(.connected(subprotocol))
+        // The channel is there before anyone hears of it: a listener may send or ping at once.
         while true {
             let waiting = conversation.withLock { $0.open(channel) }
-            guard !waiting.isEmpty else { return }
+            guard !waiting.isEmpty else { break }
             for send in waiting { pass(send, to: channel) }
         }
+        _ = received(.connected(subprotocol))
     }
 
     /// Tells every listener; `.pause` when one of them has enough.

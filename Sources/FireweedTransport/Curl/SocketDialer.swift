@@ -51,7 +51,9 @@ final class SocketDialer: CurlHandle {
         errorText.deallocate()
     }
 
-    /// Closes the connection; nothing else may be asked of the dialer then. Never from inside libcurl.
+    /// Closes the connection; nothing else may be asked of the dialer then.
+    ///
+    /// Never from inside libcurl.
     func hangUp() {
         guard !isHungUp else { return }
         isHungUp = true
@@ -123,7 +125,6 @@ final class SocketDialer: CurlHandle {
         report.fill(from: counts, hasResponse: false)
         // This connection is nobody else's, and libcurl counts no exchange on it.
         report.isReusedConnection = false
-        if url.hasPrefix("https:"), descriptor >= 0 { report.tls = agreedTLS() }
     }
 
     private func failure(_ code: CURLcode) -> TransferFailure {
@@ -131,7 +132,7 @@ final class SocketDialer: CurlHandle {
         fw_easy_get_report(easy, &counts)
         return CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
-            hadStarted: descriptor >= 0
+            osError: counts.os_error, hadStarted: descriptor >= 0
         ).transferFailure
     }
 

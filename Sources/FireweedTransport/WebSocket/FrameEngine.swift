@@ -39,6 +39,7 @@ final class FrameEngine {
     private var isCompressed = false
     private var isDataFrame = false
     private var violation: Violation?
+    private var isAborted = false
 
     /// True while the receiver wants no further message.
     var isPaused = false
@@ -93,12 +94,18 @@ final class FrameEngine {
 
     private func take(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
         input = bytes
+        let isBetweenFrames = !hasUnframed
         let code = wslay_event_recv(context)
         if !input.isEmpty, wslay_event_get_read_enabled(context) != 0 { leftover.append(contentsOf: input) }
         input = UnsafeRawBufferPointer(start: nil, count: 0)
         if let violation { throw violation }
         guard code == 0, wslay_event_get_read_enabled(context) != 0 || wslay_event_get_close_received(context) != 0
         else {
+            // For a frame that is none, wslay's close frame has no code: ours says what is wrong, where it fits.
+            if code != 0, isBetweenFrames {
+                abort()
+                throw Violation(closeCode: 1002, text: Self.text(of: 1002))
+            }
             // wslay has made the close frame; its code is known once the frame is written.
             pump()
             let closeCode = wslay_event_get_status_code_sent(context)
@@ -114,6 +121,16 @@ final class FrameEngine {
         }
     }
 
+    /// Puts a close frame with code 1002 behind what is framed already, and nothing after it.
+    fileprivate func abort() {
+        isAborted = true
+        var mask = [UInt8](repeating: 0, count: 4)
+        mask.withUnsafeMutableBytes { random.fill($0) }
+        let frame = [0x88, 0x82] + mask + [0x03 ^ mask[0], 0xEA ^ mask[1]]
+        output += frame
+        queuedByteCount += Int64(frame.count)
+    }
+
     // MARK: Out
 
     /// True when a message may be queued: everything before it is in `output`, which is not full.
@@ -122,7 +139,7 @@ final class FrameEngine {
     }
 
     /// True while frames are not wholly in `output`.
-    var hasUnframed: Bool { wslay_event_want_write(context) != 0 }
+    var hasUnframed: Bool { !isAborted && wslay_event_want_write(context) != 0 }
 
     /// True while bytes or frames wait to be written.
     var hasOutput: Bool { outputStart < output.count || hasUnframed }
@@ -210,7 +227,8 @@ extension FrameEngine {
             isCompressed = rsv & fw_wslay_rsv1 != 0
         }
         if !isCompressed, length > UInt64(maximumMessageByteCount - message.count) { return fail(.tooLong) }
-        if !isCompressed { message.reserveCapacity(message.count + min(Int(length), 1 << 20)) }
+        // Only once for a message: room that grows by each fragment would be copied by each fragment.
+        if !isCompressed, message.isEmpty { message.reserveCapacity(min(Int(length), 1 << 20)) }
     }
 
     func frameContinues(_ bytes: UnsafeRawBufferPointer) {
@@ -233,6 +251,11 @@ extension FrameEngine {
         switch Int32(opcode) {
         case Int32(WSLAY_PING.rawValue): break  // answered by wslay
         case Int32(WSLAY_PONG.rawValue): receiver.frames(didReceivePong: Array(payload))
+        case Int32(WSLAY_CONNECTION_CLOSE.rawValue) where payload.count == 1:
+            // Half a code (RFC 6455 §5.5.1), which wslay answers as if it were none.
+            violation = Violation(closeCode: 1002, text: Self.text(of: 1002))
+            wslay_event_shutdown_read(context)
+            abort()
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue):
             receiver.frames(didReceiveClose: payload.isEmpty ? 1005 : closeCode, reason: Data(payload.dropFirst(2)))
         default: deliver()
@@ -291,7 +314,12 @@ private struct MaskSource {
 
     private mutating func refill() {
         var generator = SystemRandomNumberGenerator()
-        bytes = (0..<64).flatMap { _ in withUnsafeBytes(of: generator.next(), Array.init) }
+        bytes = [UInt8](repeating: 0, count: 512)
+        bytes.withUnsafeMutableBytes { buffer in
+            for place in stride(from: 0, to: buffer.count, by: 8) {
+                buffer.storeBytes(of: generator.next(), toByteOffset: place, as: UInt64.self)
+            }
+        }
         used = 0
     }
 }

@@ -86,7 +86,8 @@ final class MessageInflater {
             guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
             guard output.count <= limit else { throw .tooLong }
             if code == Z_STREAM_END {
-                inflateReset(stream)  // a block may say that it is the last; the message goes on all the same (§7.2.3.4)
+                // A block may say that it is the last; the message goes on all the same (§7.2.3.4).
+                inflateReset(stream)
             } else if code == Z_BUF_ERROR {
                 break
             }

@@ -40,7 +40,7 @@ struct PingBook {
     private mutating func number(_ completion: Completion?) -> [UInt8] {
         count += 1
         open.append((count, completion))
-        return withUnsafeBytes(of: count.bigEndian, Array.init)
+        return withUnsafeBytes(of: count.bigEndian) { Array($0) }
     }
 
     /// A pong answers its ping and all before it, since a peer may answer the last one only (RFC 6455 §5.5.3).

@@ -41,6 +41,11 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         for waiter in woken { waiter.continuation.resume(returning: event) }
     }
 
+    /// Adds an event of the test's own script.
+    public func note(_ event: Event) {
+        record(event)
+    }
+
     /// Waits until an event that matches has happened, in the past or within `seconds` from now.
     @discardableResult
     public func first(

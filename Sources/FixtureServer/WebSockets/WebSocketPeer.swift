@@ -1,0 +1,105 @@
+// A peer whose script says which frames go out: for what a correct server never sends.
+
+public import Foundation
+import Glibc
+import Synchronization
+
+/// A server that makes the handshake of RFC 6455 and then runs a script of the test's, once for each connection.
+public final class WebSocketPeer: Sendable {
+    /// A frame as it stands on the wire (RFC 6455 §5.2).
+    public struct Frame: Sendable, Equatable {
+        /// The FIN bit.
+        public var isFinal = true
+        /// RSV1 is 4, RSV2 is 2, RSV3 is 1.
+        public var reserved: UInt8 = 0
+        /// The opcode.
+        public var opcode: UInt8
+        /// The payload, unmasked.
+        public var payload: [UInt8]
+
+        /// Makes a frame.
+        public init(_ opcode: UInt8, _ payload: [UInt8] = [], isFinal: Bool = true, reserved: UInt8 = 0) {
+            self.opcode = opcode
+            self.payload = payload
+            self.isFinal = isFinal
+            self.reserved = reserved
+        }
+
+        /// The frame as a server sends it, without a mask.
+        public var bytes: [UInt8] {
+            var bytes = [(isFinal ? 0x80 : 0) | reserved << 4 | opcode]
+            switch payload.count {
+            case ..<126: bytes.append(UInt8(payload.count))
+            case ..<65536: bytes += [126] + withUnsafeBytes(of: UInt16(payload.count).bigEndian) { Array($0) }
+            default: bytes += [127] + withUnsafeBytes(of: UInt64(payload.count).bigEndian) { Array($0) }
+            }
+            return bytes + payload
+        }
+    }
+
+    /// How the peer answers the handshake.
+    public struct Answer: Sendable {
+        /// Lines to put into the place of the right ones, by field name; empty takes a field away.
+        public var fields: [String: String] = [:]
+        /// The status line.
+        public var statusLine = "HTTP/1.1 101 Switching Protocols"
+
+        /// Makes a right answer, apart from these fields.
+        public init(fields: [String: String] = [:], statusLine: String = "HTTP/1.1 101 Switching Protocols") {
+            self.fields = fields
+            self.statusLine = statusLine
+        }
+    }
+
+    /// The port.
+    public let port: UInt16
+    /// The heads of the handshakes that came.
+    public let handshakes = EventLog<String>()
+    private let listener: Int32
+    private let answer: Answer
+    private let script: @Sendable (WebSocketPeerConnection) throws -> Void
+    private let isStopped = Mutex(false)
+
+    /// Starts a peer; the script runs on a thread of its own for each connection.
+    public init(
+        answer: Answer = Answer(), script: @escaping @Sendable (WebSocketPeerConnection) throws -> Void
+    ) throws {
+        (listener, port) = try LoopbackSocket.listen(port: 0)
+        self.answer = answer
+        self.script = script
+        let descriptor = listener
+        let thread = Thread { [weak self] in Self.accept(descriptor) { self } }
+        thread.start()
+    }
+
+    deinit { stop() }
+
+    /// The URL of the peer.
+    public var url: URL { URL(string: "ws://127.0.0.1:\(port)/") ?? URL(fileURLWithPath: "/") }
+
+    /// Takes no further connections.
+    public func stop() {
+        let wasStopped = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return isStopped
+        }
+        if !wasStopped { shutdown(listener, Int32(SHUT_RDWR)) }
+    }
+
+    private static func accept(_ listener: Int32, peer: () -> WebSocketPeer?) {
+        while true {
+            let descriptor = Glibc.accept(listener, nil, nil)
+            guard descriptor >= 0, let peer = peer() else { break }
+            let (answer, script, handshakes) = (peer.answer, peer.script, peer.handshakes)
+            Thread {
+                let connection = WebSocketPeerConnection(descriptor: descriptor)
+                do {
+                    handshakes.record(try connection.shakeHands(answer))
+                    try script(connection)
+                } catch {}  // the client is gone: what the script still wanted is the test's to miss
+                connection.close()
+            }.start()
+        }
+        close(listener)
+    }
+}

@@ -1,0 +1,168 @@
+// One connection of the scripted peer.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// Reads and writes frames on a thread that may wait.
+public final class WebSocketPeerConnection: Sendable {
+    /// The client closed the connection.
+    public struct Ended: Error {}
+
+    private let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        var limit = timeval(tv_sec: 20, tv_usec: 0)  // a client that says nothing must not keep the thread for ever
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var yes: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    // MARK: Sending
+
+    /// Sends a frame.
+    public func send(_ frame: WebSocketPeer.Frame) throws {
+        try send(bytes: frame.bytes)
+    }
+
+    /// Sends bytes, in writes of at most `size`.
+    public func send(bytes: [UInt8], size: Int = .max) throws {
+        var offset = 0
+        while offset < bytes.count {
+            let count = min(size, bytes.count - offset)
+            let sent = bytes[offset...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, count, Int32(MSG_NOSIGNAL))
+            }
+            guard sent > 0 else { throw Ended() }
+            offset += sent
+        }
+    }
+
+    /// Closes with RST.
+    public func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+
+    /// Ends what the peer sends.
+    public func endWriting() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    func close() {
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
+        _ = Glibc.close(descriptor)
+    }
+    private let isClosed = Atomic<Bool>(false)
+
+    // MARK: Receiving
+
+    /// The next frame; throws `Ended` when the client has closed, and for a frame that a client may not send.
+    public func receive() throws -> WebSocketPeer.Frame {
+        let head = try read(2)
+        guard head[1] & 0x80 != 0 else { throw Ended() }  // a client masks (§5.1)
+        var length = Int(head[1] & 0x7F)
+        if length >= 126 { length = try read(length == 126 ? 2 : 8).reduce(0) { $0 << 8 | Int($1) } }
+        let mask = try read(4)
+        var payload = try read(length)
+        Self.unmask(&payload, mask)
+        return WebSocketPeer.Frame(
+            head[0] & 0x0F, payload, isFinal: head[0] & 0x80 != 0, reserved: head[0] >> 4 & 7)
+    }
+
+    private static func unmask(_ payload: inout [UInt8], _ mask: [UInt8]) {
+        let word = (mask + mask).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        payload.withUnsafeMutableBytes { bytes in
+            let whole = bytes.count / 8
+            for index in 0..<whole {
+                let place = index * 8
+                let masked = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+                bytes.storeBytes(of: masked ^ word, toByteOffset: place, as: UInt64.self)
+            }
+            for index in (whole * 8)..<bytes.count { bytes[index] ^= mask[index & 3] }
+        }
+    }
+
+    /// Every frame up to the close frame, which is included, or to the end of the connection.
+    public func receiveAll() -> [WebSocketPeer.Frame] {
+        var frames: [WebSocketPeer.Frame] = []
+        while let frame = try? receive() {
+            frames.append(frame)
+            if frame.opcode == 8 { break }
+        }
+        return frames
+    }
+
+    /// Waits until the client has closed the connection.
+    public func waitForEnd() {
+        while (try? read(1)) != nil {}
+    }
+
+    private func read(_ count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var offset = 0
+        while offset < count {
+            let got = bytes.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress.map { $0 + offset }, count - offset, 0)
+            }
+            guard got > 0 else { throw Ended() }
+            offset += got
+        }
+        return bytes
+    }
+
+    // MARK: The handshake
+
+    func shakeHands(_ answer: WebSocketPeer.Answer) throws -> String {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual([13, 10, 13, 10]), head.count < 1 << 16 { head += try read(1) }
+        let text = String(decoding: head, as: UTF8.self)
+        let line = text.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key:") }
+        let key = line?.dropFirst(18).trimmingCharacters(in: .whitespaces) ?? ""
+        let accept = Data(FixtureSHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+            .base64EncodedString()
+        var fields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
+        fields.merge(answer.fields) { $1 }
+        let lines = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.sorted().joined()
+        try send(bytes: Array("\(answer.statusLine)\r\n\(lines)\r\n".utf8))
+        return text
+    }
+}
+
+/// SHA-1 (FIPS 180-4 §6.1), written out so that the peer owes nothing to the client that it judges.
+enum FixtureSHA1 {
+    static func digest(_ message: [UInt8]) -> [UInt8] {
+        var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
+        var bytes = message + [0x80]
+        bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
+        bytes += withUnsafeBytes(of: UInt64(message.count * 8).bigEndian) { Array($0) }
+        for start in stride(from: 0, to: bytes.count, by: 64) { round(bytes[start..<(start + 64)], &state) }
+        return state.flatMap { withUnsafeBytes(of: $0.bigEndian) { Array($0) } }
+    }
+
+    private static func round(_ block: ArraySlice<UInt8>, _ state: inout [UInt32]) {
+        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+            block[index..<(index + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        }
+        for index in 16..<80 {
+            words.append(rotated(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
+        }
+        var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
+        for (index, word) in words.enumerated() {
+            let (mix, constant): (UInt32, UInt32) =
+                switch index {
+                case ..<20: ((b & c) | (~b & d), 0x5A82_7999)
+                case ..<40: (b ^ c ^ d, 0x6ED9_EBA1)
+                case ..<60: ((b & c) | (b & d) | (c & d), 0x8F1B_BCDC)
+                default: (b ^ c ^ d, 0xCA62_C1D6)
+                }
+            let next = rotated(a, 5) &+ mix &+ e &+ constant &+ word
+            (e, d, c, b, a) = (d, c, rotated(b, 30), a, next)
+        }
+        for (index, value) in [a, b, c, d, e].enumerated() { state[index] &+= value }
+    }
+
+    private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+}
