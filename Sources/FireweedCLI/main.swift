@@ -19,6 +19,8 @@ do {
         Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")
         code = .success
     case .serve(let port): code = await ServeRunner.run(port: port)
+    case .webSocket: code = try await WebSocketRunner(invocation).run()
+    case .status(let host): code = await StatusRunner(host: host, watches: invocation.watches).run()
     case .request:
         code = try await RequestRunner(invocation, standardInput: StandardInput.content(for: invocation)).run()
     }

@@ -21,6 +21,8 @@ enum ArgumentParser {
         }
         guard invocation.task == .request else { return invocation }
         if words.first == "serve" { return try serve(words.dropFirst(), invocation) }
+        if words.first == "status" { return try status(words.dropFirst(), invocation) }
+        if words.first == "ws" { return try webSocket(words.dropFirst(), invocation) }
         return try request(words, invocation)
     }
 
@@ -51,6 +53,27 @@ enum ArgumentParser {
         }
         invocation.task = .serve(port: port)
         return invocation
+    }
+
+    private static func status(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
+        var invocation = invocation
+        guard words.count <= 1 else { throw UsageError(message: "usage: fireweed status [HOST] [--watch]") }
+        invocation.task = .status(host: words.first)
+        return invocation
+    }
+
+    private static func webSocket(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
+        var invocation = invocation
+        guard let url = words.first else { throw UsageError(message: "usage: fireweed ws URL [ITEM ...]") }
+        invocation.task = .webSocket
+        invocation.url = try URLShorthand.expanded(url, schemes: ("ws", "wss"))
+        invocation.items = try words.dropFirst().map { word in
+            guard let item = Item(word), !item.isData else {
+                throw UsageError(message: "\"\(word)\" is no item of a handshake: Header:value or name==value")
+            }
+            return item
+        }
+        return try checked(invocation)
     }
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {
@@ -116,18 +139,21 @@ enum ArgumentParser {
 /// Short forms of URLs.
 enum URLShorthand {
     /// `:8080/x` and hosts of loopback are http, everything else without a scheme is https; throws `UsageError`.
-    static func expanded(_ text: String) throws -> String {
+    static func expanded(
+        _ text: String, schemes: (clear: String, secure: String) = ("http", "https")
+    ) throws -> String {
         let full: String
         if text.contains("://") {
             full = text
         } else if text.hasPrefix(":") {
             let rest = text.dropFirst()
-            full = rest.first?.isNumber == true ? "http://localhost:\(rest)" : "http://localhost\(rest)"
+            let host = "\(schemes.clear)://localhost"
+            full = rest.first?.isNumber == true ? "\(host):\(rest)" : "\(host)\(rest)"
         } else {
             let host = text.prefix { !":/?#".contains($0) }.lowercased()
             let isLocal =
                 host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost") || text.hasPrefix("[::1]")
-            full = "\(isLocal ? "http" : "https")://\(text)"
+            full = "\(isLocal ? schemes.clear : schemes.secure)://\(text)"
         }
         guard let url = URL(string: full), url.host?.isEmpty == false else {
             throw UsageError(message: "\"\(text)\" is no URL")

@@ -12,6 +12,8 @@ enum Help {
         return """
             Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]
                    fireweed [OPTIONS] --from-curl 'curl …'
+                   fireweed ws [OPTIONS] URL [ITEM ...]
+                   fireweed status [HOST] [--watch]
                    fireweed serve [PORT]
 
             Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON indented; in a
@@ -32,6 +34,12 @@ enum Help {
 
             Exit codes: 0 success, 1 failure, 2 time-out, 3/4/5 status under --check-status, 6 network, 7 TLS,
             64 wrong usage, 130 interrupted.
+
+            `fireweed ws` opens a WebSocket: at a prompt on a terminal (/help lists its commands), else each line of standard
+            input is a message, and standard output has the server's. It ends with the server's close, or some
+            time after the input's end (--wait).
+
+            `fireweed status` says whether the network, or a host, can be reached: exit code 0 when it can, 6 when not.
 
             `fireweed serve` starts a server to try things out against; it stops with Ctrl-C.
             """

@@ -8,6 +8,8 @@ struct Invocation: Sendable, Equatable {
     enum Task: Sendable, Equatable {
         case request
         case serve(port: UInt16)
+        case webSocket
+        case status(host: String?)
         case help
         case version
     }
@@ -52,6 +54,12 @@ struct Invocation: Sendable, Equatable {
     var archiveFile: String?
     var retryCount: UInt = 0
     var maximumRedirectCount: Int?
+    var sendsBinary = false
+    var subprotocol: String?
+    var pingInterval: Double?
+    var compresses = false
+    var quietTime = 0.5
+    var watches = false
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

@@ -1,0 +1,117 @@
+// `fireweed ws`.
+
+import Fireweed
+import Foundation
+import FoundationNetworking
+
+/// Talks over a WebSocket: at a prompt on a terminal, line by line in a pipe.
+struct WebSocketRunner {
+    private let request: WebSocketRequest
+    private let session: Session
+    private let sendsBinary: Bool
+    private let quietTime: Duration
+
+    init(_ invocation: Invocation) throws {
+        let plan = try RequestPlan(invocation)
+        session = try SessionMaker.session(for: invocation, plan: plan)
+        sendsBinary = invocation.sendsBinary
+        quietTime = .seconds(invocation.quietTime)
+        let configuration = WebSocketRequest.Configuration(
+            protocol: invocation.subprotocol, maximumMessageSize: 1 << 30, pingInterval: invocation.pingInterval,
+            compression: invocation.compresses ? WebSocketCompression() : nil)
+        request = session.webSocketRequest(to: plan.url, configuration: configuration, headers: plan.headers)
+    }
+
+    func run() async -> ExitCode {
+        let console = SocketConsole(terminal: RawTerminal())
+        let task = request.webSocketTask()
+        let events = task.streamingMessageEvents()
+        let input = Task { await feed(task, console) }
+        var code = ExitCode.success
+        for await event in events {
+            switch event.kind {
+            case .connected(let name):
+                if await console.isInteractive {
+                    await console.note("connected\(name.map { ", \($0)" } ?? ""); /help lists the commands")
+                    await console.draw()
+                }
+            case .receivedMessage(let message): await console.show(message)
+            case .disconnected(let closeCode, let reason):
+                code = await disconnected(closeCode, reason, console)
+            case .completed(let completion):
+                guard let error = completion.error else { break }
+                let text = ErrorText(error)
+                await console.note(text.message)
+                code = text.code
+            }
+        }
+        input.cancel()
+        await console.end()
+        return code
+    }
+
+    private func disconnected(
+        _ code: SessionWebSocketTask.CloseCode, _ reason: Data?, _ console: SocketConsole
+    ) async -> ExitCode {
+        let isUsual = [.normalClosure, .goingAway, .noStatusReceived].contains(code)
+        let text = reason.map { " (\(String(decoding: $0, as: UTF8.self)))" } ?? ""
+        let isInteractive = await console.isInteractive
+        if !isUsual || isInteractive { await console.note("closed with \(code)\(text)") }
+        return isUsual ? .success : .failure
+    }
+
+    // MARK: Input
+
+    private func feed(_ task: WebSocketTask, _ console: SocketConsole) async {
+        if await console.isInteractive { return await feedKeys(task, console) }
+        var cutter = LineCutter()
+        do {
+            for await bytes in InputBytes.stream() {
+                if sendsBinary {
+                    try await task.send(.data(Data(bytes)))
+                } else {
+                    for line in cutter.append(bytes) { try await send(line, to: task) }
+                }
+            }
+            if let rest = cutter.finish() { try await send(rest, to: task) }
+        } catch {
+            return  // the request ends with its own error, which is shown
+        }
+        // Many servers drop their answers once they are told goodbye.
+        await console.waitForQuiet(quietTime)
+        task.close(sending: .normalClosure)
+    }
+
+    private func send(_ line: [UInt8], to task: WebSocketTask) async throws {
+        try await task.send(.string(String(decoding: line, as: UTF8.self)))
+    }
+
+    private func feedKeys(_ task: WebSocketTask, _ console: SocketConsole) async {
+        for await bytes in InputBytes.stream() {
+            for action in await console.keys(bytes) {
+                switch action {
+                case .submit(let line): await perform(SocketCommand(line), task, console)
+                case .end: task.close(sending: .normalClosure)
+                case .interrupt: task.cancel()
+                }
+            }
+        }
+        task.close(sending: .normalClosure)
+    }
+
+    private func perform(_ command: SocketCommand, _ task: WebSocketTask, _ console: SocketConsole) async {
+        switch command {
+        case .send(let text):
+            let message: URLSessionWebSocketTask.Message = sendsBinary ? .data(Data(text.utf8)) : .string(text)
+            do { try await task.send(message) } catch { await console.note("not sent") }
+        case .ping:
+            switch await task.sendPing() {
+            case .pong(let pong): await console.note(String(format: "pong after %.1f ms", pong.latency * 1000))
+            case .error, .unsent: await console.note("no pong")
+            }
+        case .close(let code, let reason): task.close(sending: .init(rawValue: code), reason: Data(reason.utf8))
+        case .help: await console.note(SocketCommand.helpText.replacingOccurrences(of: "\n", with: "\n  "))
+        case .unknown(let text): await console.note(text)
+        }
+    }
+}

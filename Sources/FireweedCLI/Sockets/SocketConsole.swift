@@ -1,0 +1,75 @@
+// The screen of a WebSocket's terminal.
+
+import Fireweed
+import Foundation
+import FoundationNetworking
+
+/// Keeps the line that is being edited below what comes in.
+actor SocketConsole {
+    private var editor = LineEditor()
+    private let terminal: RawTerminal?
+    private var isPromptShown = false
+    private var lastMessage: ContinuousClock.Instant?
+
+    /// Without a terminal on both sides, messages go to standard output alone.
+    init(terminal: RawTerminal?) {
+        self.terminal = terminal
+    }
+
+    var isInteractive: Bool { terminal != nil }
+
+    /// Takes keys, draws the line, and says what was asked for.
+    func keys(_ bytes: [UInt8]) -> [LineEditor.Action] {
+        let actions = editor.handle(bytes)
+        for case .submit(let text) in actions { Terminal.write("\r\u{1B}[K> \(text)\n") }
+        draw()
+        return actions
+    }
+
+    /// Waits until no message has come for so long.
+    func waitForQuiet(_ time: Duration) async {
+        let start = ContinuousClock.now
+        while true {
+            let end = max(start, lastMessage ?? start) + time
+            guard end > .now, (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+        }
+    }
+
+    /// Shows a message of the server.
+    func show(_ message: URLSessionWebSocketTask.Message) {
+        lastMessage = .now
+        switch (message, terminal) {
+        case (.string(let text), nil): Terminal.write(text + "\n")
+        case (.data(let data), nil): Terminal.write(Array(data))
+        case (.string(let text), _): above("< \(text)")
+        case (.data(let data), _): above("< \(Self.hex(data))")
+        }
+    }
+
+    /// Shows what is no message: above the prompt, or on standard error.
+    func note(_ text: String) {
+        if terminal != nil { above("* \(text)") } else { Terminal.tell("fireweed: \(text)\n") }
+    }
+
+    /// Takes the prompt away, for good.
+    func end() {
+        if isPromptShown { Terminal.write("\r\u{1B}[K") }
+        terminal?.restore()
+    }
+
+    func draw() {
+        guard terminal != nil else { return }
+        isPromptShown = true
+        Terminal.write(editor.drawing(prompt: "> ", width: Terminal.width))
+    }
+
+    private func above(_ text: String) {
+        Terminal.write("\r\u{1B}[K\(text)\n")
+        if isPromptShown { draw() }
+    }
+
+    private static func hex(_ data: Data) -> String {
+        let shown = data.prefix(32).map { String(format: "%02x", $0) }.joined(separator: " ")
+        return "\(data.count) bytes: \(shown)\(data.count > 32 ? " …" : "")"
+    }
+}
