@@ -27,7 +27,7 @@ struct Round {
     private static let connections = 6
 
     func run() async throws -> Measurement {
-        let url = url.appendingPathComponent(scenario.path)
+        let url = scenario.isWebSocket ? url : url.appendingPathComponent(scenario.path)
         return try await Measurement.measure(count: scenario.count) {
             switch client {
             case .libcurl:
@@ -47,6 +47,8 @@ struct Round {
                 }
             case .fireweedClosure: try await closures(url)
             case .fireweedStream: try await stream(url)
+            case .fireweedWebSocket: try await webSocket(url)
+            case .pythonWebSockets: throw RoundError(text: "Python measures itself")
             case .fireweedFile:
                 let session = Session()
                 let file = try await session.download(url).serializingDownloadedFileURL().value

@@ -14,6 +14,13 @@ struct BenchRunner {
         try makeBody(file)
         // Takes uploads and counts them, in this process: rounds measure their own.
         let sink = try FixtureServer.start()
+        let echo = try WebSocketPeer { connection in
+            while true {
+                let frame = try connection.receive()
+                try connection.send(frame)
+                if frame.opcode == 8 { return }
+            }
+        }
         var rows: [ReportRow] = []
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
@@ -22,7 +29,9 @@ struct BenchRunner {
                     FileHandle.standardError.write(
                         Data("\(scenario.name) round \(round) of \(rounds): \(client.rawValue)\n".utf8))
                     measured[client, default: []].append(
-                        try measure(scenario, client, scenario.path == "/upload" ? sink.url : server.url, file))
+                        try measure(
+                            scenario, client,
+                            scenario.isWebSocket ? echo.url : scenario.path == "/upload" ? sink.url : server.url, file))
                 }
             }
             rows += Report.rows(scenario, measured)
@@ -31,13 +40,17 @@ struct BenchRunner {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
-        withExtendedLifetime((server, sink)) {}
+        withExtendedLifetime((server, sink, echo)) {}
     }
 
     private func measure(_ scenario: Scenario, _ client: Client, _ url: URL, _ file: URL) throws -> Measurement {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["round", scenario.name, client.rawValue, url.absoluteString]
+        let isPython = client == .pythonWebSockets
+        process.executableURL = URL(fileURLWithPath: isPython ? "/usr/bin/python3" : "/proc/self/exe")
+            .resolvingSymlinksInPath()
+        process.arguments =
+            isPython
+            ? PythonRound.arguments(scenario, url) : ["round", scenario.name, client.rawValue, url.absoluteString]
         process.environment = ProcessInfo.processInfo.environment.merging([UploadRound.fileVariable: file.path]) { $1 }
         let output = Pipe()
         process.standardOutput = output
@@ -58,7 +71,8 @@ struct BenchRunner {
 
     private func isWanted(_ client: Client) -> Bool {
         let wanted = only.filter { Client(rawValue: $0) != nil }
-        return wanted.isEmpty || wanted.contains(client.rawValue) || client == .libcurl || client == .libcurlForm
+        let references: [Client] = [.libcurl, .libcurlForm, .pythonWebSockets]
+        return wanted.isEmpty || wanted.contains(client.rawValue) || references.contains(client)
     }
 
     /// 1 GiB of zeros that take no room.

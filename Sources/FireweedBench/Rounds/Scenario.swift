@@ -7,6 +7,10 @@ struct Scenario: Sendable {
     let count: Int
     let window: Int
     let clients: [Client]
+    /// The size of a message, for scenarios over a WebSocket; 0 for all others.
+    var messageByteCount = 0
+
+    var isWebSocket: Bool { messageByteCount > 0 }
 
     static let all: [Scenario] = [
         Scenario(
@@ -25,6 +29,12 @@ struct Scenario: Sendable {
             name: "multipart-1g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
         Scenario(
             name: "multipart-2g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
+        Scenario(
+            name: "ws-echo", path: "", count: 10_000, window: 1, clients: [.pythonWebSockets, .fireweedWebSocket],
+            messageByteCount: 64),
+        Scenario(
+            name: "ws-bulk", path: "", count: 16_384, window: 16_384, clients: [.pythonWebSockets, .fireweedWebSocket],
+            messageByteCount: 65_536),
     ]
 
     /// What the others are compared with: the bare library.
@@ -55,4 +65,6 @@ enum Client: String, Sendable {
     /// libcurl's mime API, which is `curl -F`.
     case libcurlForm = "libcurl-form"
     case fireweedMultipart = "fireweed-multipart"
+    case fireweedWebSocket = "fireweed-websocket"
+    case pythonWebSockets = "python-websockets"
 }
