@@ -37,7 +37,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CZlib", "CPublicSuffix"],
+            dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix"],
             swiftSettings: settings),
         .target(
             name: "FixtureServer",
@@ -56,6 +56,7 @@ let package = Package(
         .executableTarget(
             name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
+        .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -63,7 +64,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "CostProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "CostProbe", "NetworkProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

@@ -1,6 +1,8 @@
 // The parts of Linux that the toolchain's Glibc module leaves out.
 #pragma once
 #include <stdint.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>

@@ -243,6 +243,10 @@ extension Request: AttemptOwner {
         tellOfSending(byteCount, total: total, expected: expected, attempt)
     }
 
+    func attemptWaitsForConnectivity(_ attempt: Attempt) {
+        tellTaskMonitors { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
+    }
+
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
         if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
             tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }

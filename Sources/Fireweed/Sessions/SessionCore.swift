@@ -30,6 +30,8 @@ final class SessionCore: Sendable {
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
+    /// Holds requests back while there is no route, where the configuration asks for that.
+    let connectivity: ConnectivityGate?
     let registry = RequestRegistry()
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
@@ -70,6 +72,7 @@ final class SessionCore: Sendable {
         notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
         monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
         hasMonitors = !monitor.monitors.isEmpty
+        connectivity = ConnectivityGate((transport as? CurlTransport)?.options)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
     }

@@ -45,6 +45,8 @@ final class Attempt: Sendable {
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
+        /// The place among those who wait for a route, while there is none.
+        var waiting: Int?
         weak var task: SessionTask?
     }
 
@@ -111,6 +113,11 @@ final class Attempt: Sendable {
                 state.failure = state.failure ?? failure
                 // While someone decides about a response that has ended, no transfer is left to report the end.
                 if case .deciding(.some, _) = state.gate { return .end }
+                // Nor is there one while a route is waited for.
+                if let number = state.waiting.take() {
+                    core.connectivity?.cancel(number)
+                    return .end
+                }
                 return state.control.map { .cancel($0) } ?? .nothing  // `launch` sees the failure
             }
         }
@@ -139,9 +146,10 @@ final class Attempt: Sendable {
 
     // MARK: Hops
 
-    /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
+    /// Sends the present hop's message, unless the attempt was cancelled meanwhile; waits for a route where that is wanted.
     private func launch() {
         var hop = state.withLock { $0.hop }
+        if let gate = core.connectivity, gate.isClosed(for: hop.url) { return wait(at: gate, for: hop.url) }
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
             hop = core.credentials.completing(hop)
@@ -166,6 +174,22 @@ final class Attempt: Sendable {
         control.start()
     }
 
+    /// Sends a hop's message when there is a route for it.
+    private func wait(at gate: ConnectivityGate, for url: URL) {
+        state.withLock { $0.owner }?.attemptWaitsForConnectivity(self)
+        // Under the lock: the answer takes the number out, and may come at once.
+        let isCancelled = state.withLock { state in
+            guard state.phase == .running, state.failure == nil else { return true }
+            state.waiting = gate.wait(for: url, deadlineNanoseconds: deadlineNanoseconds) { [self] isOpen in
+                guard self.state.withLock({ $0.waiting.take() }) != nil else { return }
+                if isOpen { return launch() }
+                end(with: .exchange(.timedOut, detail: "no route came within the time-out", engineCode: 0))
+            }
+            return false
+        }
+        if isCancelled { end(with: .cancelled) }
+    }
+
     /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
     private func begin(_ hop: Hop) {
         core.rootQueue.async { [self] in
@@ -183,6 +207,7 @@ final class Attempt: Sendable {
     }
 
     private func end(with failure: TransferFailure?) {
+        let failure = failure?.refined(for: record.url)
         let ending = state.withLock { state -> (owner: (any AttemptOwner)?, failure: TransferFailure?) in
             guard state.phase != .ended else { return (nil, nil) }
             state.phase = .ended
@@ -299,7 +324,9 @@ extension Attempt: TransferConsumer {
                     url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
                     head: state.head, report: report))
             switch state.gate {
-            case .open: return .end(failure)
+            case .open:
+                if let failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }
+                return .end(failure)
             case .deciding(_, let hasPaused):
                 if state.failure != nil { return .end(failure) }
                 state.gate = .deciding(ended: (failure, report), hasPaused: hasPaused)
@@ -310,6 +337,15 @@ extension Attempt: TransferConsumer {
             }
         }
         perform(step)
+    }
+}
+
+extension Attempt {
+    /// True when a hop that found no route can be sent anew once there is one: nothing of it was used up.
+    private func mayWait(_ state: borrowing State) -> Bool {
+        guard let gate = core.connectivity, state.failure == nil, state.head == nil else { return false }
+        if case .reader = state.hop.body { return false }
+        return gate.isClosed(for: state.hop.url)
     }
 }
 

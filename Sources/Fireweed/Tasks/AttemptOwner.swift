@@ -22,6 +22,8 @@ protocol AttemptOwner: AnyObject, Sendable {
     func attempt(_ attempt: Attempt, willRedirectTo next: Hop)
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?)
+    /// There is no route; the attempt goes on when there is one. On any thread.
+    func attemptWaitsForConnectivity(_ attempt: Attempt)
     /// The last call. `failure` is nil when a whole response came.
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?)
     /// Who decides about redirects, if it is not the session's rules alone.

@@ -53,7 +53,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         hop.urlRequest = record.urlRequest
         if hop.credentials == nil, let user = record.url.user?.removingPercentEncoding {
             let password = record.url.password?.removingPercentEncoding ?? ""
-            hop.credentials = RequestMessage.Credentials(user: user, password: password)
+            hop.adopt(RequestMessage.Credentials(user: user, password: password))
         }
         hop.webSocket = WebSocketOffer(
             compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,

@@ -70,6 +70,7 @@ enum PythonRound {
                     await sender
             print(json.dumps({
                 "seconds": time.monotonic() - start, "cpuSeconds": time.process_time() - cpu, "count": count,
+                "extraKibibytes": 0,
                 "peakKibibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
         asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:5])))

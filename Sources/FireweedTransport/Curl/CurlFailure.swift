@@ -2,6 +2,7 @@
 
 import CCurl
 import Foundation
+import Glibc
 
 /// What is known about a transfer that libcurl gave up.
 struct CurlFailure {
@@ -11,6 +12,8 @@ struct CurlFailure {
     var text: String
     /// OpenSSL's verdict on the peer's chain (`X509_V_…`); 0 when there is none.
     var verifyResult = 0
+    /// The errno of the failed system call; 0 when there is none.
+    var osError = 0
     /// True when the request had begun to leave: an unsupported protocol is then the peer's fault, not the caller's.
     var hadStarted = false
 
@@ -25,6 +28,8 @@ struct CurlFailure {
         case CURLE_UNSUPPORTED_PROTOCOL:
             // Also libcurl's answer to a status line that is none (HTTP/0.9 is refused).
             hadStarted ? .badServerResponse : .unsupportedURL
+        // The kernel had no route at all: netdevice(7), ip(7).
+        case CURLE_COULDNT_CONNECT where osError == Int(ENETUNREACH): .notConnectedToInternet
         case CURLE_PEER_FAILED_VERIFICATION: certificateErrorCode
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SSL_CONNECT_ERROR: textualErrorCode
         default: Self.codes[code.rawValue] ?? .unknown

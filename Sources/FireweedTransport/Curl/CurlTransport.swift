@@ -4,6 +4,8 @@ import Synchronization
 
 /// Moves exchanges with libcurl, on one connection pool for each of its event loops.
 public final class CurlTransport: Transport {
+    /// The options of its connections.
+    package let options: TransportOptions
     private let lanes: [Lane]
     private let next = Atomic<Int>(0)
 
@@ -11,6 +13,7 @@ public final class CurlTransport: Transport {
     public init(settings: PoolSettings) {
         let isReady = CurlLibrary.isInitialised
         precondition(isReady, "libcurl cannot be initialised")
+        options = settings.options
         lanes = EventLoopGroup.loops(settings.options.eventLoops).map { Lane(loop: $0, settings: settings) }
     }
 

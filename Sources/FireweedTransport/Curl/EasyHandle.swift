@@ -95,7 +95,7 @@ final class EasyHandle: CurlHandle {
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
-            hadStarted: counts.pre_transfer > 0)
+            osError: counts.os_error, hadStarted: counts.pre_transfer > 0)
         return failure.transferFailure
     }
 
@@ -215,21 +215,17 @@ final class EasyHandle: CurlHandle {
         }
     }
 
-    private static func endpoint(_ address: UnsafePointer<CChar>?, _ port: Int) -> (String, Int)? {
+    static func endpoint(_ address: UnsafePointer<CChar>?, _ port: Int) -> (String, Int)? {
         guard let address, address[0] != 0 else { return nil }
         return (String(cString: address), port)
     }
 
-    private func agreedTLS() -> TransferReport.TLS? {
+    private func knownTLS() -> TransferReport.TLS? {
         var port = 0
         fw_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port)
         // The same connection as before: what was agreed on for it stands.
         if let connection, connection.localEndpoint?.port == port, let known = connection.tls { return known }
-        var pointer: UnsafeMutableRawPointer?
-        fw_easy_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &pointer)
-        let session = pointer?.assumingMemoryBound(to: curl_tlssessioninfo.self)
-        guard let handle = session?.pointee.internals else { return nil }
-        return OpenSSLLibrary.report(of: handle)
+        return agreedTLS()
     }
 
     // MARK: Method, content and fields
@@ -311,11 +307,7 @@ final class EasyHandle: CurlHandle {
 
     /// Tells libcurl the addresses that the options have for the host of the URL.
     private func setAddresses() {
-        guard let parsed = URL(string: url), let host = parsed.host?.lowercased(),
-            let known = pool.settings.options.addressOverrides[host], !known.isEmpty
-        else { return }
-        let port = parsed.port ?? (parsed.scheme == "https" ? 443 : 80)
-        let list = curl_slist_append(nil, "\(host):\(port):\(known.joined(separator: ","))")
+        guard let list = AddressList.make(for: url, options: pool.settings.options) else { return }
         check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
         curl_slist_free_all(addresses)
         addresses = list

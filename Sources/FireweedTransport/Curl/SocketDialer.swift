@@ -31,6 +31,7 @@ final class SocketDialer: CurlHandle {
     var deadline: LoopInstant?
     private var descriptor: Int32 = -1
     private var isHungUp = false
+    private var addresses: UnsafeMutablePointer<curl_slist>?
     private var refusal: TransferFailure?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
@@ -62,6 +63,7 @@ final class SocketDialer: CurlHandle {
         curl_multi_remove_handle(multi, easy)
         curl_easy_cleanup(easy)
         curl_multi_cleanup(multi)
+        curl_slist_free_all(addresses)
     }
 
     /// True when bytes that came may be held above the socket, where no readiness tells of them: TLS does that.
@@ -76,6 +78,8 @@ final class SocketDialer: CurlHandle {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_URL, url)
         settings.options.apply(to: self)
+        addresses = AddressList.make(for: url, options: settings.options)
+        if addresses != nil { check(fw_easy_set_list(easy, CURLOPT_RESOLVE, addresses)) }
         // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTPPROXYTUNNEL, 1)
@@ -125,6 +129,24 @@ final class SocketDialer: CurlHandle {
         report.fill(from: counts, hasResponse: false)
         // This connection is nobody else's, and libcurl counts no exchange on it.
         report.isReusedConnection = false
+        report.connection = details(from: counts, protocolName: nil)
+    }
+
+    /// The ends of the connection and what was agreed on for it, once the peer has answered.
+    ///
+    /// libcurl 7.88 knows the TLS of such a handle only once it was read from.
+    var details: ConnectionDetails {
+        var counts = fw_report()
+        fw_easy_get_report(easy, &counts)
+        return details(from: counts, protocolName: "http/1.1")
+    }
+
+    private func details(from counts: fw_report, protocolName: String?) -> ConnectionDetails {
+        ConnectionDetails(
+            protocolName: protocolName,
+            localEndpoint: EasyHandle.endpoint(counts.local_address, counts.local_port),
+            remoteEndpoint: EasyHandle.endpoint(counts.remote_address, counts.remote_port),
+            tls: protocolName != nil && url.hasPrefix("https:") ? agreedTLS() : nil)
     }
 
     private func failure(_ code: CURLcode) -> TransferFailure {

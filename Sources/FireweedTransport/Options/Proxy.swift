@@ -18,7 +18,8 @@ public struct Proxy: Sendable, Hashable {
 
     /// The scheme; `nil` in `Proxy.none`.
     let scheme: Scheme?
-    let host: String
+    /// Its name or address; empty in `Proxy.none`.
+    package let host: String
     let port: Int
     let user: String?
     let password: String?

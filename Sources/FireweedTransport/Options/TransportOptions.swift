@@ -53,6 +53,11 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
+    /// Whether a request for which there is no route waits for one, in the place of failing with `notConnectedToInternet`.
+    ///
+    /// It waits as long as `timeoutIntervalForResource` lets it, then fails with `timedOut`; the idle time-out stands still meanwhile.
+    /// It is here because `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux. Default: false.
+    public var waitsForConnectivity = false
 
     /// Addresses to connect to in the place of a name lookup: a host in lower case, and its IPv4 and IPv6 addresses.
     ///

@@ -114,9 +114,7 @@ extension WebSocketConnection {
 
     private func answered(_ head: ResponseHead, _ rest: [UInt8]) {
         report.responseHeaderByteCount -= Int64(rest.count)
-        report.protocolName = "http/1.1"
-        // libcurl 7.88 knows the connection of such a handle only once it was read from.
-        if message.url.hasPrefix("https:") { report.tls = dialer?.agreedTLS() }
+        report.connection = dialer?.details
         if shake.answerChallenge(of: head) { return handle(.challenged) }
         guard head.status == 101 else {
             consumer?.transferDidReceive(head)

@@ -1,0 +1,70 @@
+// Trying again when the network is back.
+
+public import Dispatch
+public import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Retries requests that failed because there was no way out, as soon as there is one.
+///
+/// It waits for a route at most `maximumWait`; when none comes, the request ends with its own error. All waiting requests share one
+/// listener to the kernel, which runs only while there are any. Methods do not matter: a request that had no route was not sent.
+public final class OfflineRetrier: RequestInterceptor, Sendable {
+    /// Decides whether an error says that there was no way out.
+    public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
+
+    /// Five seconds.
+    public static let defaultMaximumWait = DispatchTimeInterval.seconds(5)
+    /// The codes that say that there was no way out: `notConnectedToInternet`.
+    public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
+    /// True for a `URLError` with one of the default codes, or an `AFError` around one.
+    public static let defaultIsOfflineError: OfflineErrorTest = { error in
+        let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
+        return code.map(defaultURLErrorOfflineCodes.contains) ?? false
+    }
+
+    /// How long a request waits for a route.
+    public let maximumWait: DispatchTimeInterval
+    private let isOfflineError: OfflineErrorTest
+    private let watch = ConnectivityWatch()
+
+    /// Makes a retrier.
+    ///
+    /// - Parameters:
+    ///   - maximumWait: how long a request waits for a route.
+    ///   - isOfflineError: which errors are waited for.
+    public init(
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
+        isOfflineError: @escaping OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) {
+        self.maximumWait = maximumWait
+        self.isOfflineError = isOfflineError
+    }
+
+    /// Retries when the error is an offline one and a route comes in time.
+    ///
+    /// A request whose route seems to be there already is retried once; after that only a change of the network counts.
+    public func retry(
+        _ request: Request, for session: Session, dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        guard isOfflineError(error) else { return completion(.doNotRetry) }
+        let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
+        _ = watch.wait(for: subject, until: .now() + maximumWait, wantsChange: request.retryCount > 0) { isAvailable in
+            completion(isAvailable ? .retry : .doNotRetry)
+        }
+    }
+}
+
+extension RequestInterceptor where Self == OfflineRetrier {
+    /// The default retrier for offline errors.
+    public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
+
+    /// A retrier for offline errors.
+    public static func offlineRetrier(
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
+        isOfflineError: @escaping OfflineRetrier.OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) -> OfflineRetrier {
+        OfflineRetrier(maximumWait: maximumWait, isOfflineError: isOfflineError)
+    }
+}

@@ -1,0 +1,109 @@
+// A socket to the kernel's routing tables.
+
+import CLinux
+import Foundation
+import Glibc
+
+/// Owns a socket of rtnetlink(7).
+struct NetlinkSocket: ~Copyable {
+    let descriptor: Int32
+
+    /// Opens a socket; with groups it also hears of changes.
+    ///
+    /// `nil` when the kernel refuses, as in a sandbox without AF_NETLINK.
+    init?(groups: Int32 = 0) {
+        let flags = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue) | (groups == 0 ? 0 : Int32(SOCK_NONBLOCK.rawValue))
+        descriptor = socket(AF_NETLINK, flags, Int32(NETLINK_ROUTE))
+        guard descriptor >= 0 else { return nil }
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        address.nl_groups = UInt32(bitPattern: groups)
+        let isBound = withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return bind(descriptor, pointer, socklen_t(bytes.count)) == 0
+        }
+        // The kernel answers at once; a time-out is for the case that it never does.
+        var limit = timeval(tv_sec: 2, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard isBound else {
+            close(descriptor)
+            return nil
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// The groups that tell of links, addresses and routes.
+    static let changes =
+        Int32(RTMGRP_LINK) | Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV4_ROUTE) | Int32(RTMGRP_IPV6_IFADDR)
+        | Int32(RTMGRP_IPV6_ROUTE)
+
+    /// Every link, route or whatever else `type` asks for, in one family.
+    func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
+        var body = [UInt8](repeating: 0, count: fixedSize)
+        body[0] = UInt8(family)
+        return exchange(type, flags: Int(NLM_F_REQUEST) | Int(NLM_F_DUMP), body)
+    }
+
+    /// The route that the kernel would take to an address: 4 or 16 bytes.
+    func route(to address: [UInt8]) -> NetworkRoute? {
+        var fixed = rtmsg()
+        fixed.rtm_family = UInt8(address.count == 4 ? AF_INET : AF_INET6)
+        fixed.rtm_dst_len = UInt8(address.count * 8)
+        let length = UInt16(4 + address.count)
+        let attribute = withUnsafeBytes(of: (length, UInt16(1))) { Array($0) }  // RTA_DST
+        let body = withUnsafeBytes(of: fixed) { Array($0) } + attribute + address
+        for case .route(let route) in exchange(Int(RTM_GETROUTE), flags: Int(NLM_F_REQUEST), body) { return route }
+        return nil
+    }
+
+    private func exchange(_ type: Int, flags: Int, _ body: [UInt8]) -> [NetlinkMessage] {
+        var header = nlmsghdr()
+        header.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + body.count)
+        header.nlmsg_type = UInt16(type)
+        header.nlmsg_flags = UInt16(flags)
+        let request = withUnsafeBytes(of: header) { Array($0) } + body
+        guard request.withUnsafeBytes({ Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }) == request.count else {
+            return []
+        }
+        let isDump = flags & Int(NLM_F_DUMP) == Int(NLM_F_DUMP)
+        var messages: [NetlinkMessage] = []
+        var buffer = [UInt8](repeating: 0, count: 32 * 1024)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            guard count > 0 else { return messages }
+            let more = buffer.withUnsafeBytes {
+                NetlinkMessage.all(in: UnsafeRawBufferPointer(rebasing: $0.prefix(count)))
+            }
+            messages += more
+            let isOver = more.contains { message in
+                switch message {
+                case .done, .error: true
+                case .link, .route, .other: !isDump
+                }
+            }
+            if isOver { return messages }
+        }
+    }
+}
+
+extension NetworkModel {
+    /// Asks the kernel; `nil` when it cannot be asked.
+    static func current() -> NetworkModel? {
+        guard let socket = NetlinkSocket() else { return nil }
+        return current(socket)
+    }
+
+    static func current(_ socket: borrowing NetlinkSocket) -> NetworkModel {
+        var model = NetworkModel()
+        for message in socket.dump(Int(RTM_GETLINK), family: AF_UNSPEC, fixedSize: MemoryLayout<ifinfomsg>.size) {
+            model.apply(message)
+        }
+        for family in [AF_INET, AF_INET6] {
+            for message in socket.dump(Int(RTM_GETROUTE), family: family, fixedSize: MemoryLayout<rtmsg>.size) {
+                model.apply(message)
+            }
+        }
+        return model
+    }
+}

@@ -1,0 +1,40 @@
+// Links and routes, and what can be reached by them.
+
+/// What is known of this machine's network; pure, and fed with the kernel's messages.
+struct NetworkModel: Equatable, Sendable {
+    typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
+
+    private(set) var links: [Int32: NetworkLink] = [:]
+    private(set) var defaultRoutes: [NetworkRoute] = []
+
+    mutating func apply(_ message: NetlinkMessage) {
+        switch message {
+        case .link(let link): links[link.index] = link
+        case .route(let route): if route.isDefault { defaultRoutes.append(route) }
+        case .done, .error, .other: break
+        }
+    }
+
+    /// What any destination outside can be reached by: the preferred default route over a link that works.
+    var status: Status {
+        let usable = defaultRoutes.compactMap { route in
+            link(of: route).flatMap { $0.isLoopback ? nil : (metric: route.metric, link: $0) }
+        }
+        guard let lowest = usable.map(\.metric).min() else { return .notReachable }
+        // Of several preferred equally, the one that costs nothing counts.
+        let isCellular = usable.filter { $0.metric == lowest }.allSatisfy(\.link.isCellular)
+        return .reachable(isCellular ? .cellular : .ethernetOrWiFi)
+    }
+
+    /// What a destination can be reached by, given the route that the kernel would take to it.
+    func status(by route: NetworkRoute?) -> Status {
+        guard let route, route.leadsSomewhere else { return .notReachable }
+        if route.isLocal { return .reachable(.ethernetOrWiFi) }
+        guard let link = link(of: route) else { return .notReachable }
+        return .reachable(link.isCellular ? .cellular : .ethernetOrWiFi)
+    }
+
+    private func link(of route: NetworkRoute) -> NetworkLink? {
+        route.links.compactMap { links[$0] }.first(where: \.isUsable)
+    }
+}

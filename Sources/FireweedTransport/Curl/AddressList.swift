@@ -1,0 +1,18 @@
+// Addresses that the options have for a host, in the form that libcurl takes them in.
+
+import CCurl
+import Foundation
+
+/// Makes libcurl's list of known addresses.
+///
+/// The caller owns the list.
+enum AddressList {
+    /// The list for the host of a URL; `nil` when the options know none.
+    static func make(for url: String, options: TransportOptions) -> UnsafeMutablePointer<curl_slist>? {
+        guard !options.addressOverrides.isEmpty, let parsed = URL(string: url), let host = parsed.host?.lowercased(),
+            let known = options.addressOverrides[host], !known.isEmpty
+        else { return nil }
+        let port = parsed.port ?? (parsed.scheme == "https" ? 443 : 80)
+        return curl_slist_append(nil, "\(host):\(port):\(known.joined(separator: ","))")
+    }
+}

@@ -1,0 +1,45 @@
+// Watches the network, or makes a request, inside the namespace that a test starts it in; says on standard output what happened.
+//
+// NetworkProbe watch [HOST]   a line for each status: nanoseconds since 1970, then the status
+// NetworkProbe retry URL      a request with an `OfflineRetrier`
+// NetworkProbe wait URL       a request of a session that waits for connectivity
+
+import Fireweed
+import Foundation
+import FoundationNetworking
+
+func say(_ text: String) {
+    let nanoseconds = UInt64(Date().timeIntervalSince1970 * 1e9)
+    FileHandle.standardOutput.write(Data("\(nanoseconds) \(text)\n".utf8))
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let configuration = URLSessionConfiguration.af.ephemeral
+configuration.timeoutIntervalForResource = 10
+
+switch (arguments.first, arguments.dropFirst().first) {
+case ("watch", let host):
+    let manager = host.map { NetworkReachabilityManager(host: $0) } ?? NetworkReachabilityManager()
+    guard let manager else { exit(64) }
+    for await status in manager.statuses() { say("\(status)") }
+case ("retry", let url?):
+    let monitor = ClosureEventMonitor()
+    monitor.requestIsRetrying = { _ in say("retrying") }
+    monitor.taskDidComplete = { _, _, error in say("attempt \((error as? URLError)?.code.rawValue ?? 0)") }
+    let session = Session(
+        configuration: configuration, interceptor: OfflineRetrier.offlineRetrier(maximumWait: .seconds(8)),
+        eventMonitors: [monitor])
+    say("started")
+    let response = await session.request(url).serializingData().response
+    say(response.error.map { "failed \(($0.underlyingError as? URLError)?.code.rawValue ?? 0)" } ?? "done")
+case ("wait", let url?):
+    var options = TransportOptions()
+    options.waitsForConnectivity = true
+    let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
+    monitor.taskIsWaitingForConnectivity = { _, _ in say("waiting") }
+    let session = Session(configuration: configuration, eventMonitors: [monitor], transportOptions: options)
+    say("started")
+    let response = await session.request(url).serializingData().response
+    say(response.error.map { "failed \(($0.underlyingError as? URLError)?.code.rawValue ?? 0)" } ?? "done")
+default: exit(64)
+}
