@@ -28,7 +28,6 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)?
         var taskDidSendBodyData: (@Sendable (Session, SessionTask, Int64, Int64, Int64) -> Void)?
         var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)?
-        var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)?
         var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)?
         var dataTaskDidReceiveResponse: (@Sendable (Session, SessionDataTask, URLResponse) -> Void)?
         var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)?
@@ -108,12 +107,6 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     public var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)? {
         get { closures.withLock { $0.taskDidFinishCollectingMetrics } }
         set { closures.withLock { $0.taskDidFinishCollectingMetrics = newValue } }
-    }
-
-    /// There is no route for a task, and it waits for one.
-    public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
-        get { closures.withLock { $0.taskIsWaitingForConnectivity } }
-        set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
     /// A task ended.
@@ -356,11 +349,6 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Calls `taskDidFinishCollectingMetrics`.
     open func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
         taskDidFinishCollectingMetrics?(session, task, metrics)
-    }
-
-    /// Calls `taskIsWaitingForConnectivity`.
-    open func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
-        taskIsWaitingForConnectivity?(session, task)
     }
 
     /// Calls `taskDidComplete`.

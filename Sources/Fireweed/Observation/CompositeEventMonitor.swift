@@ -67,11 +67,6 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
-        tell { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
-    }
-
-    /// Tells every monitor.
     public func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {
         tell { $0.urlSession(session, task: task, didCompleteWithError: error) }
     }

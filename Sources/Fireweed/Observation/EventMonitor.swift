@@ -45,8 +45,6 @@ public protocol EventMonitor: Sendable {
     )
     /// The metrics of a task are complete.
     func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
-    /// There is no route: a task of a session that waits for connectivity goes on when there is one.
-    func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask)
     /// A task ended.
     func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?)
     /// The head of a response came.
@@ -159,8 +157,6 @@ extension EventMonitor {
     ) {}
     /// Does nothing.
     public func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
-    /// Does nothing.
-    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {}
     /// Does nothing.
     public func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {}
     /// Does nothing.

@@ -13,13 +13,17 @@ struct WebSocketRunner {
 
     init(_ invocation: Invocation) throws {
         let plan = try RequestPlan(invocation)
-        session = try SessionMaker.session(for: invocation, plan: plan)
+        session = try SessionMaker.session(for: invocation, plan: plan, saved: nil).session
+        let authentication = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        var headers = plan.headers
+        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
         sendsBinary = invocation.sendsBinary
         quietTime = .seconds(invocation.quietTime)
         let configuration = WebSocketRequest.Configuration(
             protocol: invocation.subprotocol, maximumMessageSize: 1 << 30, pingInterval: invocation.pingInterval,
             compression: invocation.compresses ? WebSocketCompression() : nil)
-        request = session.webSocketRequest(to: plan.url, configuration: configuration, headers: plan.headers)
+        request = session.webSocketRequest(to: plan.url, configuration: configuration, headers: headers)
+        authentication?.apply(to: request)
     }
 
     func run() async -> ExitCode {

@@ -133,7 +133,7 @@ final class EasyHandle: CurlHandle {
     }
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
-        if waitsForMultiplexing, tls == nil { tls = agreedTLS() }
+        if waitsForMultiplexing, tls == nil { tls = knownTLS() }
         reportInlineContent(of: transfer)
         // A head that was held back and is followed by another was a challenge, which the engine has answered.
         if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
