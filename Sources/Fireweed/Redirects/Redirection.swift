@@ -7,12 +7,14 @@ import FoundationNetworking
 /// Makes the hop that follows a redirect.
 enum Redirection {
     /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
-    static func next(after hop: Hop, head: ResponseHead, redirectCount: Int) -> Result<Hop, TransferFailure>? {
+    static func next(
+        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int
+    ) -> Result<Hop, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
         }
-        guard redirectCount < RedirectRules.limit else {
-            let detail = "more than \(RedirectRules.limit) redirects"
+        guard redirectCount < limit else {
+            let detail = "more than \(limit) redirects"
             return .failure(.exchange(.httpTooManyRedirects, detail: detail, engineCode: 0))
         }
         guard let url = RedirectRules.target(of: location, from: hop.url) else {

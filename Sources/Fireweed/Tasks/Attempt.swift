@@ -137,7 +137,8 @@ final class Attempt: Sendable {
 
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
     private func launch() {
-        let hop = state.withLock { $0.hop }
+        let present = state.withLock { $0.hop }
+        let hop = core.strictTransportSecurity.map { secured(present, by: $0) } ?? present
         let message = RequestMessage(
             url: hop.url.absoluteString, method: hop.method,
             fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
@@ -152,6 +153,17 @@ final class Attempt: Sendable {
         guard permission.starts else { return end(with: .cancelled) }
         if permission.isSuspended { control.suspend() }
         control.start()
+    }
+
+    /// The hop over TLS, where its host has asked for that.
+    private func secured(_ hop: Hop, by store: StrictTransportSecurity) -> Hop {
+        let url = store.secured(hop.url)
+        guard url != hop.url else { return hop }
+        var secured = hop
+        secured.url = url
+        secured.urlRequest?.url = url
+        state.withLock { $0.hop = secured }
+        return secured
     }
 
     /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
@@ -214,6 +226,7 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
+        core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
         let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
         let owner = state.withLock { state in
             state.head = head
@@ -298,7 +311,8 @@ extension Attempt {
     /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
     private func redirect(after head: ResponseHead) -> Result<Hop, TransferFailure>? {
         let (hop, count) = state.withLock { ($0.hop, $0.records.count) }
-        return Redirection.next(after: hop, head: head, redirectCount: count)
+        return Redirection.next(
+            after: hop, head: head, redirectCount: count, limit: core.settings.maximumRedirectCount)
     }
 
     private func decide(

@@ -94,6 +94,9 @@ enum ArgumentParser {
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
         }
+        if invocation.keyFile != nil, invocation.certificateFile == nil {
+            throw UsageError(message: "--key needs --cert")
+        }
         return invocation
     }
 

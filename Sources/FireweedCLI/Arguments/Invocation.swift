@@ -1,5 +1,6 @@
 // A command line, understood.
 
+import Fireweed
 import Foundation
 
 /// What the command is asked to do.
@@ -17,6 +18,11 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// The format of a client certificate's file.
+    enum CertificateType: String, Sendable {
+        case pem, p12
+    }
+
     var task = Task.request
     var method: String?
     var url = ""
@@ -31,6 +37,12 @@ struct Invocation: Sendable, Equatable {
     var checksStatus = false
     var isInsecure = false
     var authorityFile: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var certificateType: CertificateType?
+    var minimumTLSVersion: TLSVersion?
+    var pins: [String] = []
+    var showsCertificates = false
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false

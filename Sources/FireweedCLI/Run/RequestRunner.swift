@@ -18,6 +18,10 @@ struct RequestRunner {
 
     func run() async -> ExitCode {
         if invocation.printsCURL { return printCURL() }
+        if invocation.isInsecure, plan.url.scheme == "https" {
+            Terminal.tell(
+                "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
+        }
         if invocation.isDownload || invocation.outputFile != nil { return await download() }
         return await print()
     }

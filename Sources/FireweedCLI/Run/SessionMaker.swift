@@ -23,22 +23,13 @@ enum SessionMaker {
             guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is no proxy") }
             options.proxy = proxy
         }
-        let trust = invocation.isInsecure ? plan.url.host.map { _ in AnyHostManager() } : nil
+        if let version = invocation.minimumTLSVersion { options.minimumTLSVersion = version }
+        options.clientIdentity = try IdentityMaker.identity(for: invocation)
         return Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
-            requestSetup: invocation.printsCURL ? .eager : .lazy, serverTrustManager: trust,
+            requestSetup: invocation.printsCURL ? .eager : .lazy, 
+            serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [],
             transportOptions: options)
-    }
-
-    /// Trusts every host, the targets of redirects too.
-    private final class AnyHostManager: ServerTrustManager, @unchecked Sendable {
-        init() {
-            super.init(allHostsMustBeEvaluated: true, evaluators: [:])
-        }
-
-        override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-            DisabledTrustEvaluator()
-        }
     }
 }
