@@ -22,8 +22,7 @@ final class ConnectionPool {
     private var lastQueue: OriginQueue?
     private var isAdmitting = false
     private var isShutDown = false
-    /// Grows whenever something of a transfer moves.
-    private var movementCount = 0
+    let meter = MovementMeter()
     private var framing = FramingWatch()
     /// When libcurl wants to be called, if at all.
     var engineDeadline: LoopInstant?
@@ -105,7 +104,7 @@ final class ConnectionPool {
     /// Notes that a byte moved, or that the connection is being made.
     func touch(_ transfer: Transfer) {
         transfer.lastActivity = context.now
-        movementCount &+= 1
+        meter.count &+= 1
     }
 
     /// Notes that content of the request was handed to the connection.
@@ -361,15 +360,18 @@ extension ConnectionPool: SocketWatcher {
         if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
         if !readiness.isDisjoint(with: .failed) { events |= CURL_CSELECT_ERR }
-        let movements = movementCount
+        let movements = meter.count
         drive(descriptor, events)
-        if movementCount != movements {
+        if meter.count != movements {
             framing.moved(descriptor)
         } else if readiness.contains(.readable) {
             let count = framing.stoodStill(descriptor)
             if count > settings.options.maximumFramingByteCount { refuseFraming(on: descriptor) }
         }
     }
+
+    /// Whether a transfer is paused: what comes for it over HTTP/2 is buffered by libcurl, and nothing moves.
+    var hasPausedTransfer: Bool { running.contains { !$0.pauses.isEmpty } }
 
     /// Ends the transfers of a connection on which too much came that is nothing.
     private func refuseFraming(on descriptor: Int32) {
@@ -385,19 +387,6 @@ extension ConnectionPool: SocketWatcher {
         }
         // Nobody's, or still shaking hands: libcurl then finds it closed.
         if affected.isEmpty { shutdown(descriptor, Int32(SHUT_RDWR)) }
-    }
-}
-
-/// Ports of sockets.
-private enum LocalPort {
-    /// The local port of an Internet socket; 0 when there is none.
-    static func of(_ descriptor: Int32) -> Int {
-        var address = sockaddr_in6()  // the port of `sockaddr_in` stands in the same place
-        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        let status = withUnsafeMutableBytes(of: &address) { bytes in
-            bytes.bindMemory(to: sockaddr.self).baseAddress.map { getsockname(descriptor, $0, &length) }
-        }
-        return status == 0 ? Int(UInt16(bigEndian: address.sin6_port)) : 0
     }
 }
 

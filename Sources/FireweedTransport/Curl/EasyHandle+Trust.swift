@@ -10,6 +10,14 @@ extension EasyHandle {
     func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
         guard let transfer else { return CURLE_ABORTED_BY_CALLBACK }
         TLSContext.setKeyLog(pool.keyLog, on: context)
+        // The losers of several attempts to connect are closed by now.
+        let connected = openedSockets.filter(\.isOpen)
+        if connected.count == 1 {
+            let gauge = RecordGauge(
+                connected[0], limit: pool.settings.options.maximumFramingByteCount, meter: pool.meter,
+                isPaused: { [weak pool] in pool?.hasPausedTransfer ?? true })
+            gauge.install(on: context)
+        }
         guard !TLSContext.takeProxyMark(from: context) else {
             PeerVerification.install(judge(ofProxyFor: transfer), on: context)
             return CURLE_OK

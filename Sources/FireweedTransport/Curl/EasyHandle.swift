@@ -14,6 +14,8 @@ final class EasyHandle {
     var headReader = HeadReader()
     /// Judges the origin of the connection that was made for this transfer last.
     var originJudge: HandshakeJudge?
+    /// The sockets that were opened for the transfer.
+    var openedSockets: [OpenedSocket] = []
     /// The address that the session's guard refused last.
     private var refusedAddress: IPAddress?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -60,6 +62,7 @@ final class EasyHandle {
         self.transfer = transfer
         headReader.reset()
         refusedAddress = nil
+        openedSockets.removeAll(keepingCapacity: true)
         errorText[0] = 0
         let message = transfer.message
         tls = nil
@@ -97,6 +100,9 @@ final class EasyHandle {
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
         guard code != CURLE_OK else { return nil }
+        if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort {
+            return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
+        }
         if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(

@@ -1,6 +1,6 @@
 // Bytes that come on a connection and are neither header fields nor content.
 
-import CLinux
+import Glibc
 
 /// Counts what comes on connections while nothing of any transfer moves.
 ///
@@ -17,7 +17,7 @@ struct FramingWatch {
 
     /// Notes that nothing moved; gives the bytes that have come since something did.
     mutating func stoodStill(_ descriptor: Int32) -> Int64 {
-        let received = fw_tcp_received(descriptor)
+        let received = Self.receivedByteCount(of: descriptor)
         guard received >= 0 else { return 0 }
         // Fewer than before: the number is another socket's by now.
         guard let start = silent[descriptor], start <= received else {
@@ -25,5 +25,19 @@ struct FramingWatch {
             return 0
         }
         return received - start
+    }
+
+    /// How many bytes a TCP socket has received in all; -1 when the kernel does not say.
+    private static func receivedByteCount(of descriptor: Int32) -> Int64 {
+        // `tcp_info` of <netinet/tcp.h> ends before that field. The kernel's (<linux/tcp.h>, since Linux 4.1) has it at this
+        // offset, and its layout is fixed.
+        let offset = 128
+        return withUnsafeTemporaryAllocation(byteCount: offset + 8, alignment: 8) { bytes in
+            var length = socklen_t(bytes.count)
+            guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, bytes.baseAddress, &length) == 0,
+                Int(length) == bytes.count
+            else { return -1 }
+            return bytes.load(fromByteOffset: offset, as: Int64.self)
+        }
     }
 }

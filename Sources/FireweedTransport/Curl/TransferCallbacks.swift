@@ -109,7 +109,10 @@ private func socketWanted(
     guard handle.allowsConnection(to: address) else { return fw_socket_bad }
     let descriptor = socket(
         address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
-    if descriptor >= 0 { handle.pool.context.sockets.didOpen(descriptor) }
+    if descriptor >= 0 {
+        handle.pool.context.sockets.didOpen(descriptor)
+        OpenedSocket(descriptor).map { handle.openedSockets.append($0) }
+    }
     return descriptor
 }
 

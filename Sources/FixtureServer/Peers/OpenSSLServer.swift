@@ -32,25 +32,3 @@ public final class OpenSSLServer: Sendable {
         URL(string: "https://\(host):\(port)/") ?? URL(fileURLWithPath: "/")
     }
 }
-
-/// `openssl ocsp` as a responder on a loopback port; it ends with its last reference.
-public final class OCSPResponder: Sendable {
-    private let process: ChildProcess
-
-    /// Starts a responder for one issuer, which signs answers itself or has another do it.
-    public init(
-        port: UInt16, register: URL, issuer: CertificateFoundry.Issued, signer: CertificateFoundry.Issued? = nil
-    ) throws {
-        let signer = signer ?? issuer
-        process = try ChildProcess(
-            "openssl",
-            [
-                "ocsp", "-port", "\(port)", "-index", register.path, "-CA", issuer.certificate.path, "-rsigner",
-                signer.certificate.path, "-rkey", signer.key.path, "-ndays", "1", "-multi", "2", "-timeout", "5",
-            ], package: "openssl")
-        try ChildProcess.waitForPort(port)
-    }
-
-    /// A port that a responder can be started on later, so that certificates can name it now.
-    public static func reservePort() throws -> UInt16 { try LoopbackSocket.freePort() }
-}

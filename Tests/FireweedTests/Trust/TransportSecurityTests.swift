@@ -40,7 +40,7 @@ struct TransportSecurityTests {
         #expect(await error(one, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
         let allButOne = session {
             $0.clientIdentity = identity
-            $0.clientIdentities = ["b.localhost": .some(nil)]
+            $0.clientIdentities = ["b.localhost": nil]
         }
         #expect(await error(allButOne, "a.localhost") == nil)
         #expect(await error(allButOne, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
