@@ -85,15 +85,15 @@ struct Option: Sendable {
             Option(
                 names: ["--timing"], effect: .flag { $0.showsTiming = true },
                 help: "Draw where the time went, on standard error."),
-        Option(
-            names: ["--curl"], effect: .flag { $0.printsCURL = true },
-            help: "Print a curl command that sends the request, and send nothing."),
-        Option(
-            names: ["--from-curl"],
-            effect: .value("COMMAND") {
-                $0.curlCommand = $1; return true
-            },
-            help: "Send what this curl command would send, in the place of URL and items."),
+            Option(
+                names: ["--curl"], effect: .flag { $0.printsCURL = true },
+                help: "Print a curl command that sends the request, and send nothing."),
+            Option(
+                names: ["--from-curl"],
+                effect: .value("COMMAND") {
+                    $0.curlCommand = $1; return true
+                },
+                help: "Send what this curl command would send, in the place of URL and items."),
             Option(names: ["--help"], effect: .flag { $0.task = .help }, help: "Print this help."),
             Option(names: ["--version"], effect: .flag { $0.task = .version }, help: "Print the version."),
         ]

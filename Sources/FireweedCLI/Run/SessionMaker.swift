@@ -27,7 +27,7 @@ enum SessionMaker {
         options.clientIdentity = try IdentityMaker.identity(for: invocation)
         return Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
-            requestSetup: invocation.printsCURL ? .eager : .lazy, 
+            requestSetup: invocation.printsCURL ? .eager : .lazy,
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [],
             transportOptions: options)

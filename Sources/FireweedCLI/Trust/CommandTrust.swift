@@ -12,7 +12,9 @@ final class CommandTrust: ServerTrustManager, @unchecked Sendable {
         super.init(allHostsMustBeEvaluated: true, evaluators: [:])
     }
 
-    /// The manager that an invocation asks for; `nil` when the authorities decide. Throws what reading a pin throws.
+    /// The manager that an invocation asks for; `nil` when the authorities decide.
+    ///
+    /// Throws what reading a pin throws.
     static func manager(for invocation: Invocation) throws -> ServerTrustManager? {
         var rule: any ServerTrustEvaluating = invocation.isInsecure ? DisabledTrustEvaluator() : DefaultTrustEvaluator()
         if !invocation.pins.isEmpty {

@@ -5,7 +5,9 @@ import Foundation
 
 /// Makes the client identity of an invocation.
 enum IdentityMaker {
-    /// The identity, read once to see whether it can be; `nil` when none is asked for. Throws `UsageError`.
+    /// The identity, read once to see whether it can be; `nil` when none is asked for.
+    ///
+    /// Throws `UsageError`.
     static func identity(for invocation: Invocation) throws -> ClientIdentity? {
         guard let text = invocation.certificateFile else { return nil }
         let (file, passphrase) = split(text)

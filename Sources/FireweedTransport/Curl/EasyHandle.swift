@@ -103,6 +103,12 @@ final class EasyHandle {
         if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort {
             return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
         }
+        // libcurl decodes what it has at once, and keeps up to 64 MiB of it for a paused transfer: more is its "out of memory".
+        if code == CURLE_OUT_OF_MEMORY, transfer.pauses.contains(.intakeFull),
+            let limit = pool.settings.options.maximumExpansionRatio
+        {
+            return .refused(.expansion(limit: limit))
+        }
         if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(

@@ -119,8 +119,10 @@ public struct TransportOptions: Sendable {
     /// Who we are for a host.
     func identity(forHost host: String) -> ClientIdentity? {
         guard !clientIdentities.isEmpty else { return clientIdentity }
-        let own = clientIdentities.first { $0.key.isEqualIgnoringASCIICase(host) }
-        return own.map(\.value) ?? clientIdentity
+        guard let own = clientIdentities.first(where: { $0.key.isEqualIgnoringASCIICase(host) }) else {
+            return clientIdentity
+        }
+        return own.value
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Servers with one thing wrong about each, before every evaluator, over the wire.
 ///
-/// What it finds is the table in `Documentation/Trust.md`; `make trust-table` writes it anew.
+/// What it finds is the table in `Documentation/Trust.md`.
 @Suite("What each evaluator says of each server", .timeLimit(.minutes(5)))
 struct ServerMatrixTests {
     /// A server, and the client that is sent to it.
