@@ -95,6 +95,7 @@ extension Request {
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
+        if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
     }
@@ -220,7 +221,7 @@ extension Request {
 
 extension Request: AttemptOwner {
     var wantsHead: Bool {
-        mutable.withLock { $0.extras?.responseHandler != nil } || hasMonitors
+        inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
@@ -238,6 +239,10 @@ extension Request: AttemptOwner {
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+        if !defersEnd(of: attempt, failure: failure) { complete(attempt, failure: failure) }
+    }
+
+    func complete(_ attempt: Attempt, failure: TransferFailure?) {
         handle(.completed) { state in
             if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
         }
