@@ -6,6 +6,7 @@ extension DataRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
+    // Disfavoured: a closure of several statements without a value would be as good for both forms.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -18,7 +19,6 @@ extension DataRequest {
     /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
-    @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void
@@ -35,6 +35,7 @@ extension DataStreamRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
+    // Disfavoured: a closure of several statements without a value would be as good for both forms.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -47,7 +48,6 @@ extension DataStreamRequest {
     /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
-    @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void

@@ -34,7 +34,9 @@ extension DataStreamRequest {
         // An iterator that goes always cancels: nobody would hear of the reconnections.
         elements(cancelling: true) { [self] in
             .events(of: becomeEventSource { EventSource(rule: reconnection) }, maximumEventByteCount)
-        } convert: { .success($0) }
+        } convert: {
+            .success($0)
+        }
     }
 }
 

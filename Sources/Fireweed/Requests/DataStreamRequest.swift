@@ -69,12 +69,16 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Whether a failure of a serialiser ends the request.
     public let automaticallyCancelOnStreamError: Bool
     private let audience = Mutex(Audience())
+    /// What is sent, where it is not the `URLRequest`'s own content.
+    private let body: Result<BodySource, any Error>?
 
     init(
         convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool, core: SessionCore,
-        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?,
+        body: Result<BodySource, any Error>? = nil
     ) {
         self.convertible = convertible
+        self.body = body
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
         super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
@@ -83,6 +87,15 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         let record = try RequestRecord(convertible)
         guard let source = eventSource else { return record }
         return try RequestRecord(source.completing(record.urlRequest))
+    }
+
+    override func makeBody(for record: RequestRecord) throws -> BodySource {
+        guard let body else { return try super.makeBody(for: record) }
+        do {
+            return try body.get()
+        } catch {
+            throw AFError.createUploadableFailed(error: error)
+        }
     }
 
     // MARK: What comes in

@@ -84,10 +84,12 @@ extension DataStreamSerializer {
 }
 
 /// Text of a stream: a character whose bytes come in two pieces is held back until it is whole.
-struct StreamText {
+package struct StreamText {
     private var held = Data()
 
-    mutating func append(_ data: Data) -> String {
+    package init() {}
+
+    package mutating func append(_ data: Data) -> String {
         let all = held.isEmpty ? data : held + data
         let count = Self.wholeByteCount(of: all)
         held = Data(all.dropFirst(count))
@@ -95,7 +97,7 @@ struct StreamText {
     }
 
     /// What an unfinished character at the very end comes to; `nil` when there is none.
-    mutating func finish() -> String? {
+    package mutating func finish() -> String? {
         defer { held = Data() }
         return held.isEmpty ? nil : String(decoding: held, as: UTF8.self)
     }

@@ -29,43 +29,50 @@ struct RequestRunner {
     // MARK: To standard output
 
     private func print() async -> ExitCode {
-        let request = dataRequest()
-        let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
-        printRequest(request)
-        if let answer = response.response {
-            if parts.contains("h") {
-                let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-                Terminal.write(text.head(of: answer, protocolName: protocolName))
-            }
-            if parts.contains("b"), let data = response.data {
-                let isRaw = !Terminal.isOutput
-                isRaw
-                    ? Terminal.write(Array(data))
-                    : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
+        let request = session.streamRequest(message, uploading: upload)
+        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
+        request.onHTTPResponse(on: .global()) { response in heads.print(response, of: request) }
+        let interruption = Interruption { request.cancel() }
+        var printer = ContentPrinter(form: .whole(type: nil), text: text)
+        var isFirst = true
+        var completion: DataStreamRequest.Completion?
+        for await stream in request.streamTask().streamingData() {
+            switch stream.event {
+            case .complete(let end): completion = end
+            case .stream(.success(let piece)):
+                if isFirst { printer = ContentPrinter(form: form(of: request.response), text: text) }
+                isFirst = false
+                if parts.contains("b") { Terminal.write(printer.take(piece)) }
             }
         }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
+        if parts.contains("b") { Terminal.write(printer.finish()) }
+        if interruption.hasHappened { return .interrupted }
+        if completion?.response == nil { heads.printRequest(request) }
+        return finish(
+            error: completion?.error, status: completion?.response?.statusCode, metrics: completion?.metrics)
     }
 
-    private func dataRequest() -> DataRequest {
+    /// How content is printed: a pipe gets every byte as it comes.
+    private func form(of response: HTTPURLResponse?) -> ContentPrinter.Form {
+        let type = response?.headers["Content-Type"]
+        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        if essence == "text/event-stream" { return .events(areRaw: !Terminal.isOutput) }
+        if !Terminal.isOutput { return .bytes }
+        return invocation.isStreamed ? .text : .whole(type: type)
+    }
+
+    private var message: URLRequest {
+        var request = URLRequest(url: plan.url)
+        request.method = plan.method
+        request.headers = plan.headers
+        return request
+    }
+
+    private var upload: StreamRequestContent? {
         switch plan.content {
-        case .none: session.request(plan.url, method: plan.method, headers: plan.headers)
-        case .data(let data, _):
-            session.upload(data, to: plan.url, method: plan.method, headers: plan.headers)
-        case .multipart(let form):
-            session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: plan.headers)
-        }
-    }
-
-    private func printRequest(_ request: Request) {
-        guard let sent = request.performedRequests.first else { return }
-        if parts.contains("H") { Terminal.write(text.head(of: sent)) }
-        if parts.contains("B") {
-            switch plan.content {
-            case .none: break
-            case .data(let data, let type): Terminal.write(text.content(data, type: type) + "\n")
-            case .multipart: Terminal.write("(multipart content)\n\n")
-            }
+        case .none: nil
+        case .data(let data, _): .data(data)
+        case .multipart(let form): .form(form)
         }
     }
 

@@ -1,0 +1,12 @@
+// Waiting for what is true in the end.
+
+import Testing
+
+/// Waits until a fact holds that no event tells of, such as that an object is gone; fails after ten seconds.
+func eventually(
+    _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () -> Bool
+) async {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    while !holds(), ContinuousClock.now < deadline { await Task.yield() }
+    #expect(holds(), what, sourceLocation: sourceLocation)
+}
