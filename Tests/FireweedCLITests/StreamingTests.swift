@@ -9,103 +9,112 @@ struct StreamingTests {
     private static let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
     /// The command, with its output to be read while it runs.
+    ///
+    /// A thread of its own reads: tests must not wait on the threads that tasks run on.
     private final class Running {
         let process = Process()
-        private let output = Pipe()
+        private var pieces: AsyncStream<Data>.Iterator
+        private var held = Data()
 
         convenience init(_ arguments: String...) throws {
             try self.init(arguments)
         }
 
         init(_ arguments: [String]) throws {
+            let output = Pipe()
             process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
             process.arguments = arguments
             process.standardOutput = output
             process.standardInput = FileHandle.nullDevice
+            let (stream, continuation) = AsyncStream<Data>.makeStream()
+            pieces = stream.makeAsyncIterator()
             try process.run()
+            let reader = output.fileHandleForReading
+            Thread {
+                while case let data = reader.availableData, !data.isEmpty { continuation.yield(data) }
+                continuation.finish()
+            }.start()
         }
 
         /// Reads exactly so many bytes, however long they take.
-        func read(_ count: Int) throws -> String {
-            var data = Data()
-            while data.count < count, let more = try output.fileHandleForReading.read(upToCount: count - data.count),
-                !more.isEmpty
-            { data.append(more) }
-            return String(decoding: data, as: UTF8.self)
+        func read(_ count: Int) async -> String {
+            while held.count < count, let more = await pieces.next() { held += more }
+            defer { held = Data(held.dropFirst(count)) }
+            return String(decoding: held.prefix(count), as: UTF8.self)
         }
 
-        func rest() throws -> (output: String, code: Int32) {
-            let data = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return (String(decoding: data, as: UTF8.self), process.terminationStatus)
+        func rest() async -> (output: String, code: Int32) {
+            while let more = await pieces.next() { held += more }
+            process.waitUntilExit()  // it has closed its output: this is a moment
+            return (String(decoding: held, as: UTF8.self), process.terminationStatus)
         }
     }
 
     @Test("bytes are printed as they arrive", arguments: [["--stream"], ["-S"], []])
-    func bytes(options: [String]) throws {
+    func bytes(options: [String]) async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send("HTTP/1.1 200 OK\r\n\r\nfirst"), .wait(for: "go"), .send(" second"), .close])
         let running = try Running(["GET", server.url().absoluteString] + options)
-        #expect(try running.read(5) == "first")
+        #expect(await running.read(5) == "first")
         server.signal("go")
-        let rest = try running.rest()
+        let rest = await running.rest()
         #expect(rest.output == " second" && rest.code == 0)
     }
 
     @Test(
         "events are printed one at a time, without being asked, and byte for byte in a pipe",
         arguments: [[], ["--stream"]])
-    func events(options: [String]) throws {
+    func events(options: [String]) async throws {
         let server = try ScriptedServer.start(
             [
                 .receiveHead, .send(Self.events + "data: one\n\ndata: t"), .wait(for: "go"), .send("wo\r\n\r\n: rest"),
                 .close,
             ])
         let running = try Running(["GET", server.url().absoluteString] + options)
-        #expect(try running.read(11) == "data: one\n\n")
+        #expect(await running.read(11) == "data: one\n\n")
         server.signal("go")
-        let rest = try running.rest()
+        let rest = await running.rest()
         #expect(rest.output == "data: two\r\n\r\n: rest" && rest.code == 0)
     }
 
     @Test("the head comes before the first byte of content")
-    func head() throws {
+    func head() async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send(Self.events), .wait(for: "go"), .send("data: 1\n\n"), .close])
         let running = try Running("--print=hb", server.url().absoluteString)
         let head = "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\n"
-        #expect(try running.read(head.utf8.count).lowercased() == head.lowercased())
+        #expect(await running.read(head.utf8.count).lowercased() == head.lowercased())
         server.signal("go")
-        #expect(try running.rest().output == "data: 1\n\n")
+        #expect(await running.rest().output == "data: 1\n\n")
     }
 
     @Test("Ctrl-C ends a stream between two events, with the code for that")
     func interrupted() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Self.events + "data: one\n\ndata: t"), .hold])
         let running = try Running(server.url().absoluteString)
-        #expect(try running.read(11) == "data: one\n\n")
+        #expect(await running.read(11) == "data: one\n\n")
         running.process.interrupt()
-        let rest = try running.rest()
+        let rest = await running.rest()
         #expect(rest.output.isEmpty && rest.code == ExitCode.interrupted.rawValue)
         try await server.events.next(.closedByPeer(0))
     }
 
     @Test("content is sent with a stream's request too")
-    func upload() throws {
+    func upload() async throws {
         let server = try FixtureServer.start()
         let running = try Running("--stream", server.url("/anything").absoluteString, "name=Ada")
-        let object = try JSONSerialization.jsonObject(with: Data(running.rest().output.utf8)) as? [String: Any]
+        let object = try JSONSerialization.jsonObject(with: Data(await running.rest().output.utf8)) as? [String: Any]
         #expect(object?["method"] as? String == "POST")
         #expect(object?["data"] as? String == #"{"name": "Ada"}"#)
         let withGet = try Running("GET", server.url("/anything").absoluteString, "--raw", "x")
-        #expect(try withGet.rest().code == 0)
+        #expect(await withGet.rest().code == 0)
     }
 
     @Test("lines and drops of the fixture server come whole", arguments: ["/stream/20", "/drip?bytes=20&duration=0.2"])
-    func fixtures(path: String) throws {
+    func fixtures(path: String) async throws {
         let server = try FixtureServer.start()
         let expected = try String(contentsOf: server.url(path), encoding: .utf8)
-        #expect(try Running("--stream", server.url(path).absoluteString).rest().output == expected)
+        #expect(try await Running("--stream", server.url(path).absoluteString).rest().output == expected)
     }
 
     @Test("--stream does not go with options that save")

@@ -45,8 +45,8 @@ struct RequestRunner {
                 if parts.contains("b") { Terminal.write(printer.take(piece)) }
             }
         }
+        if interruption.hasHappened { return .interrupted }  // what is half there stays unprinted
         if parts.contains("b") { Terminal.write(printer.finish()) }
-        if interruption.hasHappened { return .interrupted }
         if completion?.response == nil { heads.printRequest(request) }
         return finish(
             error: completion?.error, status: completion?.response?.statusCode, metrics: completion?.metrics)

@@ -63,7 +63,7 @@ struct ServerSentEventsTests {
         let session = Session.isolated()
         #expect(
             await gather(session.streamRequest(server.url()).serverSentEvents(reconnection: rule)).events.count == 1)
-        let refused = try ScriptedServer.start([.reset])
+        let refused = try ScriptedServer.start([.receiveHead, .reset])
         let once = ServerSentEvent.Reconnection(delay: .zero, maximumFailureCount: 2)
         let outcome = await gather(session.streamRequest(refused.url()).serverSentEvents(reconnection: once))
         #expect(outcome.error?.urlErrorCode == .networkConnectionLost)

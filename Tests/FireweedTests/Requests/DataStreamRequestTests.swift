@@ -223,8 +223,8 @@ struct DataStreamRequestTests {
     @Test("values before a failure are handed on, and none after it")
     func failureInTheMiddle() async throws {
         let pieces = ["1", "2", "x", "4"].map { Data($0.utf8) }
-        let request = scripted(pieces).streamRequest(
-            "https://any.example/", automaticallyCancelOnStreamError: true)
+        let session = scripted(pieces)
+        let request = session.streamRequest("https://any.example/", automaticallyCancelOnStreamError: true)
         let log = ProtectedList<String>()
         let completion = await completion { done in
             request.responseStreamDecodable(of: Int.self, on: .global()) { stream in
@@ -240,7 +240,8 @@ struct DataStreamRequestTests {
     @Test("what a handler throws ends the request, also when all of the content has come")
     func throwingHandler() async throws {
         struct Refusal: Error {}
-        let request = scripted([Data("a".utf8), Data("b".utf8)]).streamRequest("https://any.example/")
+        let session = scripted([Data("a".utf8), Data("b".utf8)])
+        let request = session.streamRequest("https://any.example/")
         let completion = await completion { done in
             request.responseStream(on: .global()) { stream in
                 if let end = stream.completion { done(end) }

@@ -1,3 +1,4 @@
+import Dispatch
 import Fireweed
 import FixtureServer
 import Foundation
@@ -125,9 +126,12 @@ struct HTTPResponseHandlerTests {
 
     @Test("a closure without await is the form with a queue, the main one unless said otherwise")
     func plainClosure() async throws {
+        // The main queue, not the main thread: a process with tasks lets any thread drain it.
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
         let isMain = ProtectedList<Bool>()
         let request = session.request(server.url("/get")).onHTTPResponse { response in
-            isMain.append(Thread.isMainThread && response.statusCode == 200)
+            isMain.append(DispatchQueue.getSpecific(key: key) == true && response.statusCode == 200)
         }
         #expect(await request.serializingData().response.error == nil)
         #expect(isMain.all == [true])
