@@ -1,4 +1,6 @@
 // Deciding about the head of a response in an async closure.
+//
+// One of the two forms is disfavoured: a closure of several statements without a value would be as good for both.
 
 public import FoundationNetworking
 
@@ -6,7 +8,6 @@ extension DataRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
-    // Disfavoured: a closure of several statements without a value would be as good for both forms.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -35,7 +36,6 @@ extension DataStreamRequest {
     /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
-    // Disfavoured: a closure of several statements without a value would be as good for both forms.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(

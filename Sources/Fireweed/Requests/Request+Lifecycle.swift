@@ -95,6 +95,7 @@ extension Request {
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
+        let error = error
         if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }

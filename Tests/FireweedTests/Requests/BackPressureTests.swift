@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-/// A reader that stops reading stops the server. Counted where the bytes leave, since what the reader sees proves nothing.
+// Counted where the bytes leave, since what the reader sees proves nothing.
 @Suite("Back-pressure of streams", .timeLimit(.minutes(2)), .serialized)
 struct BackPressureTests {
     private static let gibibyte = 1 << 30
