@@ -35,7 +35,7 @@ struct LineSplitterTests {
             ("\u{FEFF}", []), ("\u{FEFF}\r\n", [""]),
         ])
     func anyTerminator(text: String, expected: [String]) throws {
-        for pieces in cuts(of: Array(text.utf8)) { #expect(try lines(pieces, .any) == expected, "\(pieces)") }
+        #expect(try cuts(of: Array(text.utf8)).filter { try lines($0, .any) != expected } == [])
     }
 
     @Test(
@@ -44,7 +44,7 @@ struct LineSplitterTests {
             ("1\r\n2\n", ["1\r", "2"]), ("[1,\r2]\n", ["[1,\r2]"]), ("\u{FEFF}1\n\n2", ["1", "", "2"]), ("\r", ["\r"]),
         ])
     func lineFeed(text: String, expected: [String]) throws {
-        for pieces in cuts(of: Array(text.utf8)) { #expect(try lines(pieces, .lineFeed) == expected, "\(pieces)") }
+        #expect(try cuts(of: Array(text.utf8)).filter { try lines($0, .lineFeed) != expected } == [])
     }
 
     @Test("half a byte order mark at the very end is content")
@@ -79,10 +79,12 @@ struct LineSplitterTests {
     func longLine() throws {
         var splitter = LineSplitter(terminator: .any, maximumByteCount: 1 << 20)
         let piece = [UInt8](repeating: 0x61, count: 64)
+        var lines = 0
         for _ in 0..<1 << 14 {
             splitter.append(piece)
-            #expect(try splitter.next() == nil)
+            if try splitter.next() != nil { lines += 1 }
         }
+        #expect(lines == 0)
         splitter.append([0x0A])
         #expect(try splitter.next()?.count == 1 << 20)
     }

@@ -69,9 +69,8 @@ struct ServerSentEventParserTests {
 
     @Test("however the bytes were cut, the events are the same", arguments: rows)
     func everyCut(row: Row) throws {
-        for pieces in cuts(of: Array(row.text.utf8)) {
-            #expect(try parse(pieces).events == row.events, "\(row.name): \(pieces)")
-        }
+        let wrong = try cuts(of: Array(row.text.utf8)).filter { try parse($0).events != row.events }
+        #expect(wrong == [], "\(row.name)")
     }
 
     @Test("and so they are when all of it comes in three pieces")
@@ -80,12 +79,14 @@ struct ServerSentEventParserTests {
         let bytes = Array(text.utf8)
         let whole = try parse([bytes])
         #expect(whole.events.count == 2 && whole.lastEventID == "1" && whole.retry == .milliseconds(5))
+        var wrong: [[[UInt8]]] = []
         for first in 0...bytes.count {
             for second in first...bytes.count {
                 let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
-                #expect(try parse(pieces) == whole)
+                if try parse(pieces) != whole { wrong.append(pieces) }
             }
         }
+        #expect(wrong == [])
     }
 
     @Test("bytes that are no UTF-8 become U+FFFD, and lines stay lines")

@@ -100,7 +100,10 @@ struct BackPressureTests {
         #expect(sent < Self.slack)
         // Many short lines take more memory than their bytes, and that is reckoned with.
         #expect(ProcessFacts().residentKibibytes - before < 64 * 1024)
-        for _ in 0..<200_000 { #expect(try await iterator.next() == String(line.dropLast())) }
+        var wrong = 0
+        let expected = String(line.dropLast())
+        for _ in 0..<50_000 where try await iterator.next() != expected { wrong += 1 }
+        #expect(wrong == 0)
     }
 
     @Test("a reader of an InputStream sets the pace")
@@ -109,13 +112,26 @@ struct BackPressureTests {
         let request = session.streamRequest(server.url())
         let input = try #require(request.asInputStream())
         #expect(try await stall(of: server, after: 0) < Self.slack)
-        input.open()
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        var read = 0
-        while read < 24 << 20 { read += input.read(&buffer, maxLength: buffer.count) }
+        let read = await Self.read(24 << 20, from: input)
         #expect(try await stall(of: server, after: 24 << 20) < read + Self.slack)
         request.cancel()
         try await server.events.next(.closedByPeer(0))
+    }
+
+    /// Reads at least so many bytes, on a thread of its own: reading waits.
+    private static func read(_ byteCount: Int, from input: InputStream) async -> Int {
+        nonisolated(unsafe) let input = input  // handed over to the thread
+        return await withCheckedContinuation { continuation in
+            Thread {
+                input.open()
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                var read = 0
+                while read < byteCount, case let count = input.read(&buffer, maxLength: buffer.count), count > 0 {
+                    read += count
+                }
+                continuation.resume(returning: read)
+            }.start()
+        }
     }
 
     @Test("over HTTP/2 a stream that rests holds nobody up, and memory stays flat")
