@@ -33,7 +33,7 @@ struct StreamStressTests {
             for worker in 0..<8 {
                 group.addTask {
                     var random = Generator(state: UInt64(worker) &* 0x9E37_79B9_7F4A_7C15 &+ 1)
-                    for _ in 0..<25 { await play(session, server, counts, requests, &random) }
+                    for _ in 0..<12 { await play(session, server, counts, requests, &random) }
                 }
             }
         }
