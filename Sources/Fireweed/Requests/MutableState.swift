@@ -45,8 +45,19 @@ struct RequestExtras: Sendable {
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
+    var listeners = RequestListeners()
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
+
+    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty }
+}
+
+/// The async streams of what happens to a request.
+struct RequestListeners: Sendable {
+    var responses: [StreamBuffer<HTTPURLResponse>] = []
+    var urlRequests: [StreamBuffer<URLRequest>] = []
+    var commands: [StreamBuffer<String>] = []
+    var tasks: [StreamBuffer<SessionTask>] = []
 }
 
 /// Keeps the extras out of the state of the many requests that have none.

@@ -96,6 +96,8 @@ extension Request {
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
+        let error = error
+        if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
     }
@@ -221,7 +223,7 @@ extension Request {
 
 extension Request: AttemptOwner {
     var wantsHead: Bool {
-        mutable.withLock { $0.extras?.responseHandler != nil } || hasMonitors
+        inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
@@ -247,6 +249,10 @@ extension Request: AttemptOwner {
         if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
             tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
         }
+        if !defersEnd(of: attempt, failure: failure) { complete(attempt, failure: failure) }
+    }
+
+    func complete(_ attempt: Attempt, failure: TransferFailure?) {
         handle(.completed) { state in
             if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
         }

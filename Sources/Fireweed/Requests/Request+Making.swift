@@ -115,11 +115,15 @@ extension Request {
         for (queue, handler) in extras.curlHandlers {
             queue.async { handler(self) }
         }
+        for listener in extras.listeners.urlRequests { listener.push(record.urlRequest) }
+        for listener in extras.listeners.commands { listener.push(cURLDescription()) }
         mutable.withLock { $0.extras?.curlHandlers = [] }
     }
 
     private func hearOfTask(_ attempt: Attempt) {
-        guard let (queue, handler) = mutable.withLock({ $0.extras?.taskHandler }) else { return }
+        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
+        for listener in extras.listeners.tasks { listener.push(attempt.sessionTask) }
+        guard let (queue, handler) = extras.taskHandler else { return }
         let task = attempt.sessionTask
         queue.async { handler(task) }
     }

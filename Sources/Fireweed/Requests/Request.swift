@@ -88,6 +88,15 @@ public class Request: @unchecked Sendable {
     /// Everything has come, or nothing more will; called off the transport's thread, before validation.
     func contentEnded(_ attempt: Attempt?) {}
 
+    /// Whether the head is wanted, though nobody asked to be shown it.
+    var inspectsHead: Bool { false }
+
+    /// Takes the end of an attempt into its own hands, to call `complete` later; called on the transport's thread.
+    func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool { false }
+
+    /// Seconds until the next attempt, of a request that starts over by itself when an attempt has ended this way.
+    func reconnectionDelay(after error: AFError?) -> TimeInterval? { nil }
+
     /// Forgets what the last attempt produced.
     func resetContent() {}
 

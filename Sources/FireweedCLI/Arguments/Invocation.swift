@@ -31,6 +31,7 @@ struct Invocation: Sendable, Equatable {
     var print: String?
     var outputFile: String?
     var isDownload = false
+    var isStreamed = false
     var timeout = 60.0
     var followsRedirects = true
     var checksStatus = false

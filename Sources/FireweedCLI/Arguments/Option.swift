@@ -55,6 +55,9 @@ struct Option: Sendable {
             names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
             help: "Download to a file named by the response or the URL, with a bar."),
         Option(
+            names: ["-S", "--stream"], effect: .flag { $0.isStreamed = true },
+            help: "Print content as it arrives, also on a terminal. Server-sent events always come one at a time."),
+        Option(
             names: ["--timeout"],
             effect: .value("SECONDS") { invocation, text in
                 guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return false }

@@ -93,44 +93,83 @@ struct RequestRunner {
     // MARK: To standard output
 
     private func print() async -> ExitCode {
+        // What comes before a retry must not be seen: only the last response is printed, when it is there.
+        invocation.retryCount > 0 ? await printWhole() : await printStream()
+    }
+
+    private func printWhole() async -> ExitCode {
         let request = prepare(dataRequest())
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
-        printRequest(request)
+        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
         if let answer = response.response {
-            if parts.contains("h") {
-                let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-                Terminal.write(text.head(of: answer, protocolName: protocolName))
-            }
+            heads.print(answer, of: request)
+            var printer = ContentPrinter(form: form(of: answer), text: text)
             if parts.contains("b"), let data = response.data {
-                let isRaw = !Terminal.isOutput
-                isRaw
-                    ? Terminal.write(Array(data))
-                    : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
+                Terminal.write(printer.take(data))
+                Terminal.write(printer.finish())
             }
+        } else {
+            heads.printRequest(request)
         }
         return finish(
             error: visible(response.error), status: response.response?.statusCode, metrics: response.metrics)
     }
 
+    private func printStream() async -> ExitCode {
+        let request = session.streamRequest(message, uploading: upload)
+        authentication?.apply(to: request)
+        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
+        request.onHTTPResponse(on: .global()) { response in heads.print(response, of: request) }
+        let interruption = Interruption { request.cancel() }
+        var printer = ContentPrinter(form: .whole(type: nil), text: text)
+        var isFirst = true
+        var completion: DataStreamRequest.Completion?
+        for await stream in request.streamTask().streamingData() {
+            switch stream.event {
+            case .complete(let end): completion = end
+            case .stream(.success(let piece)):
+                if isFirst { printer = ContentPrinter(form: form(of: request.response), text: text) }
+                isFirst = false
+                if parts.contains("b") { Terminal.write(printer.take(piece)) }
+            }
+        }
+        if interruption.hasHappened { return .interrupted }  // what is half there stays unprinted
+        if parts.contains("b") { Terminal.write(printer.finish()) }
+        if completion?.response == nil { heads.printRequest(request) }
+        return finish(
+            error: completion?.error, status: completion?.response?.statusCode, metrics: completion?.metrics)
+    }
+
+    /// How content is printed: a pipe gets every byte as it comes.
+    private func form(of response: HTTPURLResponse?) -> ContentPrinter.Form {
+        let type = response?.headers["Content-Type"]
+        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        if essence == "text/event-stream" { return .events(areRaw: !Terminal.isOutput) }
+        if !Terminal.isOutput { return .bytes }
+        return invocation.isStreamed ? .text : .whole(type: type)
+    }
+
+    private var message: URLRequest {
+        var request = URLRequest(url: plan.url)
+        request.method = plan.method
+        request.headers = headers
+        return request
+    }
+
     private func dataRequest() -> DataRequest {
         switch plan.content {
         case .none: session.request(plan.url, method: plan.method, headers: headers)
-        case .data(let data, _):
-            session.upload(data, to: plan.url, method: plan.method, headers: headers)
+        case .data(let data, _): session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .multipart(let form):
             session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: headers)
         }
     }
 
-    private func printRequest(_ request: Request) {
-        guard let sent = request.performedRequests.first else { return }
-        if parts.contains("H") { Terminal.write(text.head(of: sent)) }
-        if parts.contains("B") {
-            switch plan.content {
-            case .none: break
-            case .data(let data, let type): Terminal.write(text.content(data, type: type) + "\n")
-            case .multipart: Terminal.write("(multipart content)\n\n")
-            }
+    private var upload: StreamRequestContent? {
+        switch plan.content {
+        case .none: nil
+        case .data(let data, _): .data(data)
+        case .multipart(let form): .form(form)
         }
     }
 

@@ -40,6 +40,8 @@ public final class ScriptedServer: Sendable {
         case head(Int, String)
         /// The client closed.
         case closedByPeer(Int)
+        /// For half a second nothing could be sent by `sendRepeatedly`, which had sent so many bytes until then.
+        case stalled(Int, byteCount: Int)
     }
 
     /// The port.
