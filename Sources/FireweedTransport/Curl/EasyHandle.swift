@@ -16,7 +16,6 @@ final class EasyHandle {
 
     // What the handle was told last, so that it is not told again.
     private var list: UnsafeMutablePointer<curl_slist>?
-    private var addresses: UnsafeMutablePointer<curl_slist>?
     private var listedFields: FieldBlock?
     private var listedForContent = false
     private var isPlainGet = true
@@ -38,7 +37,6 @@ final class EasyHandle {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(list)
-        curl_slist_free_all(addresses)
         errorText.deallocate()
     }
 
@@ -61,7 +59,6 @@ final class EasyHandle {
         if url != message.url {
             url = message.url
             set(CURLOPT_URL, url)
-            if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
@@ -251,13 +248,33 @@ final class EasyHandle {
             setUpload(byteCount: Int64(data.count))
         case .reader(let make):
             let reader = try make()
-            let pump = BodyPump(reader: reader, loop: pool.context.loop)
-            pump.whenReady = { [weak transfer, unowned pool] in
-                guard let transfer else { return }
-                pool.unpause(transfer, removing: .contentStarved)
-            }
-            transfer.content = .pump(pump)
+            transfer.content = .pump(pump(for: reader, of: transfer))
             setUpload(byteCount: reader.byteCount ?? -1)
+        }
+    }
+
+    private func pump(for reader: any BodyReader, of transfer: Transfer) -> BodyPump {
+        let pump = BodyPump(reader: reader, loop: pool.context.loop)
+        pump.whenReady = { [weak transfer, unowned pool] in
+            guard let transfer else { return }
+            pool.unpause(transfer, removing: .contentStarved)
+        }
+        return pump
+    }
+
+    /// Goes back in the content, for libcurl's answer to a challenge or its second try on a connection that had been closed.
+    ///
+    /// False when the content cannot be had again; the reader's error is then the transfer's.
+    func rewindContent(of transfer: Transfer, to offset: Int) -> Bool {
+        transfer.sentByteCount = Int64(offset)
+        if transfer.content.rewind(to: offset) { return true }
+        guard offset == 0, case .reader(let make) = transfer.message.body else { return false }
+        do {
+            transfer.content = .pump(pump(for: try make(), of: transfer))
+            return true
+        } catch {
+            transfer.failure = transfer.failure ?? .unreadableBody(error)
+            return false
         }
     }
 
@@ -275,18 +292,6 @@ final class EasyHandle {
     private func setUpload(byteCount: Int64) {
         set(CURLOPT_UPLOAD, 1)
         setOffset(CURLOPT_INFILESIZE_LARGE, byteCount)
-    }
-
-    /// Tells libcurl the addresses that the options have for the host of the URL.
-    private func setAddresses() {
-        guard let parsed = URL(string: url), let host = parsed.host?.lowercased(),
-            let known = pool.settings.options.addressOverrides[host], !known.isEmpty
-        else { return }
-        let port = parsed.port ?? (parsed.scheme == "https" ? 443 : 80)
-        let list = curl_slist_append(nil, "\(host):\(port):\(known.joined(separator: ","))")
-        check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
-        curl_slist_free_all(addresses)
-        addresses = list
     }
 
     private func setFields(_ block: FieldBlock, hasContent: Bool) {
