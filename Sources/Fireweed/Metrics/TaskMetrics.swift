@@ -14,7 +14,7 @@ public struct TaskMetrics: Sendable {
 
     init(hops: [HopRecord]) {
         transactionMetrics = hops.map(TransactionMetrics.init)
-        redirectCount = max(0, hops.count - 1)
+        redirectCount = hops.dropLast().count { $0.head.map { RedirectRules.statuses.contains($0.status) } ?? false }
         let start = transactionMetrics.first?.fetchStartDate ?? Date(timeIntervalSince1970: 0)
         let end = transactionMetrics.last?.responseEndDate ?? start
         taskInterval = DateInterval(start: start, end: max(start, end))

@@ -46,8 +46,8 @@ enum MultipartHeader {
 }
 
 /// Media types by the extension of a file's name.
-enum MediaTypes {
-    static func type(ofExtension name: String) -> String {
+package enum MediaTypes {
+    package static func type(ofExtension name: String) -> String {
         table[name.lowercased()] ?? "application/octet-stream"
     }
 

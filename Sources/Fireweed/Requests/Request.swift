@@ -73,6 +73,9 @@ public class Request: @unchecked Sendable {
         record.body
     }
 
+    /// Whether the head is wanted, though nobody asked to be shown it.
+    var inspectsHead: Bool { false }
+
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
 
@@ -93,6 +96,17 @@ public class Request: @unchecked Sendable {
 
     /// Called once, when every handler has been called.
     func cleanup() {}
+
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
+    ///
+    /// Handlers are still called, once; there is no retry.
+    @discardableResult
+    public func cancel() -> Self {
+        handle(.cancel) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
+        }
+        return self
+    }
 }
 
 // MARK: - Identity
@@ -170,17 +184,6 @@ extension Request {
     @discardableResult
     public func suspend() -> Self {
         handle(.suspend)
-        return self
-    }
-
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
-    ///
-    /// Handlers are still called, once; there is no retry.
-    @discardableResult
-    public func cancel() -> Self {
-        handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
-        }
         return self
     }
 }

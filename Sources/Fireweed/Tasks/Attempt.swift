@@ -38,6 +38,8 @@ final class Attempt: Sendable {
         var failure: TransferFailure?
         var hasUnstoredCookies = false
         var receivedByteCount: Int64 = 0
+        /// Bytes that an earlier download has left: the response brings the rest alone.
+        var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
@@ -55,8 +57,7 @@ final class Attempt: Sendable {
     /// More of a redirect's content than this is not waited for.
     private static let discardLimit = 64 * 1024
 
-    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner)
-    {
+    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core
@@ -231,7 +232,28 @@ extension Attempt: TransferConsumer {
     private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
         state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-        if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+        switch owner.attempt(self, didReceive: head) {
+        case .proceed: allow()
+        case .wait: break
+        case .again(let unwanted): repeatHop(without: unwanted)
+        }
+    }
+
+    /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
+    private func repeatHop(without unwanted: [String]) {
+        state.withLock { state in
+            guard case .deciding = state.gate else { return }
+            var next = state.hop
+            let unwanted = Set(unwanted.map { $0.lowercased() })
+            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
+            next.urlRequest = nil
+            state.gate = .discarding(next: next, byteCount: 0)
+        }
+    }
+
+    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
+    func startCounting(at offset: Int64) {
+        state.withLock { $0.firstByteOffset = offset }
     }
 
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
@@ -326,8 +348,9 @@ extension Attempt {
         guard let request else {
             let (owner, head) = state.withLock { ($0.owner, $0.head) }
             guard let owner, let head, owner.wantsHead else { return allow() }
-            if case .proceed = owner.attempt(self, didReceive: head) { allow() }
-            return
+            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
+            if case .wait = owner.attempt(self, didReceive: head) { return }
+            return allow()
         }
         let chosen: Hop
         do {
