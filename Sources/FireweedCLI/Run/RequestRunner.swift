@@ -5,10 +5,10 @@ import Foundation
 
 /// Carries an invocation out.
 struct RequestRunner {
-    private let invocation: Invocation
-    private let plan: RequestPlan
-    private let session: Session
-    private let text = MessageText(isColoured: Terminal.isOutput)
+    let invocation: Invocation
+    let plan: RequestPlan
+    let session: Session
+    let text = MessageText(isColoured: Terminal.isOutput)
 
     init(_ invocation: Invocation, standardInput: Data?) throws {
         self.invocation = invocation
@@ -17,12 +17,12 @@ struct RequestRunner {
     }
 
     func run() async -> ExitCode {
-        if invocation.isDownload || invocation.outputFile != nil { return await download() }
+        if invocation.isDownload || invocation.goesOn || invocation.outputFile != nil { return await download() }
         return await print()
     }
 
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
-    private var parts: String {
+    var parts: String {
         invocation.print ?? (Terminal.isOutput ? "hb" : "b")
     }
 
@@ -30,7 +30,11 @@ struct RequestRunner {
 
     private func print() async -> ExitCode {
         let request = dataRequest()
+        // Above the size of a socket's buffers: what is shorter has gone before anyone could read a bar.
+        let meter = TransferMeter(leastTotal: 256 * 1024)
+        if Terminal.isError, request is UploadRequest { request.uploadProgress(queue: .global()) { meter.show($0) } }
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
+        meter.end()
         printRequest(request)
         if let answer = response.response {
             if parts.contains("h") {
@@ -52,6 +56,8 @@ struct RequestRunner {
         case .none: session.request(plan.url, method: plan.method, headers: plan.headers)
         case .data(let data, _):
             session.upload(data, to: plan.url, method: plan.method, headers: plan.headers)
+        case .file(let file, _):
+            session.upload(file, to: plan.url, method: plan.method, headers: plan.headers)
         case .multipart(let form):
             session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: plan.headers)
         }
@@ -64,52 +70,15 @@ struct RequestRunner {
             switch plan.content {
             case .none: break
             case .data(let data, let type): Terminal.write(text.content(data, type: type) + "\n")
+            case .file(let file, _): Terminal.write("(the content of \(file.path))\n\n")
             case .multipart: Terminal.write("(multipart content)\n\n")
             }
         }
     }
 
-    // MARK: To a file
-
-    private func download() async -> ExitCode {
-        let meter = DownloadMeter()
-        let given = invocation.outputFile
-        let url = plan.url
-        let destination: DownloadRequest.Destination = { temporary, response in
-            guard (200..<300).contains(response.statusCode) else { return (temporary, []) }
-            let target = given.map { URL(fileURLWithPath: $0) } ?? FileName.free(for: response, url: url)
-            return (target, given == nil ? [] : .removePreviousFile)
-        }
-        var request = URLRequest(url: plan.url)
-        request.method = plan.method
-        request.headers = plan.headers
-        if case .data(let data, _) = plan.content { request.httpBody = data }
-        let task = session.download(request, to: destination)
-        if Terminal.isError { task.downloadProgress(queue: .global()) { meter.show($0) } }
-        let response = await task.serializingDownloadedFileURL().response
-        meter.end()
-        if parts.contains("h"), invocation.isDownload, let answer = response.response {
-            let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-            Terminal.tell(text.head(of: answer, protocolName: protocolName))
-        }
-        if let status = response.response?.statusCode, !(200..<300).contains(status) {
-            if let file = response.fileURL { try? FileManager.default.removeItem(at: file) }
-            Terminal.tell("fireweed: nothing was saved: the status is \(status)\n")
-            let code = finish(error: response.error, status: status, metrics: response.metrics)
-            return code == .success ? .failure : code
-        }
-        if let file = response.value, let metrics = response.metrics {
-            let count = metrics.transactionMetrics.last?.countOfResponseBodyBytesAfterDecoding ?? 0
-            let seconds = metrics.taskInterval.duration
-            Terminal.tell(
-                "Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(String(format: "%.1f s", seconds))\n")
-        }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
-    }
-
     // MARK: The end
 
-    private func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
+    func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
         if invocation.showsTiming, let metrics {
             Terminal.tell(Waterfall(metrics).text(width: Terminal.width))
         }

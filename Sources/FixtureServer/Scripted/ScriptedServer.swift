@@ -47,26 +47,20 @@ public final class ScriptedServer: Sendable {
     /// What has happened.
     public let events = EventLog<Event>()
     private let signals = EventLog<String>()
-    private let address: LoopbackAddress
     private let listener: Int32
     private let scripts: [[Step]]
     private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
 
     /// Starts a server; the scripts are for one connection each.
-    public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
-        let (descriptor, port) =
-            switch address {
-            case .ipv4: try LoopbackSocket.listen(port: 0)
-            case .ipv6: try LoopbackSocket.listenIPv6()
-            }
-        let server = ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts)
+    public static func start(_ scripts: [Step]...) throws -> ScriptedServer {
+        let (descriptor, port) = try LoopbackSocket.listen(port: 0)
+        let server = ScriptedServer(listener: descriptor, port: port, scripts: scripts)
         let thread = Thread { [weak server] in Self.accept(descriptor) { server } }
         thread.start()
         return server
     }
 
-    private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Step]]) {
-        self.address = address
+    private init(listener: Int32, port: UInt16, scripts: [[Step]]) {
         self.listener = listener
         self.port = port
         self.scripts = scripts
@@ -76,7 +70,7 @@ public final class ScriptedServer: Sendable {
 
     /// The URL of a path.
     public func url(_ path: String = "/") -> URL {
-        URL(string: "http://\(address.rawValue):\(port)\(path)") ?? URL(fileURLWithPath: "/")
+        URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
     /// Lets scripts go on that wait for this name.
