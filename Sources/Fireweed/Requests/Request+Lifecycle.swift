@@ -53,14 +53,27 @@ extension Request {
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
         attempt.resume()
+        align(attempt)
         tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
         attempt.suspend()
+        align(attempt)
         tellMonitors(posting: Request.didSuspendTaskNotification) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
+        }
+    }
+
+    /// Lets the task do what the request was told last.
+    ///
+    /// Two threads may perform their effects in another order than they were decided in.
+    private func align(_ attempt: Attempt) {
+        while true {
+            let isHeld = mutable.withLock { $0.lifecycle.intent == .suspended }
+            if attempt.isSuspended == isHeld { return }
+            if isHeld { attempt.suspend() } else { attempt.resume() }
         }
     }
 

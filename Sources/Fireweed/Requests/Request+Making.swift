@@ -10,6 +10,8 @@ extension Request {
     /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
     func make() {
         core.registry.activate(self)
+        // Cancelled and over by another thread before it was known: nobody would take it out again.
+        if mutable.withLock({ $0.lifecycle.work == .done }) { core.registry.remove(self) }
         guard let queue = core.requestQueue else { return makeNow() }
         queue.async { self.makeNow() }
     }

@@ -83,7 +83,7 @@ final class Attempt: Sendable {
         switch step {
         case .nothing: break
         case .launch: launch()
-        case .resume(let control): control.resume()
+        case .resume(let control): apply(isSuspended: false, to: control)
         }
     }
 
@@ -92,8 +92,22 @@ final class Attempt: Sendable {
             state.isSuspended = true
             return state.control
         }
-        control?.suspend()
+        if let control { apply(isSuspended: true, to: control) }
     }
+
+    /// Two threads may reach the transport in another order than they were here: the last one to get there looks again.
+    private func apply(isSuspended: Bool, to control: any TransferControl) {
+        var applied = isSuspended
+        repeat {
+            if applied { control.suspend() } else { control.resume() }
+            let wanted = state.withLock { $0.isSuspended }
+            if wanted == applied { return }
+            applied = wanted
+        } while true
+    }
+
+    /// Whether the attempt was told to stand still last.
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
@@ -151,7 +165,7 @@ final class Attempt: Sendable {
             return (true, state.isSuspended)
         }
         guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { control.suspend() }
+        if permission.isSuspended { apply(isSuspended: true, to: control) }
         control.start()
     }
 

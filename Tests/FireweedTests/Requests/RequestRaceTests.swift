@@ -158,6 +158,21 @@ struct RequestRaceTests {
         #expect(await request.serializingData().response.error == nil)
     }
 
+    @Test("suspended and resumed by many threads at once, and resumed last, a request goes on to its end")
+    func suspendAndResumeAtOnce() async throws {
+        let session = Session.isolated()
+        for _ in 0..<100 {
+            let request = session.request(server.url("/small"))
+            DispatchQueue.concurrentPerform(iterations: 4) { number in
+                for _ in 0..<10 {
+                    if number % 2 == 0 { request.suspend() } else { request.resume() }
+                }
+            }
+            request.resume()
+            #expect(await request.serializingData().response.error == nil)
+        }
+    }
+
     @Test("nothing changes a finished request")
     func finished() async throws {
         let session = Session.isolated()

@@ -56,7 +56,7 @@ struct StressTests {
                 return state.objects.isEmpty
             }
         }
-        var liveCount: Int { state.withLock { $0.objects.count { $0.object != nil } } }
+        var live: [AnyObject] { state.withLock { $0.objects.compactMap(\.object) } }
     }
 
     /// Holds one request, until another takes its place.
@@ -157,7 +157,11 @@ struct StressTests {
         #expect(ledger.handlerCount > Self.operationCount / 10 && ledger.objectCount > Self.operationCount / 10)
         #expect(
             try await becomes(within: .seconds(240)) { ledger.isEmpty },
-            "\(ledger.liveCount) objects are left; seed \(seed)")
+            "seed \(seed): left are \(ledger.live.prefix(5).map(Self.standing))")
+    }
+
+    private static func standing(_ object: AnyObject) -> String {
+        (object as? Request)?.standing ?? "\(object)"
     }
 
     private static func run(_ arena: Arena, seed: UInt64) async {
