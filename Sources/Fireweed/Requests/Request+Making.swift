@@ -90,7 +90,11 @@ extension Request {
         guard isWanted else { return }  // cancelled while it was being made
         tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
         hearOfTask(attempt)
-        handle(.made)
+        var isWaitedFor = false
+        handle(.made) { state in
+            if case .making = state.lifecycle.work { isWaitedFor = true }
+        }
+        if !isWaitedFor { attempt.abandon() }  // cancelled since the look above: nobody would end it
     }
 
     private func failCreation(_ error: any Error) {

@@ -132,6 +132,15 @@ final class Attempt: Sendable {
         }
     }
 
+    /// Ends an attempt that was never begun and that nobody waits for; the owner hears nothing.
+    func abandon() {
+        state.withLock { state in
+            state.phase = .ended
+            state.failure = state.failure ?? .cancelled
+            state.owner = nil
+        }
+    }
+
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
         let step = state.withLock { state -> AfterDecision in
