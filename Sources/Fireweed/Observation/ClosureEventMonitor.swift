@@ -23,6 +23,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     private struct Closures: Sendable {
         var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)?
         var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+        var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)?
+        var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)?
+        var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)?
         var taskDidSendBodyData: (@Sendable (Session, SessionTask, Int64, Int64, Int64) -> Void)?
         var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)?
         var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)?
@@ -75,6 +78,24 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     {
         get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
         set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
+    }
+
+    /// A challenge came.
+    public var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)? {
+        get { closures.withLock { $0.taskDidReceiveChallenge } }
+        set { closures.withLock { $0.taskDidReceiveChallenge = newValue } }
+    }
+
+    /// A stream that was read already is needed again.
+    public var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)? {
+        get { closures.withLock { $0.taskNeedNewBodyStream } }
+        set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
+    }
+
+    /// Never called: a task without a connection fails at once.
+    public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
+        get { closures.withLock { $0.taskIsWaitingForConnectivity } }
+        set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
     /// Content of the request was sent; -1 for an unknown length.
@@ -307,6 +328,21 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         newRequest request: URLRequest
     ) {
         taskWillPerformHTTPRedirection?(session, task, response, request)
+    }
+
+    /// Calls `taskDidReceiveChallenge`.
+    open func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+        taskDidReceiveChallenge?(session, task, challenge)
+    }
+
+    /// Calls `taskNeedNewBodyStream`.
+    open func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {
+        taskNeedNewBodyStream?(session, task)
+    }
+
+    /// Calls `taskIsWaitingForConnectivity`.
+    open func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
+        taskIsWaitingForConnectivity?(session, task)
     }
 
     /// Calls `taskDidSendBodyData`.

@@ -52,18 +52,19 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
+        // Told first, here and below: what the task causes must not overtake it.
+        tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
         attempt.resume()
         align(attempt)
-        tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.suspend()
-        align(attempt)
         tellMonitors(posting: Request.didSuspendTaskNotification) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
+        attempt.suspend()
+        align(attempt)
     }
 
     /// Lets the task do what the request was told last.
@@ -79,8 +80,8 @@ extension Request {
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.cancel()
         tellMonitors(posting: Request.didCancelTaskNotification) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        attempt.cancel()
     }
 
     // MARK: The conclusion
@@ -104,10 +105,12 @@ extension Request {
         contentEnded(attempt)
         if let attempt {
             attempt.storeCookies()
-            if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
+            tellOfEnd(attempt)
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
+        let error = error
+        if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
     }
@@ -256,24 +259,36 @@ extension Request {
 
 extension Request: AttemptOwner {
     var wantsHead: Bool {
-        inspectsHead || mutable.withLock { $0.extras?.responseHandler != nil } || hasMonitors
+        inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
-        receive(head, of: attempt)
+        tellOfHead(attempt)
+        return receive(head, of: attempt)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
         let intake = receive(bytes, of: attempt)
-        if intake == .taken { progress.downloaded(attempt) }
+        if intake == .taken {
+            progress.downloaded(attempt)
+            tellOfContent(bytes, attempt)
+        }
         return intake
     }
 
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {
         progress.uploaded(total, of: expected)
+        tellOfSending(byteCount, total: total, expected: expected, attempt)
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+        if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
+            tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
+        }
+        if !defersEnd(of: attempt, failure: failure) { complete(attempt, failure: failure) }
+    }
+
+    func complete(_ attempt: Attempt, failure: TransferFailure?) {
         handle(.completed) { state in
             if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
         }

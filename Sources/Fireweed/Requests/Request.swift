@@ -73,8 +73,8 @@ public class Request: @unchecked Sendable {
         record.body
     }
 
-    /// Whether the head is wanted, though nobody asked to be shown it.
-    var inspectsHead: Bool { false }
+    /// The same for a `curl` command; `nil` where it is the `URLRequest`'s own.
+    var ownContent: CURLContent? { nil }
 
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
@@ -87,6 +87,15 @@ public class Request: @unchecked Sendable {
 
     /// Everything has come, or nothing more will; called off the transport's thread, before validation.
     func contentEnded(_ attempt: Attempt?) {}
+
+    /// Whether the head is wanted, though nobody asked to be shown it.
+    var inspectsHead: Bool { false }
+
+    /// Takes the end of an attempt into its own hands, to call `complete` later; called on the transport's thread.
+    func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool { false }
+
+    /// Seconds until the next attempt, of a request that starts over by itself when an attempt has ended this way.
+    func reconnectionDelay(after error: AFError?) -> TimeInterval? { nil }
 
     /// Forgets what the last attempt produced.
     func resetContent() {}

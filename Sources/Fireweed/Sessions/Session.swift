@@ -47,6 +47,7 @@ open class Session: @unchecked Sendable {
     ///   - redirectHandler: decides about redirects; `nil` follows them.
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
+    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
         delegate: SessionDelegate = SessionDelegate(),
@@ -55,7 +56,7 @@ open class Session: @unchecked Sendable {
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
-        transportOptions: TransportOptions = TransportOptions()
+        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
@@ -67,7 +68,8 @@ open class Session: @unchecked Sendable {
             transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
-            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
+            netrc: netrc)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -82,7 +84,7 @@ open class Session: @unchecked Sendable {
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -90,7 +92,7 @@ open class Session: @unchecked Sendable {
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-                eventMonitors: eventMonitors))
+                eventMonitors: eventMonitors, netrc: netrc))
         core.attach(self)
     }
 

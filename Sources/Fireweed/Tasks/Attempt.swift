@@ -33,7 +33,11 @@ final class Attempt: Sendable {
         var hop: Hop
         var gate = Gate.open
         var head: ResponseHead?
+        /// The fields that the present hop has sent, cookies among them.
+        var sentFields: FieldBlock?
         var records: [HopRecord] = []
+        /// The last challenge of the present hop that the engine has answered.
+        var answeredChallenge: ResponseHead?
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
         var hasUnstoredCookies = false
@@ -161,15 +165,23 @@ final class Attempt: Sendable {
 
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
     private func launch() {
-        let hop = state.withLock { $0.hop }
+        var hop = state.withLock { $0.hop }
+        var urlText = hop.url.absoluteString
+        if core.credentials.concerns(hop, urlText: urlText) {
+            hop = core.credentials.completing(hop)
+            urlText = hop.url.absoluteString
+            state.withLock { [hop] in $0.hop = hop }
+        }
+        let fields = core.cookies.addingCookies(
+            for: hop, settings: core.settings, isWanted: record.existing?.httpShouldHandleCookies ?? true)
         let message = RequestMessage(
-            url: hop.url.absoluteString, method: hop.method,
-            fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
+            url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.credentials)
         let control = core.transport.makeTransfer(of: message, for: self)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }
+            state.sentFields = fields
             state.control = control
             return (true, state.isSuspended)
         }
@@ -188,6 +200,7 @@ final class Attempt: Sendable {
                 state.gate = .open
                 state.head = nil
                 state.response = nil
+                state.answeredChallenge = nil
             }
             launch()
         }
@@ -200,7 +213,8 @@ final class Attempt: Sendable {
             state.control = nil
             let owner = state.owner
             state.owner = nil
-            return (owner, state.failure ?? failure)
+            state.failure = state.failure ?? failure
+            return (owner, state.failure)
         }
         ending.owner?.attemptDidComplete(self, failure: ending.failure)
     }
@@ -230,7 +244,8 @@ final class Attempt: Sendable {
             state.hasUnstoredCookies = false
             return (head, state.hop.url)
         }
-        if let cookies { core.cookies.store(cookies.head, for: cookies.url, settings: core.settings) }
+        guard let cookies else { return }
+        core.cookies.store(cookies.head, for: cookies.url, settings: core.settings, of: record)
     }
 }
 
@@ -238,14 +253,18 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
-        let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
-        let owner = state.withLock { state in
+        let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
+        let (owner, hasAnswered) = state.withLock { state in
             state.head = head
             state.hasUnstoredCookies = setsCookies
-            return state.owner
+            return (state.owner, state.answeredChallenge != nil)
         }
         guard let owner else { return }
-        if (300..<400).contains(head.status), let decision = redirect(after: head) {
+        if hasAnswered { rememberCredential(acceptedWith: head) }
+        if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
+        if head.status == 401, let next = hop(answering: head) {
+            state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
+        } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {
             decide(decision, by: owner.effectiveRedirectHandler, response: head)
         } else if owner.wantsHead {
             tell(owner, head)
@@ -321,7 +340,9 @@ extension Attempt: TransferConsumer {
     func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
         let step = state.withLock { state -> AfterDecision in
             state.records.append(
-                HopRecord(url: state.hop.url, method: state.hop.method, head: state.head, report: report))
+                HopRecord(
+                    url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
+                    head: state.head, report: report))
             switch state.gate {
             case .open: return .end(failure)
             case .deciding(_, let hasPaused):
@@ -341,9 +362,12 @@ extension Attempt: TransferConsumer {
 
 extension Attempt {
     /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
-    private func redirect(after head: ResponseHead) -> Result<Hop, TransferFailure>? {
-        let (hop, count) = state.withLock { ($0.hop, $0.records.count) }
-        return Redirection.next(after: hop, head: head, redirectCount: count)
+    private func redirect(
+        after head: ResponseHead, _ owner: any AttemptOwner
+    ) -> Result<Hop, TransferFailure>? {
+        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
+        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? RedirectRules.limit
+        return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
     }
 
     private func decide(
@@ -352,6 +376,7 @@ extension Attempt {
         switch decision {
         case .failure(let failure): cancel(with: failure)
         case .success(let next):
+            state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
             guard let handler else {
                 state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
                 return
@@ -377,7 +402,9 @@ extension Attempt {
         }
         let chosen: Hop
         do {
-            chosen = request == proposed ? next : try Redirection.hop(for: request, replacing: next)
+            // Equality of requests leaves the fields out on Linux.
+            let isSame = request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
+            chosen = isSame ? next : try Redirection.hop(for: request, replacing: next, settings: core.settings)
         } catch {
             return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
         }

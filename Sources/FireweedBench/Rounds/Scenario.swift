@@ -18,7 +18,17 @@ struct Scenario: Sendable {
         Scenario(
             name: "body-1g", path: "/1g", count: 1, window: 1,
             clients: [.libcurl, .urlSession, .fireweedStream, .fireweedFile]),
+        Scenario(
+            name: "form-encode", path: "/", count: 20_000, window: 1,
+            clients: [.foundationJSON, .fireweedEncode]),
+        Scenario(
+            name: "multipart-1g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
+        Scenario(
+            name: "multipart-2g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
     ]
+
+    /// What the others are compared with: the bare library.
+    var reference: Client { clients[0] }
 
     static func named(_ name: String) -> Scenario? {
         all.first { $0.name == name }
@@ -39,4 +49,10 @@ enum Client: String, Sendable {
     case fireweedClosure = "fireweed-closure"
     case fireweedStream = "fireweed-stream"
     case fireweedFile = "fireweed-file"
+    /// `JSONEncoder`, for want of another encoder that does the same work.
+    case foundationJSON = "foundation-json"
+    case fireweedEncode = "fireweed-encode"
+    /// libcurl's mime API, which is `curl -F`.
+    case libcurlForm = "libcurl-form"
+    case fireweedMultipart = "fireweed-multipart"
 }

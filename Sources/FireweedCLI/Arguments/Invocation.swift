@@ -17,6 +17,11 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// How credentials are shown.
+    enum AuthenticationType: String, Sendable, CaseIterable {
+        case basic, digest, bearer, negotiate, ntlm
+    }
+
     var task = Task.request
     var method: String?
     var url = ""
@@ -28,6 +33,7 @@ struct Invocation: Sendable, Equatable {
     var outputFile: String?
     var isDownload = false
     var goesOn = false
+    var isStreamed = false
     var timeout = 60.0
     var followsRedirects = true
     var checksStatus = false
@@ -36,6 +42,19 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
+    /// Print the request as a curl command, and send nothing.
+    var printsCURL = false
+    /// A curl command in the place of URL and items.
+    var curlCommand: String?
+    /// `USER:PASSWORD`, or a token.
+    var authentication: String?
+    var authenticationType: AuthenticationType?
+    var usesNetrc = false
+    /// The name of a session that is kept between runs, or the path of its file.
+    var sessionName: String?
+    var archiveFile: String?
+    var retryCount: UInt = 0
+    var maximumRedirectCount: Int?
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

@@ -18,11 +18,17 @@ struct RequestPlan {
     let headers: HTTPHeaders
     let removedHeaders: [String]
     let content: Content
+    /// Seconds without a byte after which to give up, where the request has its own word for it.
+    let timeout: Double?
 
     /// Makes a plan; reads the files that items name.
     ///
     /// Throws `UsageError`, and what reading throws.
     init(_ invocation: Invocation, standardInput: Data? = nil) throws {
+        if let command = invocation.curlCommand {
+            self = try RequestPlan(command)
+            return
+        }
         url = try Self.url(invocation)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
@@ -44,6 +50,25 @@ struct RequestPlan {
         removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
+        timeout = nil
+    }
+
+    /// Makes a plan of a curl command, whose files are looked for in the present folder.
+    private init(_ command: String) throws {
+        let request: URLRequest
+        do {
+            let folder = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+            request = try URLRequest(cURL: command, readingFilesIn: folder)
+        } catch let error as CURLParsingError {
+            throw UsageError(message: error.localizedDescription)
+        }
+        guard let url = request.url else { throw UsageError(message: "the curl command has no URL") }
+        self.url = url
+        method = request.method ?? .get
+        headers = request.headers
+        removedHeaders = []
+        content = request.httpBody.map { .data($0, type: request.headers["Content-Type"] ?? "") } ?? .none
+        timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
     }
 
     private static func url(_ invocation: Invocation) throws -> URL {

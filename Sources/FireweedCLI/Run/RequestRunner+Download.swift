@@ -15,6 +15,12 @@ extension RequestRunner {
             return finish(error: error.asAFError ?? .createURLRequestFailed(error: error), status: nil, metrics: nil)
         }
         let task = session.download(request, to: destination(place))
+        authentication?.apply(to: task)
+        if invocation.retryCount > 0 {
+            task.validate { _, response, _ in
+                SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
+            }
+        }
         if let place {
             task.resumable(at: place)
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
@@ -34,7 +40,7 @@ extension RequestRunner {
     private func downloadedRequest() throws -> URLRequest {
         var request = URLRequest(url: plan.url)
         request.method = plan.method
-        request.headers = plan.headers
+        request.headers = headers
         switch plan.content {
         case .data(let data, _): request.httpBody = data
         case .file(let file, _): request.httpBodyStream = InputStream(url: file)
@@ -62,7 +68,7 @@ extension RequestRunner {
         if let status = response.response?.statusCode, !(200..<300).contains(status) {
             if let file = response.value { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\n")
-            let code = finish(error: response.error, status: status, metrics: response.metrics)
+            let code = finish(error: visible(response.error), status: status, metrics: response.metrics)
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
@@ -92,7 +98,7 @@ extension RequestRunner {
         guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64 else {
             return nil
         }
-        var headers = plan.headers
+        var headers = headers
         headers.update(.acceptEncoding("identity"))
         let response = await session.request(plan.url, method: .head, headers: headers).serializingData().response
         let length = response.response?.headers["Content-Length"].flatMap { Int64($0) }

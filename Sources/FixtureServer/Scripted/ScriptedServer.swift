@@ -40,6 +40,8 @@ public final class ScriptedServer: Sendable {
         case head(Int, String)
         /// The client closed.
         case closedByPeer(Int)
+        /// For half a second nothing could be sent by `sendRepeatedly`, which had sent so many bytes until then.
+        case stalled(Int, byteCount: Int)
     }
 
     /// The port.
@@ -52,9 +54,18 @@ public final class ScriptedServer: Sendable {
     private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
 
     /// Starts a server; the scripts are for one connection each.
-    public static func start(_ scripts: [Step]...) throws -> ScriptedServer {
-        let (descriptor, port) = try LoopbackSocket.listen(port: 0)
-        let server = ScriptedServer(listener: descriptor, port: port, scripts: scripts)
+    public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+        try start(scripts: scripts, on: address)
+    }
+
+    /// Starts a server; the scripts are for one connection each.
+    public static func start(scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+        let (descriptor, port) =
+            switch address {
+            case .ipv4: try LoopbackSocket.listen(port: 0)
+            case .ipv6: try LoopbackSocket.listenIPv6()
+            }
+        let server = ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts)
         let thread = Thread { [weak server] in Self.accept(descriptor) { server } }
         thread.start()
         return server
