@@ -52,9 +52,6 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
-        .executableTarget(
-            name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
-        .target(name: "CAllocationCount"),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -62,7 +59,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "CostProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

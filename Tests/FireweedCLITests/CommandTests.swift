@@ -77,26 +77,4 @@ struct CommandTests {
         #expect(accepted.code == 0 && String(decoding: accepted.output, as: UTF8.self).hasPrefix("HTTP/2 200"))
         #expect(try run("GET", "--insecure", url).code == 0)
     }
-
-    @Test("proxies are taken from the environment, and no_proxy excepts hosts")
-    func environment() throws {
-        let proxy = try SOCKSProxyServer()
-        let address = "socks5h://127.0.0.1:\(proxy.port)"
-        let url = server.url("/get").absoluteString
-        for name in ["http_proxy", "all_proxy", "ALL_PROXY"] {
-            let before = proxy.connectionCount
-            #expect(try run(url, environment: [name: address]).code == 0)
-            #expect(proxy.connectionCount == before + 1, "\(name)")
-        }
-        let count = proxy.connectionCount
-        #expect(try run(url, environment: ["http_proxy": address, "no_proxy": "127.0.0.1"]).code == 0)
-        #expect(proxy.connectionCount == count)
-        // For https alone another variable counts.
-        #expect(try run(url, environment: ["https_proxy": address]).code == 0)
-        #expect(proxy.connectionCount == count)
-        // What answers there does not speak TLS.
-        let secure = url.replacingOccurrences(of: "http:", with: "https:")
-        #expect(try run(secure, environment: ["https_proxy": address]).code != 0)
-        #expect(proxy.connectionCount == count + 1)
-    }
 }

@@ -105,6 +105,17 @@ public class Request: @unchecked Sendable {
 
     /// Called once, when every handler has been called.
     func cleanup() {}
+
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
+    ///
+    /// Handlers are still called, once; there is no retry.
+    @discardableResult
+    public func cancel() -> Self {
+        handle(.cancel) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
+        }
+        return self
+    }
 }
 
 // MARK: - Identity
@@ -182,17 +193,6 @@ extension Request {
     @discardableResult
     public func suspend() -> Self {
         handle(.suspend)
-        return self
-    }
-
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
-    ///
-    /// Handlers are still called, once; there is no retry.
-    @discardableResult
-    public func cancel() -> Self {
-        handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
-        }
         return self
     }
 }

@@ -11,6 +11,8 @@ import Synchronization
 public enum StreamRequestContent {
     /// Bytes in memory, for any method.
     case data(Data)
+    /// What a file holds, read as it is sent.
+    case file(URL)
     /// A form; above the threshold for memory it goes straight from its parts.
     case form(MultipartFormData)
 }
@@ -25,6 +27,7 @@ extension Session {
         let body = content.map { content in
             switch content {
             case .data(let data): return Result<BodySource, any Error>.success(.data(data))
+            case .file(let file): return .success(.reader { try FileBodyReader(opening: file) })
             case .form(let form):
                 request.headers.update(.contentType(form.contentType))
                 let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold

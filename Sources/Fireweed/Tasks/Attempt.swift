@@ -42,6 +42,8 @@ final class Attempt: Sendable {
         var failure: TransferFailure?
         var hasUnstoredCookies = false
         var receivedByteCount: Int64 = 0
+        /// Bytes that an earlier download has left: the response brings the rest alone.
+        var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
@@ -59,8 +61,7 @@ final class Attempt: Sendable {
     /// More of a redirect's content than this is not waited for.
     private static let discardLimit = 64 * 1024
 
-    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner)
-    {
+    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core
@@ -86,7 +87,7 @@ final class Attempt: Sendable {
         switch step {
         case .nothing: break
         case .launch: launch()
-        case .resume(let control): control.resume()
+        case .resume(let control): apply(isSuspended: false, to: control)
         }
     }
 
@@ -95,8 +96,22 @@ final class Attempt: Sendable {
             state.isSuspended = true
             return state.control
         }
-        control?.suspend()
+        if let control { apply(isSuspended: true, to: control) }
     }
+
+    /// Two threads may reach the transport in another order than they were here: the last one to get there looks again.
+    private func apply(isSuspended: Bool, to control: any TransferControl) {
+        var applied = isSuspended
+        repeat {
+            if applied { control.suspend() } else { control.resume() }
+            let wanted = state.withLock { $0.isSuspended }
+            if wanted == applied { return }
+            applied = wanted
+        } while true
+    }
+
+    /// Whether the attempt was told to stand still last.
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
@@ -118,6 +133,15 @@ final class Attempt: Sendable {
         case .nothing: break
         case .cancel(let control): control.cancel()
         case .end: end(with: failure)
+        }
+    }
+
+    /// Ends an attempt that was never begun and that nobody waits for; the owner hears nothing.
+    func abandon() {
+        state.withLock { state in
+            state.phase = .ended
+            state.failure = state.failure ?? .cancelled
+            state.owner = nil
         }
     }
 
@@ -162,7 +186,7 @@ final class Attempt: Sendable {
             return (true, state.isSuspended)
         }
         guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { control.suspend() }
+        if permission.isSuspended { apply(isSuspended: true, to: control) }
         control.start()
     }
 
@@ -250,7 +274,28 @@ extension Attempt: TransferConsumer {
     private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
         state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-        if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+        switch owner.attempt(self, didReceive: head) {
+        case .proceed: allow()
+        case .wait: break
+        case .again(let unwanted): repeatHop(without: unwanted)
+        }
+    }
+
+    /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
+    private func repeatHop(without unwanted: [String]) {
+        state.withLock { state in
+            guard case .deciding = state.gate else { return }
+            var next = state.hop
+            let unwanted = Set(unwanted.map { $0.lowercased() })
+            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
+            next.urlRequest = nil
+            state.gate = .discarding(next: next, byteCount: 0)
+        }
+    }
+
+    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
+    func startCounting(at offset: Int64) {
+        state.withLock { $0.firstByteOffset = offset }
     }
 
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
@@ -351,8 +396,9 @@ extension Attempt {
         guard let request else {
             let (owner, head) = state.withLock { ($0.owner, $0.head) }
             guard let owner, let head, owner.wantsHead else { return allow() }
-            if case .proceed = owner.attempt(self, didReceive: head) { allow() }
-            return
+            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
+            if case .wait = owner.attempt(self, didReceive: head) { return }
+            return allow()
         }
         let chosen: Hop
         do {

@@ -84,6 +84,15 @@ enum ArgumentParser {
         if invocation.rawBody != nil, invocation.items.contains(where: \.isData) {
             throw UsageError(message: "--raw and data items cannot go together")
         }
+        if invocation.uploadFile != nil, invocation.rawBody != nil || invocation.items.contains(where: \.isData) {
+            throw UsageError(message: "--upload, --raw and data items cannot go together")
+        }
+        if invocation.goesOn, let method = invocation.method, method != "GET" {
+            throw UsageError(message: "--continue goes with GET, not with \(method)")
+        }
+        if invocation.goesOn, invocation.effectiveMethod != "GET" {
+            throw UsageError(message: "--continue cannot go together with content")
+        }
         if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
             throw UsageError(
                 message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")

@@ -28,9 +28,11 @@ struct Invocation: Sendable, Equatable {
     var items: [Item] = []
     var bodyForm = BodyForm.json
     var rawBody: String?
+    var uploadFile: String?
     var print: String?
     var outputFile: String?
     var isDownload = false
+    var goesOn = false
     var isStreamed = false
     var timeout = 60.0
     var followsRedirects = true
@@ -56,7 +58,7 @@ struct Invocation: Sendable, Equatable {
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
-        method ?? (rawBody != nil || items.contains(where: \.isData) ? "POST" : "GET")
+        method ?? (rawBody != nil || uploadFile != nil || items.contains(where: \.isData) ? "POST" : "GET")
     }
 }
 

@@ -34,6 +34,11 @@ struct Option: Sendable {
                 $0.rawBody = $1; return true
             }, help: "Send this text as the content."),
         Option(
+            names: ["--upload"],
+            effect: .value("FILE") {
+                $0.uploadFile = $1; return true
+            }, help: "Send this file as the content, of whatever size."),
+        Option(
             names: ["--print"],
             effect: .value("WHAT") { invocation, text in
                 guard text.allSatisfy("HhBb".contains) else { return false }
@@ -54,6 +59,9 @@ struct Option: Sendable {
         Option(
             names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
             help: "Download to a file named by the response or the URL, with a bar."),
+        Option(
+            names: ["-c", "--continue"], effect: .flag { $0.goesOn = true },
+            help: "Download, and go on where an earlier run of the same command was interrupted."),
         Option(
             names: ["-S", "--stream"], effect: .flag { $0.isStreamed = true },
             help: "Print content as it arrives, also on a terminal. Server-sent events always come one at a time."),

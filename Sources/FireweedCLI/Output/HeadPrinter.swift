@@ -15,8 +15,9 @@ struct HeadPrinter: Sendable {
         contentText =
             switch content {
             case .data(let data, let type) where parts.contains("B"): text.content(data, type: type) + "\n"
+            case .file(let file, _) where parts.contains("B"): "(the content of \(file.path))\n\n"
             case .multipart where parts.contains("B"): "(multipart content)\n\n"
-            case .none, .data, .multipart: ""
+            case .none, .data, .file, .multipart: ""
             }
     }
 

@@ -49,7 +49,6 @@ public final class ScriptedServer: Sendable {
     /// What has happened.
     public let events = EventLog<Event>()
     private let signals = EventLog<String>()
-    private let address: LoopbackAddress
     private let listener: Int32
     private let scripts: [[Step]]
     private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
@@ -72,8 +71,7 @@ public final class ScriptedServer: Sendable {
         return server
     }
 
-    private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Step]]) {
-        self.address = address
+    private init(listener: Int32, port: UInt16, scripts: [[Step]]) {
         self.listener = listener
         self.port = port
         self.scripts = scripts
@@ -83,7 +81,7 @@ public final class ScriptedServer: Sendable {
 
     /// The URL of a path.
     public func url(_ path: String = "/") -> URL {
-        URL(string: "http://\(address.rawValue):\(port)\(path)") ?? URL(fileURLWithPath: "/")
+        URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
     /// Lets scripts go on that wait for this name.
