@@ -1,11 +1,18 @@
-// Ends the process in the middle of transfers, as a program may: for a test that nothing crashes by that.
+// A program for tests that need a process for themselves.
 
 import Fireweed
 import Foundation
 
-/// `ExitProbe URL…`: asks for every URL, waits until content flows, and leaves by `exit`.
 let session = Session()
 let urls = CommandLine.arguments.dropFirst()
+
+// `ExitProbe --growth URL`: 10,000 requests at 64 in flight; prints what the process has after the first 1,000, and at the end.
+if urls.first == "--growth", let url = urls.dropFirst().first {
+    try await Growth(session: session, url: url).run()
+    exit(0)
+}
+
+// `ExitProbe URL…`: asks for every URL, waits until content flows, and leaves by `exit`.
 for url in urls {
     session.streamRequest(url).responseStream(on: .global()) { stream in
         if case .stream = stream.event { exit(0) }

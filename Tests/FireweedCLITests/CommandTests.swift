@@ -12,10 +12,28 @@ struct CommandTests {
         folder = try TemporaryFolder()
     }
 
+    /// Runs the built command in the temporary folder.
     private func run(
         _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
-    ) throws -> CommandResult {
-        try Command.run(arguments, in: folder.url, input: input, environment: environment)
+    ) throws -> (output: Data, errors: String, code: Int32) {
+        let process = Process()
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = input == nil ? FileHandle.nullDevice : standardInput
+        try process.run()
+        if let input {
+            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try standardInput.fileHandleForWriting.close()
+        }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (data, text, process.terminationStatus)
     }
 
     @Test("in a pipe, the content alone comes out, byte for byte")
@@ -76,5 +94,27 @@ struct CommandTests {
         let accepted = try run("GET", "--cacert", authority.certificate.path, "--print=hb", url)
         #expect(accepted.code == 0 && String(decoding: accepted.output, as: UTF8.self).hasPrefix("HTTP/2 200"))
         #expect(try run("GET", "--insecure", url).code == 0)
+    }
+
+    @Test("proxies are taken from the environment, and no_proxy excepts hosts")
+    func environment() throws {
+        let proxy = try SOCKSProxyServer()
+        let address = "socks5h://127.0.0.1:\(proxy.port)"
+        let url = server.url("/get").absoluteString
+        for name in ["http_proxy", "all_proxy", "ALL_PROXY"] {
+            let before = proxy.connectionCount
+            #expect(try run(url, environment: [name: address]).code == 0)
+            #expect(proxy.connectionCount == before + 1, "\(name)")
+        }
+        let count = proxy.connectionCount
+        #expect(try run(url, environment: ["http_proxy": address, "no_proxy": "127.0.0.1"]).code == 0)
+        #expect(proxy.connectionCount == count)
+        // For https alone another variable counts.
+        #expect(try run(url, environment: ["https_proxy": address]).code == 0)
+        #expect(proxy.connectionCount == count)
+        // What answers there does not speak TLS.
+        let secure = url.replacingOccurrences(of: "http:", with: "https:")
+        #expect(try run(secure, environment: ["https_proxy": address]).code != 0)
+        #expect(proxy.connectionCount == count + 1)
     }
 }

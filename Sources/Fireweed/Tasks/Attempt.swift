@@ -61,7 +61,8 @@ final class Attempt: Sendable {
     /// More of a redirect's content than this is not waited for.
     private static let discardLimit = 64 * 1024
 
-    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner) {
+    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner)
+    {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core

@@ -16,6 +16,7 @@ final class EasyHandle {
 
     // What the handle was told last, so that it is not told again.
     private var list: UnsafeMutablePointer<curl_slist>?
+    private var addresses: UnsafeMutablePointer<curl_slist>?
     private var listedFields: FieldBlock?
     private var listedForContent = false
     private var isPlainGet = true
@@ -40,6 +41,7 @@ final class EasyHandle {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(list)
+        curl_slist_free_all(addresses)
         errorText.deallocate()
     }
 
@@ -62,6 +64,7 @@ final class EasyHandle {
         if url != message.url {
             url = message.url
             set(CURLOPT_URL, url)
+            if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
@@ -304,6 +307,18 @@ final class EasyHandle {
     private func setUpload(byteCount: Int64) {
         set(CURLOPT_UPLOAD, 1)
         setOffset(CURLOPT_INFILESIZE_LARGE, byteCount)
+    }
+
+    /// Tells libcurl the addresses that the options have for the host of the URL.
+    private func setAddresses() {
+        guard let parsed = URL(string: url), let host = parsed.host?.lowercased(),
+            let known = pool.settings.options.addressOverrides[host], !known.isEmpty
+        else { return }
+        let port = parsed.port ?? (parsed.scheme == "https" ? 443 : 80)
+        let list = curl_slist_append(nil, "\(host):\(port):\(known.joined(separator: ","))")
+        check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
+        curl_slist_free_all(addresses)
+        addresses = list
     }
 
     private func setFields(_ block: FieldBlock, hasContent: Bool) {

@@ -54,6 +54,17 @@ public struct TransportOptions: Sendable {
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
 
+    /// Addresses to connect to in the place of a name lookup: a host in lower case, and its IPv4 and IPv6 addresses.
+    ///
+    /// IPv6 addresses stand without brackets. They are tried as looked-up ones are (happy eyeballs, RFC 8305): both families
+    /// race, IPv6 with a head start of 200 ms. Empty by default. Certificates are still checked for the host.
+    public var addressOverrides: [String: [String]] = [:]
+
+    /// The most bytes that are read from a connection at once, from 1,024 to 524,288; 122,880 by default.
+    ///
+    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory.
+    public var receiveBufferByteCount = 120 * 1024
+
     /// Makes the default options.
     public init() {}
 }

@@ -44,7 +44,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
     /// Waits until an event that matches has happened, in the past or within `seconds` from now.
     @discardableResult
     public func first(
-        within seconds: Int = 10, where matches: @escaping @Sendable (Event) -> Bool
+        within seconds: Int = 60, where matches: @escaping @Sendable (Event) -> Bool
     ) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let step = state.withLock { state -> (found: Event?, id: Int) in
@@ -59,7 +59,7 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
     }
 
     /// Waits until this event has happened.
-    public func next(_ event: Event, within seconds: Int = 10) async throws {
+    public func next(_ event: Event, within seconds: Int = 60) async throws {
         try await first(within: seconds) { $0 == event }
     }
 

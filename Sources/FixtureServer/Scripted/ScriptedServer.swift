@@ -49,17 +49,13 @@ public final class ScriptedServer: Sendable {
     /// What has happened.
     public let events = EventLog<Event>()
     private let signals = EventLog<String>()
+    private let address: LoopbackAddress
     private let listener: Int32
     private let scripts: [[Step]]
     private let open = Mutex<(isStopping: Bool, descriptors: Set<Int32>)>((false, []))
 
     /// Starts a server; the scripts are for one connection each.
     public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
-        try start(scripts: scripts, on: address)
-    }
-
-    /// Starts a server; the scripts are for one connection each.
-    public static func start(scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         let (descriptor, port) =
             switch address {
             case .ipv4: try LoopbackSocket.listen(port: 0)
@@ -71,7 +67,8 @@ public final class ScriptedServer: Sendable {
         return server
     }
 
-    private init(listener: Int32, port: UInt16, scripts: [[Step]]) {
+    private init(listener: Int32, address: LoopbackAddress, port: UInt16, scripts: [[Step]]) {
+        self.address = address
         self.listener = listener
         self.port = port
         self.scripts = scripts
@@ -81,7 +78,7 @@ public final class ScriptedServer: Sendable {
 
     /// The URL of a path.
     public func url(_ path: String = "/") -> URL {
-        URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
+        URL(string: "http://\(address.rawValue):\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
     /// Lets scripts go on that wait for this name.

@@ -117,27 +117,50 @@ struct ConnectionTests {
         }
     }
 
-    @Test("10,000 requests, 64 at once: nothing grows after the first 1,000")
-    func nothingGrows() async throws {
-        let server = try NginxServer()
+    @Test("an IPv6 address is a host like any other")
+    func addressOfSix() async throws {
+        let server = try ScriptedServer.start(Self.answering, on: .ipv6)
         let session = Session.isolated()
-        let url = server.url.appendingPathComponent("small")
-        func run(_ count: Int) async {
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<64 {
-                    group.addTask {
-                        for _ in 0..<(count / 64) { _ = await session.request(url).serializingData().response }
-                    }
-                }
-            }
-        }
-        await run(1_024)
-        let before = ProcessFacts()
-        await run(8_960)
-        let after = ProcessFacts()
-        // Other suites run in this process at the same time: descriptors and threads of theirs come and go.
-        #expect(after.connections(to: server.url) <= 6 && before.connections(to: server.url) <= 6)
-        #expect(after.residentKibibytes < before.residentKibibytes + 64 * 1024)
+        let request = session.request(server.url("/")).validate()
+        #expect(try await request.serializingString().value == "hello")
+        let exchange = try #require(request.metrics?.transactionMetrics.first)
+        #expect(exchange.remoteAddress == "::1" && exchange.remotePort == Int(server.port))
+    }
+
+    @Test("of two families of addresses, the one that answers is used", arguments: ["::1", "127.0.0.1"])
+    func happyEyeballs(refused: String) async throws {
+        let server = try ScriptedServer.start(Self.answering, on: refused == "::1" ? .ipv4 : .ipv6)
+        var options = TransportOptions()
+        options.addressOverrides = ["both.test": ["::1", "127.0.0.1"]]
+        let session = Session.isolated(transportOptions: options)
+        let request = session.request("http://both.test:\(server.port)/").validate()
+        #expect(try await request.serializingString().value == "hello")
+        #expect(request.metrics?.transactionMetrics.first?.remoteAddress != refused)
+    }
+
+    private static let answering: [ScriptedServer.Step] = [
+        .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold,
+    ]
+
+    @Test("requests that wait for a connection can be cancelled; the others go on in order")
+    func waitingInLine() async throws {
+        let server = try ScriptedServer.start(
+            [
+                .receiveHead, .wait(for: "go"), .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"),
+                .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb"),
+                .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nc"), .hold,
+            ])
+        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 1 }
+        let first = session.request(server.url("/1")).serializingString()
+        let cancelled = session.request(server.url("/cancelled"))
+        let cancelledTask = cancelled.serializingString()
+        let second = session.request(server.url("/2")).serializingString()
+        let third = session.request(server.url("/3")).serializingString()
+        try await server.events.first { if case .head = $0 { true } else { false } }
+        cancelled.cancel()
+        #expect(await cancelledTask.response.error?.isExplicitlyCancelledError == true)
+        server.signal("go")
+        #expect(try await [first.value, second.value, third.value] == ["a", "b", "c"])
         session.withAllRequests { #expect($0.isEmpty) }
     }
 }

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The end of a process", .timeLimit(.minutes(3)))
+@Suite("A process of its own", .timeLimit(.minutes(10)))
 struct ProcessExitTests {
     @Test("a process that ends in mid-transfer ends cleanly, 1,000 times out of 1,000")
     func exitInMidTransfer() async throws {
@@ -23,6 +23,30 @@ struct ProcessExitTests {
             return await group.reduce(0, +)
         }
         #expect(failures == 0)
+    }
+
+    @Test("10,000 requests, 64 at once: no descriptor, thread or memory more than after the first 1,000")
+    func nothingGrows() throws {
+        struct Facts: Decodable {
+            let threads: Int
+            let descriptors: Int
+            let residentKibibytes: Int
+        }
+        let server = try NginxServer()
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("ExitProbe")
+        process.arguments = ["--growth", server.url.appendingPathComponent("small").absoluteString]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let facts = try JSONDecoder().decode([Facts].self, from: text)
+        let (first, last) = (try #require(facts.first), try #require(facts.last))
+        // Six connections, whatever comes and goes; Swift's own pools of threads may still be filling.
+        #expect(last.descriptors <= first.descriptors && first.descriptors < 32)
+        #expect(last.threads <= first.threads + 2 && first.threads < 16)
+        #expect(last.residentKibibytes <= first.residentKibibytes + 4 * 1024)
     }
 
     private func endsCleanly(_ program: URL, _ arguments: [String]) async -> Bool {
