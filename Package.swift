@@ -52,6 +52,9 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(
+            name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
+        .target(name: "CAllocationCount"),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -59,7 +62,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "CostProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",
