@@ -25,6 +25,7 @@ let package = Package(
         systemLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
@@ -35,7 +36,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CZlib"],
+            dependencies: ["FireweedTransport", "CZlib", "CPublicSuffix"],
             swiftSettings: settings),
         .target(
             name: "FixtureServer",

@@ -43,7 +43,7 @@ enum RedirectRules {
     /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
     static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
         left.scheme?.lowercased() == right.scheme?.lowercased() && left.host?.lowercased() == right.host?.lowercased()
-            && port(of: left) == port(of: right)
+            && left.effectivePort == right.effectivePort
     }
 
     /// The fields that the next hop may carry.
@@ -56,10 +56,6 @@ enum RedirectRules {
                 && !field.name.isEqualIgnoringASCIICase("Host")
         }
         return kept.count == fields.fields.count ? fields : FieldBlock(kept)
-    }
-
-    private static func port(of url: URL) -> Int {
-        url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
     }
 
     /// Percent-encodes what servers put into `Location` and a URL may not hold: spaces, 8-bit bytes and their like.

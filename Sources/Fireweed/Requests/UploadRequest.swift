@@ -17,7 +17,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case stream(InputStream)
     }
 
-    /// What is sent.
+    /// What makes the content.
+    public let upload: any UploadableConvertible
+    /// What is sent; `nil` for a form that is sent straight from its parts.
     public let uploadable: Uploadable?
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
@@ -33,6 +35,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
         if case .success(.data(let data)) = form { uploadable = .data(data) } else { uploadable = nil }
+        upload = FormUpload(source: form)
         self.fileManager = fileManager
         formContent = content
         source = form
@@ -45,6 +48,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         uploadable: Uploadable, convertible: any URLRequestConvertible, fileManager: FileManager, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
+        upload = uploadable
         self.uploadable = uploadable
         self.fileManager = fileManager
         formContent = nil
@@ -81,8 +85,16 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             monitor.request(self, didProvideInputStream: stream.value)
         }
         // The caller's word for the length, which a stream itself cannot give.
-        guard let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) }) else { return source }
-        return .reader { MeasuredReader(try make(), byteCount: byteCount) }
+        let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
+        return .reader { [weak self] in
+            do {
+                let reader = try make()
+                return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
+            } catch {
+                self?.tellOfStreamNeed()
+                throw error
+            }
+        }
     }
 
     override var ownContent: CURLContent? {

@@ -47,6 +47,7 @@ open class Session: @unchecked Sendable {
     ///   - redirectHandler: decides about redirects; `nil` follows them.
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
+    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
@@ -56,7 +57,7 @@ open class Session: @unchecked Sendable {
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
-        transportOptions: TransportOptions = TransportOptions(),
+        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
         strictTransportSecurity: StrictTransportSecurity? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
@@ -70,7 +71,7 @@ open class Session: @unchecked Sendable {
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
-            strictTransportSecurity: strictTransportSecurity)
+            netrc: netrc, strictTransportSecurity: strictTransportSecurity)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -85,7 +86,7 @@ open class Session: @unchecked Sendable {
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
         strictTransportSecurity: StrictTransportSecurity? = nil
     ) {
         core = SessionCore(
@@ -94,7 +95,7 @@ open class Session: @unchecked Sendable {
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-                eventMonitors: eventMonitors, strictTransportSecurity: strictTransportSecurity))
+                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity))
         core.attach(self)
     }
 

@@ -15,7 +15,10 @@ struct SessionSettings: Sendable {
     let maximumConnectionsPerHost: Int
     let cookieStorage: HTTPCookieStorage?
     let cookieAcceptPolicy: HTTPCookie.AcceptPolicy
+    /// Whether requests carry cookies of the storage.
     let setsCookies: Bool
+    /// Whether cookies of responses go into the storage.
+    let storesCookies: Bool
     let maximumRedirectCount: Int
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
@@ -31,6 +34,7 @@ struct SessionSettings: Sendable {
         cookieStorage = configuration.httpCookieStorage
         cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
         setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil
+        storesCookies = configuration.httpCookieAcceptPolicy != .never && configuration.httpCookieStorage != nil
     }
 
     /// The request's own time-out where it has one, else the session's; in seconds without a byte.

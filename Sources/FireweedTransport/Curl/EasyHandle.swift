@@ -33,6 +33,9 @@ final class EasyHandle {
     /// What was agreed on for the present transfer's connection, read while the transfer has it.
     private var tls: TransferReport.TLS?
 
+    /// NTLM needs two, Digest with a stale nonce three.
+    private static let maximumAuthenticationRounds = 6
+
     init(pool: ConnectionPool) {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
         self.easy = easy
@@ -83,11 +86,7 @@ final class EasyHandle {
             set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
             set(CURLOPT_FORBID_REUSE, isSecure ? 0 : 1)
         }
-        if let credentials = message.credentials {
-            set(CURLOPT_HTTPAUTH, fw_auth_any)
-            set(CURLOPT_USERNAME, credentials.user)
-            set(CURLOPT_PASSWORD, credentials.password)
-        }
+        if let credentials = message.credentials { apply(credentials) }
     }
 
     /// Gathers what the transfer took, and says why it failed if it did.
@@ -99,8 +98,7 @@ final class EasyHandle {
         transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
-        guard code != CURLE_OK else { return nil }
-        if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort {
+        if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort, code != CURLE_OK {
             return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
         }
         // libcurl decodes what it has at once, and keeps up to 64 MiB of it for a paused transfer: more is its "out of memory".
@@ -110,6 +108,8 @@ final class EasyHandle {
             return .refused(.expansion(limit: limit))
         }
         if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
+        // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has been delivered.
+        guard code != CURLE_OK, code != CURLE_TOO_MANY_REDIRECTS || !transfer.hasDeliveredHead else { return nil }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
@@ -119,11 +119,7 @@ final class EasyHandle {
 
     /// Ends the transfer's time with this handle, which has left the multi handle.
     func release() {
-        if transfer?.message.credentials != nil {
-            set(CURLOPT_USERNAME, nil)
-            set(CURLOPT_PASSWORD, nil)
-            set(CURLOPT_HTTPAUTH, fw_auth_basic)
-        }
+        if let credentials = transfer?.message.credentials { forget(credentials) }
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
         originJudge = nil
@@ -186,10 +182,22 @@ final class EasyHandle {
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
         if waitsForMultiplexing, tls == nil { tls = agreedTLS() }
+        reportInlineContent(of: transfer)
+        // A head that was held back and is followed by another was a challenge, which the engine has answered.
+        if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
         transfer.heldHead = head
         // The engine may answer a challenge itself, and go on: wait for the content or the end to know.
         let mayContinue = transfer.message.credentials != nil && head.status == 401 || head.status == 407
         if !mayContinue { deliverHeldHead(of: transfer) }
+    }
+
+    /// Content that went out with the head is reported once, when it has been answered: libcurl says nothing of it.
+    private func reportInlineContent(of transfer: Transfer) {
+        guard transfer.sentByteCount == 0, case .data(let data) = transfer.message.body, !data.isEmpty,
+            case .none = transfer.content
+        else { return }
+        transfer.sentByteCount = Int64(data.count)
+        transfer.consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
     }
 
     private func deliverHeldHead(of transfer: Transfer) {
@@ -406,6 +414,8 @@ final class EasyHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, 1)
+        // Redirects are not followed here: this bounds the rounds of authentication, which a server could prolong for ever.
+        set(CURLOPT_MAXREDIRS, Self.maximumAuthenticationRounds)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         pool.shareSessions(with: self)

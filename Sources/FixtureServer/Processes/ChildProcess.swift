@@ -49,7 +49,7 @@ final class ChildProcess: @unchecked Sendable {
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ServerError(description: "\(program) failed: \(text)") }
     }

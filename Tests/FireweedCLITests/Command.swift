@@ -1,0 +1,41 @@
+// The built command, run as a program.
+
+import FixtureServer
+import Foundation
+
+/// What a run of the command left.
+struct CommandResult {
+    let output: Data
+    let errors: String
+    let code: Int32
+
+    /// The output as a JSON object.
+    var object: [String: Any]? { try? JSONSerialization.jsonObject(with: output) as? [String: Any] }
+}
+
+/// Runs the command.
+enum Command {
+    /// Runs the built command in a folder, to its end.
+    static func run(
+        _ arguments: [String], in folder: URL, input: String? = nil, environment: [String: String] = [:]
+    ) throws -> CommandResult {
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = input == nil ? FileHandle.nullDevice : standardInput
+        try process.run()
+        if let input {
+            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try standardInput.fileHandleForWriting.close()
+        }
+        let data = output.fileHandleForReading.contentToEnd()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        process.waitUntilExit()
+        return CommandResult(output: data, errors: text, code: process.terminationStatus)
+    }
+}
