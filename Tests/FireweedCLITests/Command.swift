@@ -1,5 +1,6 @@
 // The built command, run as a program.
 
+import FixtureServer
 import Foundation
 
 /// What a run of the command left.
@@ -32,8 +33,8 @@ enum Command {
             try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
             try standardInput.fileHandleForWriting.close()
         }
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let data = output.fileHandleForReading.contentToEnd()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return CommandResult(output: data, errors: text, code: process.terminationStatus)
     }

@@ -3,6 +3,7 @@
 import FireweedTransport
 import Foundation
 import FoundationNetworking
+import Glibc
 
 /// Finds the credentials of an origin, and keeps those that were accepted.
 ///
@@ -22,7 +23,12 @@ struct CredentialSource: @unchecked Sendable {
 
     /// True when the hop may have to be changed by `completing`; cheap, since every hop is asked.
     func concerns(_ hop: Hop, urlText: String) -> Bool {
-        netrc != nil || urlText.utf8.contains(UInt8(ascii: "@"))
+        guard netrc == nil else { return true }
+        // Byte by byte, Swift takes ten times as long for it, and every hop is asked.
+        let found = urlText.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, 0x40, bytes.count) != nil } ?? false
+        }
+        return found ?? true
     }
 
     /// The hop without userinfo in its URL, and with credentials from there or from the netrc file where it has none.

@@ -3,9 +3,9 @@
 import Foundation
 
 /// Media types by the extension of a file's name.
-enum MediaTypes {
+public enum MediaTypes {
     /// The type of an extension, whatever its case; `application/octet-stream` when it is unknown.
-    static func type(ofExtension name: String) -> String {
+    public static func type(ofExtension name: String) -> String {
         installed[name.lowercased()] ?? "application/octet-stream"
     }
 

@@ -33,6 +33,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)?
         var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, SessionDownloadTask, URL) -> Void)?
         var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
+        var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)?
         var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)?
         var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, AFError) -> Void)?
         var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)?
@@ -137,6 +138,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     public var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
+    }
+
+    /// A download goes on behind bytes that were there; -1 for an unknown length of the whole.
+    public var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)? {
+        get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
+        set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
     }
 
     /// The request was made, before any adapter.
@@ -377,6 +384,14 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         downloadTaskDidWriteData?(session, downloadTask, byteCount, total, expected)
+    }
+
+    /// Calls `downloadTaskDidResumeAtOffset`.
+    open func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    ) {
+        downloadTaskDidResumeAtOffset?(session, downloadTask, offset, expected)
     }
 
     /// Calls `requestDidCreateInitialURLRequest`.

@@ -101,6 +101,17 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    ) {
+        tell {
+            $0.urlSession(
+                session, downloadTask: downloadTask, didResumeAtOffset: offset, expectedTotalBytes: expected)
+        }
+    }
+
+    /// Tells every monitor.
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
         tell { $0.request(request, didCreateInitialURLRequest: urlRequest) }
     }

@@ -58,6 +58,11 @@ public protocol EventMonitor: Sendable {
         _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
+    /// A download goes on behind `offset` bytes that were there; -1 for an unknown length of the whole.
+    func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    )
     /// The request was made, before any adapter.
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
     /// The request could not be made.
@@ -171,6 +176,11 @@ extension EventMonitor {
     public func urlSession(
         _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    ) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
     ) {}
     /// Does nothing.
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}

@@ -16,6 +16,9 @@ struct MutableState: Sendable {
     /// The handlers in the order in which they were added, and how many of them have been serialised.
     var slots: [any ResponseSlot] = []
     var serialisedCount = 0
+    /// Handlers that are to be told, and whether a thread is telling them: late ones go behind those before them.
+    var undelivered: [any ResponseSlot] = []
+    var isDelivering = false
     var interceptor: (any RequestInterceptor)?
     var id: UUID?
     /// What few requests have; `nil` costs nothing.
@@ -45,8 +48,21 @@ struct RequestExtras: Sendable {
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
+    /// Whether a cancelled download keeps what has come.
+    var wantsResumeData = false
+    var listeners = RequestListeners()
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
+
+    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty }
+}
+
+/// The async streams of what happens to a request.
+struct RequestListeners: Sendable {
+    var responses: [StreamBuffer<HTTPURLResponse>] = []
+    var urlRequests: [StreamBuffer<URLRequest>] = []
+    var commands: [StreamBuffer<String>] = []
+    var tasks: [StreamBuffer<SessionTask>] = []
 }
 
 /// Keeps the extras out of the state of the many requests that have none.

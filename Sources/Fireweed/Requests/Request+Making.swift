@@ -10,6 +10,8 @@ extension Request {
     /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
     func make() {
         core.registry.activate(self)
+        // Cancelled and over by another thread before it was known: nobody would take it out again.
+        if mutable.withLock({ $0.lifecycle.work == .done }) { core.registry.remove(self) }
         guard let queue = core.requestQueue else { return makeNow() }
         queue.async { self.makeNow() }
     }
@@ -91,7 +93,11 @@ extension Request {
         guard isWanted else { return }  // cancelled while it was being made
         tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
         hearOfTask(attempt)
-        handle(.made)
+        var isWaitedFor = false
+        handle(.made) { state in
+            if case .making = state.lifecycle.work { isWaitedFor = true }
+        }
+        if !isWaitedFor { attempt.abandon() }  // cancelled since the look above: nobody would end it
     }
 
     private func failCreation(_ error: any Error) {
@@ -115,11 +121,15 @@ extension Request {
         for (queue, handler) in extras.curlHandlers {
             queue.async { handler(self) }
         }
+        for listener in extras.listeners.urlRequests { listener.push(record.urlRequest) }
+        for listener in extras.listeners.commands { listener.push(cURLDescription()) }
         mutable.withLock { $0.extras?.curlHandlers = [] }
     }
 
     private func hearOfTask(_ attempt: Attempt) {
-        guard let (queue, handler) = mutable.withLock({ $0.extras?.taskHandler }) else { return }
+        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
+        for listener in extras.listeners.tasks { listener.push(attempt.sessionTask) }
+        guard let (queue, handler) = extras.taskHandler else { return }
         let task = attempt.sessionTask
         queue.async { handler(task) }
     }

@@ -148,8 +148,14 @@ extension Request {
     }
 
     /// Shows the head to the handler, if there is one; content then waits for its decision.
+    ///
+    /// Async streams of responses hear of it too, and decide nothing.
     func offerResponse(of attempt: Attempt) -> HeadDisposition {
-        guard let (queue, handler) = mutable.withLock({ $0.extras?.responseHandler }) else { return .proceed }
+        let (handler, listeners) = mutable.withLock { ($0.extras?.responseHandler, $0.extras?.listeners.responses) }
+        if let listeners, !listeners.isEmpty, let response = attempt.httpURLResponse {
+            for listener in listeners { listener.push(response) }
+        }
+        guard let (queue, handler) = handler else { return .proceed }
         queue.async {
             guard let response = attempt.httpURLResponse else { return attempt.allow() }
             handler(response) { disposition in

@@ -17,7 +17,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case stream(InputStream)
     }
 
-    /// What is sent.
+    /// What makes the content.
+    public let upload: any UploadableConvertible
+    /// What is sent; `nil` for a form that is sent straight from its parts.
     public let uploadable: Uploadable?
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
@@ -33,6 +35,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
         if case .success(.data(let data)) = form { uploadable = .data(data) } else { uploadable = nil }
+        upload = FormUpload(source: form)
         self.fileManager = fileManager
         formContent = content
         source = form
@@ -45,6 +48,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         uploadable: Uploadable, convertible: any URLRequestConvertible, fileManager: FileManager, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
+        upload = uploadable
         self.uploadable = uploadable
         self.fileManager = fileManager
         formContent = nil

@@ -42,6 +42,8 @@ final class Attempt: Sendable {
         var failure: TransferFailure?
         var hasUnstoredCookies = false
         var receivedByteCount: Int64 = 0
+        /// Bytes that an earlier download has left: the response brings the rest alone.
+        var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
@@ -88,7 +90,7 @@ final class Attempt: Sendable {
         switch step {
         case .nothing: break
         case .launch: launch()
-        case .resume(let control): control.resume()
+        case .resume(let control): apply(isSuspended: false, to: control)
         }
     }
 
@@ -97,8 +99,22 @@ final class Attempt: Sendable {
             state.isSuspended = true
             return state.control
         }
-        control?.suspend()
+        if let control { apply(isSuspended: true, to: control) }
     }
+
+    /// Two threads may reach the transport in another order than they were here: the last one to get there looks again.
+    private func apply(isSuspended: Bool, to control: any TransferControl) {
+        var applied = isSuspended
+        repeat {
+            if applied { control.suspend() } else { control.resume() }
+            let wanted = state.withLock { $0.isSuspended }
+            if wanted == applied { return }
+            applied = wanted
+        } while true
+    }
+
+    /// Whether the attempt was told to stand still last.
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
@@ -128,6 +144,15 @@ final class Attempt: Sendable {
         }
     }
 
+    /// Ends an attempt that was never begun and that nobody waits for; the owner hears nothing.
+    func abandon() {
+        state.withLock { state in
+            state.phase = .ended
+            state.failure = state.failure ?? .cancelled
+            state.owner = nil
+        }
+    }
+
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
         let step = state.withLock { state -> AfterDecision in
@@ -149,6 +174,7 @@ final class Attempt: Sendable {
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile; waits for a route where that is wanted.
     private func launch() {
         var hop = state.withLock { $0.hop }
+        if let store = core.strictTransportSecurity { hop = secured(hop, by: store) }
         if let gate = core.connectivity, gate.isClosed(for: hop.url) { return wait(at: gate, for: hop.url) }
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
@@ -170,7 +196,7 @@ final class Attempt: Sendable {
             return (true, state.isSuspended)
         }
         guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { control.suspend() }
+        if permission.isSuspended { apply(isSuspended: true, to: control) }
         control.start()
     }
 
@@ -188,6 +214,17 @@ final class Attempt: Sendable {
             return false
         }
         if isCancelled { end(with: .cancelled) }
+    }
+
+    /// The hop over TLS, where its host has asked for that.
+    private func secured(_ hop: Hop, by store: StrictTransportSecurity) -> Hop {
+        let url = store.secured(hop.url)
+        guard url != hop.url else { return hop }
+        var secured = hop
+        secured.url = url
+        secured.urlRequest?.url = url
+        state.withLock { $0.hop = secured }
+        return secured
     }
 
     /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
@@ -254,6 +291,7 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
+        core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
         let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
         let (owner, hasAnswered) = state.withLock { state in
             state.head = head
@@ -275,7 +313,28 @@ extension Attempt: TransferConsumer {
     private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
         state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-        if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+        switch owner.attempt(self, didReceive: head) {
+        case .proceed: allow()
+        case .wait: break
+        case .again(let unwanted): repeatHop(without: unwanted)
+        }
+    }
+
+    /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
+    private func repeatHop(without unwanted: [String]) {
+        state.withLock { state in
+            guard case .deciding = state.gate else { return }
+            var next = state.hop
+            let unwanted = Set(unwanted.map { $0.lowercased() })
+            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
+            next.urlRequest = nil
+            state.gate = .discarding(next: next, byteCount: 0)
+        }
+    }
+
+    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
+    func startCounting(at offset: Int64) {
+        state.withLock { $0.firstByteOffset = offset }
     }
 
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
@@ -357,7 +416,7 @@ extension Attempt {
         after head: ResponseHead, _ owner: any AttemptOwner
     ) -> Result<Hop, TransferFailure>? {
         let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
-        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? RedirectRules.limit
+        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
         return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
     }
 
@@ -387,8 +446,9 @@ extension Attempt {
         guard let request else {
             let (owner, head) = state.withLock { ($0.owner, $0.head) }
             guard let owner, let head, owner.wantsHead else { return allow() }
-            if case .proceed = owner.attempt(self, didReceive: head) { allow() }
-            return
+            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
+            if case .wait = owner.attempt(self, didReceive: head) { return }
+            return allow()
         }
         let chosen: Hop
         do {

@@ -7,6 +7,8 @@ enum HeadDisposition {
     case proceed
     /// The owner will call `Attempt.allow()` or cancel; content waits until then.
     case wait
+    /// This response is of no use: the hop is sent again, without these fields.
+    case again(without: [String])
 }
 
 /// The request behind an attempt.

@@ -107,6 +107,15 @@ enum ArgumentParser {
         if invocation.rawBody != nil, invocation.items.contains(where: \.isData) {
             throw UsageError(message: "--raw and data items cannot go together")
         }
+        if invocation.uploadFile != nil, invocation.rawBody != nil || invocation.items.contains(where: \.isData) {
+            throw UsageError(message: "--upload, --raw and data items cannot go together")
+        }
+        if invocation.goesOn, let method = invocation.method, method != "GET" {
+            throw UsageError(message: "--continue goes with GET, not with \(method)")
+        }
+        if invocation.goesOn, invocation.effectiveMethod != "GET" {
+            throw UsageError(message: "--continue cannot go together with content")
+        }
         if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
             throw UsageError(
                 message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
@@ -119,6 +128,12 @@ enum ArgumentParser {
         }
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
+        }
+        if invocation.keyFile != nil, invocation.certificateFile == nil {
+            throw UsageError(message: "--key needs --cert")
+        }
+        if invocation.isStreamed, invocation.isDownload || invocation.outputFile != nil {
+            throw UsageError(message: "--stream prints, and --download and --output save; they cannot go together")
         }
         return invocation
     }

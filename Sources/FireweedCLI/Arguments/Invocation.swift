@@ -1,5 +1,6 @@
 // A command line, understood.
 
+import Fireweed
 import Foundation
 
 /// What the command is asked to do.
@@ -19,6 +20,11 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// The format of a client certificate's file.
+    enum CertificateType: String, Sendable {
+        case pem, p12
+    }
+
     /// How credentials are shown.
     enum AuthenticationType: String, Sendable, CaseIterable {
         case basic, digest, bearer, negotiate, ntlm
@@ -30,14 +36,23 @@ struct Invocation: Sendable, Equatable {
     var items: [Item] = []
     var bodyForm = BodyForm.json
     var rawBody: String?
+    var uploadFile: String?
     var print: String?
     var outputFile: String?
     var isDownload = false
+    var goesOn = false
+    var isStreamed = false
     var timeout = 60.0
     var followsRedirects = true
     var checksStatus = false
     var isInsecure = false
     var authorityFile: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var certificateType: CertificateType?
+    var minimumTLSVersion: TLSVersion?
+    var pins: [String] = []
+    var showsCertificates = false
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
@@ -63,7 +78,7 @@ struct Invocation: Sendable, Equatable {
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
-        method ?? (rawBody != nil || items.contains(where: \.isData) ? "POST" : "GET")
+        method ?? (rawBody != nil || uploadFile != nil || items.contains(where: \.isData) ? "POST" : "GET")
     }
 }
 

@@ -9,6 +9,7 @@ struct RequestPlan {
     enum Content {
         case none
         case data(Data, type: String)
+        case file(URL, type: String)
         case multipart(MultipartFormData)
     }
 
@@ -32,7 +33,10 @@ struct RequestPlan {
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
         var headers = HTTPHeaders()
-        if case .data(_, let type) = content { headers.add(.contentType(type)) }
+        switch content {
+        case .data(_, let type), .file(_, let type): headers.add(.contentType(type))
+        case .none, .multipart: break
+        }
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
             headers.add(.accept("application/json, */*;q=0.5"))
         }
@@ -83,6 +87,13 @@ struct RequestPlan {
 
     private static func content(_ invocation: Invocation, _ standardInput: Data?) throws -> Content {
         if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
+        if let path = invocation.uploadFile {
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw UsageError(message: "the file \(path) cannot be read")
+            }
+            let url = URL(fileURLWithPath: path)
+            return .file(url, type: MediaTypes.type(ofExtension: url.pathExtension))
+        }
         let items = invocation.items.filter(\.isData)
         guard !items.isEmpty else {
             return standardInput.map { .data($0, type: "application/json") } ?? .none

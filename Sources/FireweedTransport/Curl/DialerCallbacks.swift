@@ -7,7 +7,7 @@ import Glibc
 ///
 /// Their owner is the dialer, unretained: it cleans both handles up before it goes.
 enum DialerCallbacks {
-    static func install(on dialer: SocketDialer, multi: UnsafeMutableRawPointer, judges: Bool) {
+    static func install(on dialer: SocketDialer, multi: UnsafeMutableRawPointer) {
         let owner = UnsafeRawPointer(Unmanaged.passUnretained(dialer).toOpaque())
         for option in [
             CURLOPT_OPENSOCKETDATA, CURLOPT_CLOSESOCKETDATA, CURLOPT_SSL_CTX_DATA, CURLOPT_RESOLVER_START_DATA,
@@ -19,10 +19,7 @@ enum DialerCallbacks {
         dialer.check(fw_easy_set_data(easy, CURLOPT_HEADERFUNCTION, contentIgnored))
         dialer.check(fw_easy_set_open(easy, socketWanted))
         dialer.check(fw_easy_set_close(easy, socketUnwanted))
-        if judges {
-            dialer.set(CURLOPT_SSL_VERIFYHOST, 0)
-            dialer.check(fw_easy_set_ssl_context(easy, tlsContextMade))
-        }
+        dialer.check(fw_easy_set_ssl_context(easy, tlsContextMade))
         let codes = [
             fw_multi_set_socket(multi, socketChanged),
             fw_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, owner),
@@ -49,6 +46,7 @@ private func socketWanted(
 ) -> curl_socket_t {
     let dialer = dialer(owner)
     dialer.touched()
+    guard dialer.allowsConnection(to: address) else { return fw_socket_bad }
     let descriptor = socket(
         address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
     if descriptor >= 0 { dialer.context.sockets.didOpen(descriptor) }
@@ -63,8 +61,7 @@ private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl
 private func tlsContextMade(
     _: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer, _ owner: UnsafeMutableRawPointer
 ) -> CURLcode {
-    PeerVerification.install(dialer(owner), on: context)
-    return CURLE_OK
+    dialer(owner).prepareTLS(context)
 }
 
 /// libcurl waits for other events on a socket than before.

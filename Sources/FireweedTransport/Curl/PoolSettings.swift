@@ -13,23 +13,43 @@ public struct PoolSettings: Sendable {
     /// Decides inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
     public var trustDecision: (@Sendable (ServerTrust) throws -> Void)?
 
+    /// Whether `trustDecision` may wait for a host, and so must run beside the loop; `nil` when it never does.
+    public var trustDecisionMayWait: (@Sendable (String) -> Bool)?
+
     /// Makes the settings of a pool.
     public init(
         options: TransportOptions = TransportOptions(), maximumConnectionsPerHost: Int = 6,
-        trustDecision: (@Sendable (ServerTrust) throws -> Void)? = nil
+        trustDecision: (@Sendable (ServerTrust) throws -> Void)? = nil,
+        trustDecisionMayWait: (@Sendable (String) -> Bool)? = nil
     ) {
         self.options = options
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
         self.trustDecision = trustDecision
+        self.trustDecisionMayWait = trustDecisionMayWait
     }
 }
 
 extension PoolSettings {
-    /// Asks the session's rules about the chain of a peer; false when there are none, an error when they refuse it.
-    func judge(_ chain: [Certificate], of url: String) throws -> Bool {
-        guard let decide = trustDecision else { return false }
-        let host = URL(string: url)?.host ?? ""
-        try decide(ServerTrust(certificates: chain, host: host, authorities: options.certificateAuthorities))
-        return true
+    /// The session's own rules for an origin, else the authorities.
+    func rule(forHost host: String) -> HandshakeJudge.Rule {
+        HandshakeJudge.Rule(
+            host: host, authorities: options.certificateAuthorities, mayWait: trustDecisionMayWait?(host) ?? false,
+            decide: trustDecision ?? HandshakeJudge.Rule.authoritiesAndName)
+    }
+
+    /// The authorities, whatever the session says of origins; libcurl itself checks the proxy's name.
+    var ruleForProxy: HandshakeJudge.Rule {
+        HandshakeJudge.Rule(
+            host: options.proxy?.host ?? "", authorities: options.certificateAuthorities, mayWait: false
+        ) { try $0.evaluateChain() }
+    }
+}
+
+extension HandshakeJudge {
+    /// What a transfer fails with when its proxy is not trusted.
+    static func proxyFailure(_ error: any Error) -> TransferFailure {
+        .exchange(
+            (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
+            detail: "the proxy is not trusted: \(error)", engineCode: 0)
     }
 }

@@ -33,6 +33,11 @@ final class SocketDialer: CurlHandle {
     private var isHungUp = false
     private var addresses: UnsafeMutablePointer<curl_slist>?
     private var refusal: TransferFailure?
+    private var refusedAddress: IPAddress?
+    private let keyLog: KeyLog?
+    private var originJudge: HandshakeJudge?
+    /// True while the handshake was given up and the verdict is still to come.
+    private var waitsForVerdict = false
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     /// Makes a dialer for the origin of an `http` or `https` URL.
@@ -44,6 +49,7 @@ final class SocketDialer: CurlHandle {
         self.settings = settings
         self.context = context
         self.owner = owner
+        keyLog = settings.options.keyLogFile.flatMap { KeyLog($0) }
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -71,7 +77,7 @@ final class SocketDialer: CurlHandle {
 
     /// Begins to connect.
     func dial() {
-        DialerCallbacks.install(on: self, multi: multi, judges: settings.trustDecision != nil)
+        DialerCallbacks.install(on: self, multi: multi)
         set(CURLOPT_ERRORBUFFER, pointer: errorText)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
@@ -84,6 +90,10 @@ final class SocketDialer: CurlHandle {
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTPPROXYTUNNEL, 1)
         set(CURLOPT_CONNECT_ONLY, 1)
+        connect()
+    }
+
+    private func connect() {
         let code = curl_multi_add_handle(multi, easy)
         guard code == CURLM_OK else {
             let detail = String(cString: curl_multi_strerror(code))
@@ -176,7 +186,17 @@ final class SocketDialer: CurlHandle {
     }
 
     private func conclude(_ code: CURLcode) {
+        if code != CURLE_OK, refusal == nil, let originJudge, originJudge.wantsAnotherHandshake {
+            waitsForVerdict = true
+            return originJudge.isDecided ? connectAgain() : ()
+        }
+        if code == CURLE_COULDNT_CONNECT, let refusedAddress {
+            return owner.dialerDidFail(refusal ?? .refused(.address(refusedAddress)))
+        }
         guard code == CURLE_OK else { return owner.dialerDidFail(refusal ?? failure(code)) }
+        guard originJudge?.isSettled ?? true else {
+            return owner.dialerDidFail(refusal ?? failure(CURLE_PEER_FAILED_VERIFICATION))
+        }
         fw_easy_get_socket(easy, &descriptor)
         owner.dialerDidConnect()
     }
@@ -193,15 +213,59 @@ extension SocketDialer: SocketWatcher {
     }
 }
 
-extension SocketDialer: PeerVerifier {
-    /// Asks the session's rules about the peer's chain; the refusal is the dialer's failure.
-    func accepts(_ chain: [Certificate]) -> Bool {
-        do {
-            return try settings.judge(chain, of: url)
-        } catch {
-            refusal = refusal ?? .untrusted(error)
-            return false
+// MARK: - Trust
+
+extension SocketDialer {
+    /// Sets up the `SSL_CTX` of the proxy's or of the origin's connection, as for any transfer.
+    func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
+        TLSContext.setKeyLog(keyLog, on: context)
+        guard !TLSContext.takeProxyMark(from: context) else {
+            PeerVerification.install(makeJudge(settings.ruleForProxy, failure: HandshakeJudge.proxyFailure), on: context)
+            return CURLE_OK
         }
+        let host = URL(string: url)?.host ?? ""
+        let judge =
+            originJudge.flatMap { $0.wantsAnotherHandshake ? $0 : nil }
+            ?? makeJudge(settings.rule(forHost: host)) { .untrusted($0) }
+        originJudge = judge
+        PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
+        do {
+            try settings.options.identity(forHost: host).map(TLSContext.install)?(context)
+            return CURLE_OK
+        } catch {
+            refusal = refusal ?? .exchange(.clientCertificateRejected, detail: "\(error)", engineCode: 0)
+            return CURLE_SSL_CERTPROBLEM
+        }
+    }
+
+    private func makeJudge(
+        _ rule: HandshakeJudge.Rule, failure: @escaping (any Error) -> TransferFailure
+    ) -> HandshakeJudge {
+        HandshakeJudge(
+            rule: rule, loop: context.loop,
+            refuse: { [weak self] error in
+                guard let self else { return }
+                refusal = refusal ?? failure(error)
+            },
+            decided: { [weak self] in self?.connectAgain() })
+    }
+
+    /// Makes the handshake for which the verdict is there, if one was given up for it.
+    private func connectAgain() {
+        guard waitsForVerdict, !isHungUp else { return }
+        waitsForVerdict = false
+        curl_multi_remove_handle(multi, easy)
+        connect()
+    }
+
+    /// Whether the session's guard lets a connection be opened.
+    func allowsConnection(to target: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        let addressGuard = settings.options.addressGuard
+        guard !addressGuard.refused.isEmpty else { return true }
+        let address = withUnsafePointer(to: &target.pointee.addr) { IPAddress($0) }
+        guard let address, !addressGuard.allows(address) else { return true }
+        refusedAddress = address
+        return false
     }
 }
 
