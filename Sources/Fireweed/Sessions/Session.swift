@@ -48,6 +48,7 @@ open class Session: @unchecked Sendable {
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
     ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
+    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
         delegate: SessionDelegate = SessionDelegate(),
@@ -56,20 +57,21 @@ open class Session: @unchecked Sendable {
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
-        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil
+        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
+        strictTransportSecurity: StrictTransportSecurity? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
         if serverTrustManager != nil { try? transportOptions.certificateAuthorities.prepare() }
         let settings = PoolSettings(
             options: transportOptions, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-            trustDecision: serverTrustManager?.decide)
+            trustDecision: serverTrustManager?.decide, trustDecisionMayWait: serverTrustManager?.mayWait(forHost:))
         self.init(
             transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
-            netrc: netrc)
+            netrc: netrc, strictTransportSecurity: strictTransportSecurity)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -84,7 +86,8 @@ open class Session: @unchecked Sendable {
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
+        strictTransportSecurity: StrictTransportSecurity? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -92,7 +95,7 @@ open class Session: @unchecked Sendable {
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-                eventMonitors: eventMonitors, netrc: netrc))
+                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity))
         core.attach(self)
     }
 

@@ -23,6 +23,7 @@ final class SessionCore: Sendable {
     let interceptor: (any RequestInterceptor)?
     let redirectHandler: (any RedirectHandler)?
     let serverTrustManager: ServerTrustManager?
+    let strictTransportSecurity: StrictTransportSecurity?
     let delegate: SessionDelegate
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
@@ -47,6 +48,7 @@ final class SessionCore: Sendable {
         var redirectHandler: (any RedirectHandler)?
         var eventMonitors: [any EventMonitor]
         var netrc: Netrc?
+        var strictTransportSecurity: StrictTransportSecurity?
     }
 
     private struct Life {
@@ -56,7 +58,7 @@ final class SessionCore: Sendable {
 
     init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
         self.configuration = SendableConfiguration(configuration)
-        settings = SessionSettings(configuration)
+        settings = SessionSettings(configuration, maximumRedirectCount: transport.options.maximumRedirectCount)
         self.transport = transport
         rootQueue = parts.rootQueue
         requestQueue = parts.requestQueue
@@ -66,6 +68,7 @@ final class SessionCore: Sendable {
         interceptor = parts.interceptor
         redirectHandler = parts.redirectHandler
         serverTrustManager = parts.serverTrustManager
+        strictTransportSecurity = parts.strictTransportSecurity
         delegate = parts.delegate
         notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
         monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
