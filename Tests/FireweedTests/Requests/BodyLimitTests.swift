@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite("Heads that are looked at and content that is limited", .timeLimit(.minutes(1)))
-struct LimitTests {
+struct BodyLimitTests {
     let server: FixtureServer
 
     init() throws {
