@@ -169,18 +169,20 @@ extension NetworkReachabilityManager {
     ///
     /// A reader that is slower than the changes gets the newest status.
     public func statuses() -> StreamOf<NetworkReachabilityStatus> {
-        let manager = NetworkReachabilityManager(subject: subject)
-        let buffer = StreamBuffer<NetworkReachabilityStatus>(limit: .newest(1))
-        let isListening = manager.startListening(onQueue: manager.reachabilityQueue) { buffer.push($0) }
-        if !isListening {
-            buffer.push(.unknown)
-            buffer.finish()
-        }
-        return StreamOf {
-            await buffer.next()
-        } onTermination: {
-            manager.stopListening()
-            buffer.finish()
+        StreamOf { [subject] in
+            let manager = NetworkReachabilityManager(subject: subject)
+            let buffer = StreamBuffer<NetworkReachabilityStatus>(limit: .newest(1))
+            let isListening = manager.startListening(onQueue: manager.reachabilityQueue) { buffer.push($0) }
+            if !isListening {
+                buffer.push(.unknown)
+                buffer.finish()
+            }
+            return StreamSource {
+                await buffer.next()
+            } onTermination: {
+                manager.stopListening()
+                buffer.finish()
+            }
         }
     }
 }

@@ -5,8 +5,10 @@ public import FoundationNetworking
 
 /// Decides what becomes of a redirect.
 public protocol RedirectHandler: Sendable {
-    /// How many redirects of one attempt are followed; one more ends it with `URLError.httpTooManyRedirects`. 20 by default.
-    var maximumRedirectCount: Int { get }
+    /// How many redirects of one attempt are followed; one more ends it with `URLError.httpTooManyRedirects`.
+    ///
+    /// `nil`, the default, leaves it to `TransportOptions.maximumRedirectCount`.
+    var maximumRedirectCount: Int? { get }
 
     /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
     /// response. Called on the session's root queue; the completion may be called from anywhere, once.
@@ -16,8 +18,8 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
-    /// 20.
-    public var maximumRedirectCount: Int { RedirectRules.limit }
+    /// `nil`: as many as `TransportOptions.maximumRedirectCount` says.
+    public var maximumRedirectCount: Int? { nil }
 }
 
 /// Follows redirects, or not, or changes them.
@@ -40,15 +42,16 @@ public struct Redirector: RedirectHandler {
     /// What to do with a redirect.
     public let behavior: Behavior
 
-    /// How many redirects of one attempt are followed.
-    public let maximumRedirectCount: Int
+    /// How many redirects of one attempt are followed; `nil` leaves it to the transport options.
+    public let maximumRedirectCount: Int?
 
     /// Makes a handler of a behaviour.
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
-    ///   - maximumRedirectCount: how many are followed; 20 by default. With zero, and less, the first one is one too many.
-    public init(behavior: Behavior, maximumRedirectCount: Int = 20) {
+    ///   - maximumRedirectCount: how many are followed; `nil`, the default, leaves it to `TransportOptions`. With zero, and less, the
+    ///     first one is one too many.
+    public init(behavior: Behavior, maximumRedirectCount: Int? = nil) {
         self.behavior = behavior
         self.maximumRedirectCount = maximumRedirectCount
     }

@@ -91,14 +91,16 @@ public struct WebSocketTask: Sendable {
     ) -> StreamOf<Element> {
         let sink = SequenceWebSocketSink(request: request, limit: policy.bufferLimit)
         _ = request.add(sink as any WebSocketSink)
-        return StreamOf {
-            while let incoming = await sink.next() {
-                if let element = element(incoming) { return element }
+        return StreamOf { [request] in
+            StreamSource {
+                while let incoming = await sink.next() {
+                    if let element = element(incoming) { return element }
+                }
+                return nil
+            } onTermination: {
+                if shouldAutomaticallyCancel { request.cancel() }
+                sink.buffer.finish()
             }
-            return nil
-        } onTermination: { [request] in
-            if shouldAutomaticallyCancel { request.cancel() }
-            sink.buffer.finish()
         }
     }
 
