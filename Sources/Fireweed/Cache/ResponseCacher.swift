@@ -1,0 +1,55 @@
+// The usual decisions about what is stored.
+
+public import FoundationNetworking
+
+/// Stores responses, or not, or changes them.
+public struct ResponseCacher: CachedResponseHandler {
+    /// What to do with a response that is about to be stored.
+    public enum Behavior: Sendable {
+        /// Store it.
+        case cache
+        /// Do not store it.
+        case doNotCache
+        /// Store what the closure gives, or nothing when that is `nil`.
+        case modify(@Sendable (_ task: SessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
+    }
+
+    /// Stores responses.
+    public static let cache = ResponseCacher(behavior: .cache)
+    /// Stores no response.
+    public static let doNotCache = ResponseCacher(behavior: .doNotCache)
+
+    /// What to do with a response that is about to be stored.
+    public let behavior: Behavior
+
+    /// Makes a handler of a behaviour.
+    public init(behavior: Behavior) {
+        self.behavior = behavior
+    }
+
+    /// Does what the behaviour says.
+    public func dataTask(
+        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        completion: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        switch behavior {
+        case .cache: completion(response)
+        case .doNotCache: completion(nil)
+        case .modify(let change): completion(change(task, response))
+        }
+    }
+}
+
+extension CachedResponseHandler where Self == ResponseCacher {
+    /// Stores responses.
+    public static var cache: ResponseCacher { .cache }
+    /// Stores no response.
+    public static var doNotCache: ResponseCacher { .doNotCache }
+
+    /// Stores what the closure gives, or nothing when that is `nil`.
+    public static func modify(
+        using closure: @escaping @Sendable (SessionDataTask, CachedURLResponse) -> CachedURLResponse?
+    ) -> ResponseCacher {
+        ResponseCacher(behavior: .modify(closure))
+    }
+}
