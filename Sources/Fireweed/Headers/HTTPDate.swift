@@ -1,0 +1,94 @@
+// The three forms of a date in a field (RFC 9110 §5.6.7).
+
+import Foundation
+
+/// Reads dates as fields hold them, whatever locale the process has.
+enum HTTPDate {
+    /// The moment, or `nil` when the text is no date of any of the three forms.
+    ///
+    /// - Parameter now: decides the century of the form with a two-digit year.
+    static func parse(_ text: String, now: Date = Date()) -> Date? {
+        let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
+        switch words.count {
+        case 6: return imfFixdate(words)
+        case 4: return rfc850(words, now: now)
+        case 5: return asctime(words)
+        default: return nil
+        }
+    }
+
+    // `Sun, 06 Nov 1994 08:49:37 GMT`
+    private static func imfFixdate(_ words: [Substring]) -> Date? {
+        guard words[0].last == ",", weekdays.contains(words[0].dropLast()), words[5] == "GMT", words[1].count == 2,
+            words[3].count == 4, let day = number(words[1]), let month = month(words[2]), let year = number(words[3])
+        else { return nil }
+        return date(year, month, day, time: words[4])
+    }
+
+    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is meant.
+    private static func rfc850(_ words: [Substring], now: Date) -> Date? {
+        let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard words[0].last == ",", longWeekdays.contains(words[0].dropLast()), words[3] == "GMT", parts.count == 3,
+            parts[0].count == 2, parts[2].count == 2, let day = number(parts[0]), let month = month(parts[1]),
+            let digits = number(parts[2])
+        else { return nil }
+        let present = Int(now.timeIntervalSince1970 / secondsOfYear) + 1970
+        var year = present - present % 100 + digits
+        if year > present + 50 { year -= 100 }
+        if year < present - 50 { year += 100 }
+        return date(year, month, day, time: words[2])
+    }
+
+    // `Sun Nov  6 08:49:37 1994`
+    private static func asctime(_ words: [Substring]) -> Date? {
+        guard weekdays.contains(words[0]), words[4].count == 4, let month = month(words[1]), let day = number(words[2]),
+            let year = number(words[4])
+        else { return nil }
+        return date(year, month, day, time: words[3])
+    }
+
+    private static func date(_ year: Int, _ month: Int, _ day: Int, time: Substring) -> Date? {
+        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }), let hour = number(parts[0]),
+            let minute = number(parts[1]), let second = number(parts[2]), hour < 24, minute < 60, second <= 60,
+            (1...daysInMonth(month, of: year)).contains(day)
+        else { return nil }
+        let seconds = ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    private static func number(_ digits: Substring) -> Int? {
+        guard !digits.isEmpty, digits.count <= 4, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int(digits)
+    }
+
+    private static func month(_ name: Substring) -> Int? {
+        months.firstIndex(of: name).map { $0 + 1 }
+    }
+
+    private static func daysInMonth(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days from the first of January 1970 to a day of the Gregorian calendar; the year is taken to begin in March, so that the
+    /// leap day is its last.
+    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let leapDays = shifted / 4 - shifted / 100 + shifted / 400
+        return shifted * 365 + leapDays + (monthFromMarch * 153 + 2) / 5 + day - 1 - 719_468
+    }
+
+    private static let secondsOfYear = 31_556_952.0
+    private static let weekdays: [Substring] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    private static let longWeekdays: [Substring] = [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]
+    private static let months: [Substring] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}
