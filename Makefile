@@ -1,6 +1,6 @@
 # What there is to do here. `make demo` and `make test` install what they need.
 
-PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libmicrohttpd-dev libbrotli-dev libzstd-dev \
+PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libsqlite3-dev libmicrohttpd-dev libbrotli-dev libzstd-dev \
             nginx-light tinyproxy openssl curl ca-certificates pkg-config python3
 SWIFT := swift
 # Not the command's tests and not the thousand exits: those run programs of their own, which report to nobody.

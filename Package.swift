@@ -25,6 +25,7 @@ let package = Package(
         systemLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        systemLibrary("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
@@ -35,7 +36,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CZlib"],
+            dependencies: ["FireweedTransport", "CZlib", "CSQLite"],
             swiftSettings: settings),
         .target(
             name: "FixtureServer",
@@ -51,6 +52,7 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -58,7 +60,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

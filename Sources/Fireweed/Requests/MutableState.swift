@@ -35,6 +35,7 @@ typealias RequestValidator = @Sendable (_ request: Request, _ attempt: Attempt) 
 struct RequestExtras: Sendable {
     var credential: URLCredential?
     var redirectHandler: (any RedirectHandler)?
+    var cachedResponseHandler: (any CachedResponseHandler)?
     var monitor: (any EventMonitor)?
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?

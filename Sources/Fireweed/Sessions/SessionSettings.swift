@@ -14,6 +14,7 @@ struct SessionSettings: Sendable {
     let cookieStorage: HTTPCookieStorage?
     let cookieAcceptPolicy: HTTPCookie.AcceptPolicy
     let setsCookies: Bool
+    private let requestCachePolicy: URLRequest.CachePolicy
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
     private static let unsetTimeout: TimeInterval = 60
@@ -26,6 +27,13 @@ struct SessionSettings: Sendable {
         cookieStorage = configuration.httpCookieStorage
         cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
         setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil
+        requestCachePolicy = configuration.requestCachePolicy
+    }
+
+    /// The request's own cache policy where it has one, else the session's.
+    func cachePolicy(of request: URLRequest?) -> URLRequest.CachePolicy {
+        guard let own = request?.cachePolicy, own != .useProtocolCachePolicy else { return requestCachePolicy }
+        return own
     }
 
     /// The request's own time-out where it has one, else the session's; in seconds without a byte.

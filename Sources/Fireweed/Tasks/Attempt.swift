@@ -42,6 +42,8 @@ final class Attempt: Sendable {
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
         weak var task: SessionTask?
+        /// Where the present hop's response comes from.
+        var source = HopSource.network
     }
 
     let identifier: Int
@@ -49,6 +51,7 @@ final class Attempt: Sendable {
     let core: SessionCore
     let kind: SessionTask.Kind
     let state: Mutex<State>
+    let cachePolicy: URLRequest.CachePolicy
     /// The moment at which the whole attempt times out, on the transport's clock.
     private let deadlineNanoseconds: UInt64?
 
@@ -61,6 +64,7 @@ final class Attempt: Sendable {
         self.record = record
         self.core = core
         self.kind = kind
+        cachePolicy = core.settings.cachePolicy(of: hop.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()
         state = Mutex(State(owner: owner, hop: hop))
     }
@@ -143,7 +147,9 @@ final class Attempt: Sendable {
             fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.credentials)
-        let control = core.transport.makeTransfer(of: message, for: self)
+        let control =
+            core.cache == nil && cachePolicy == .useProtocolCachePolicy
+            ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }
             state.control = control
@@ -161,6 +167,7 @@ final class Attempt: Sendable {
             state.withLock { state in
                 state.control = nil
                 state.hop = hop
+                state.source = .network
                 state.gate = .open
                 state.head = nil
                 state.response = nil
@@ -217,7 +224,7 @@ extension Attempt: TransferConsumer {
         let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
         let owner = state.withLock { state in
             state.head = head
-            state.hasUnstoredCookies = setsCookies
+            state.hasUnstoredCookies = setsCookies && state.source.isNetwork  // a stored response set its own when it came
             return state.owner
         }
         guard let owner else { return }
@@ -276,7 +283,8 @@ extension Attempt: TransferConsumer {
     func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
         let step = state.withLock { state -> AfterDecision in
             state.records.append(
-                HopRecord(url: state.hop.url, method: state.hop.method, head: state.head, report: report))
+                HopRecord(
+                    url: state.hop.url, method: state.hop.method, head: state.head, report: report, source: state.source))
             switch state.gate {
             case .open: return .end(failure)
             case .deciding(_, let hasPaused):

@@ -22,4 +22,5 @@ struct HopRecord: Sendable {
     var method: String
     var head: ResponseHead?
     var report: TransferReport
+    var source = HopSource.network
 }
