@@ -24,9 +24,8 @@ enum Numbered {
     }
 }
 
-/// `StoreProbe write FILE`: stores until it is killed, and says "ready" when it has begun.
-/// `StoreProbe mix FILE COUNT`: stores and reads so often, and fails when it reads anything torn.
-/// `StoreProbe check FILE`: prints how many responses there are; fails when one is torn.
+// `StoreProbe write FILE` stores until it is killed, and says "ready" now and then; `StoreProbe mix FILE COUNT` stores and reads so
+// often, and `StoreProbe check FILE` reads everything and prints how many responses there are; both fail at anything torn.
 let arguments = CommandLine.arguments
 let store = try SQLiteResponseStore(url: URL(fileURLWithPath: arguments[2]), maximumByteCount: 4 << 20)
 switch arguments[1] {
@@ -47,7 +46,9 @@ case "mix":
 default:
     var count = 0
     for number in 0..<40 {
-        guard let read = try store.response(for: Numbered.key(number), choosing: { $0.isEmpty ? nil : 0 }) else { continue }
+        guard let read = try store.response(for: Numbered.key(number), choosing: { $0.isEmpty ? nil : 0 }) else {
+            continue
+        }
         guard Numbered.isWhole(read) else { exit(1) }
         count += 1
     }

@@ -30,7 +30,9 @@ struct StoredPlayback: Sendable {
         }
         guard offset < content.count else { return nil }
         let end = min(offset + Self.pieceSize, content.count)
-        let intake = content.withUnsafeBytes { consumer.transferDidReceive(UnsafeRawBufferPointer(rebasing: $0[offset..<end])) }
+        let intake = content.withUnsafeBytes {
+            consumer.transferDidReceive(UnsafeRawBufferPointer(rebasing: $0[offset..<end]))
+        }
         if intake == .taken { offset = end }
         return intake
     }

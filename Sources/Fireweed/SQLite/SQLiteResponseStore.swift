@@ -233,7 +233,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
                 if lane.inode != database.inode { lane = try Self.lane(database) }
                 do throws(SQLiteFailure) {
                     return .success(try body(lane.connection))
-                } catch where error.isDamage {
+                } catch  where error.isDamage {
                     lane.connection = try database.reopenAfterDamage()
                     lane.inode = database.inode
                 } catch {

@@ -36,7 +36,8 @@ struct StoreDatabase: Sendable {
         let connection = try SQLiteConnection(path: path)
         // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a power cut
         // the last writes may be missing, which is no loss in a cache.
-        try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
+        try connection.run(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
         let form = try connection.number("PRAGMA user_version")
         if form != Self.form { try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) } }
         return connection

@@ -224,7 +224,8 @@ extension Attempt: TransferConsumer {
         let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
         let owner = state.withLock { state in
             state.head = head
-            state.hasUnstoredCookies = setsCookies && state.source.isNetwork  // a stored response set its own when it came
+            // A stored response has set its cookies when it came.
+            state.hasUnstoredCookies = setsCookies && state.source.isNetwork
             return state.owner
         }
         guard let owner else { return }
@@ -284,7 +285,8 @@ extension Attempt: TransferConsumer {
         let step = state.withLock { state -> AfterDecision in
             state.records.append(
                 HopRecord(
-                    url: state.hop.url, method: state.hop.method, head: state.head, report: report, source: state.source))
+                    url: state.hop.url, method: state.hop.method, head: state.head, report: report, source: state.source
+                ))
             switch state.gate {
             case .open: return .end(failure)
             case .deciding(_, let hasPaused):

@@ -2,6 +2,7 @@
 
 import CBareLoop
 import Fireweed
+import FixtureServer
 import Foundation
 
 /// The value that the small JSON decodes into.
@@ -28,6 +29,7 @@ struct Round {
 
     func run() async throws -> Measurement {
         let url = url.appendingPathComponent(scenario.path)
+        if client == .fireweedSQLite { return try await cached(url) }
         return try await Measurement.measure(count: scenario.count) {
             switch client {
             case .libcurl:
@@ -47,6 +49,7 @@ struct Round {
                 }
             case .fireweedClosure: try await closures(url)
             case .fireweedStream: try await stream(url)
+            case .fireweedSQLite: break
             case .fireweedFile:
                 let session = Session()
                 let file = try await session.download(url).serializingDownloadedFileURL().value
@@ -64,6 +67,19 @@ struct Round {
             }
             try await group.waitForAll()
         }
+    }
+
+    /// Hits alone: the response is stored before the clock starts.
+    private func cached(_ url: URL) async throws -> Measurement {
+        let folder = try TemporaryFolder()
+        let session = Session(responseStore: try SQLiteResponseStore(url: folder.file("responses.sqlite")))
+        _ = try await session.request(url).serializingData().value
+        let measurement = try await Measurement.measure(count: scenario.count) {
+            try await inParallel { _ = try await session.request(url).serializingData().value }
+        }
+        let last = await session.request(url).serializingData().response
+        guard last.metrics?.responseSource == .cache else { throw RoundError(text: "the cache did not answer") }
+        return measurement
     }
 
     private func urlSession(_ url: URL) async throws {

@@ -34,6 +34,8 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
+    var isVerbose = false
+    var usesCache = false
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

@@ -110,6 +110,7 @@ struct RequestRunner {
     // MARK: The end
 
     private func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
+        if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell(CacheFolder.note(of: metrics)) }
         if invocation.showsTiming, let metrics {
             Terminal.tell(Waterfall(metrics).text(width: Terminal.width))
         }

@@ -9,6 +9,7 @@ enum SessionMaker {
     static func session(for invocation: Invocation, plan: RequestPlan) throws -> Session {
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = invocation.timeout
+        configuration.urlCache = nil
         configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         var options = TransportOptions()
@@ -27,7 +28,7 @@ enum SessionMaker {
         return Session(
             configuration: configuration, serverTrustManager: trust,
             redirectHandler: invocation.followsRedirects ? nil : .doNotFollow, eventMonitors: [],
-            transportOptions: options)
+            transportOptions: options, responseStore: invocation.usesCache ? CacheFolder.store() : nil)
     }
 
     /// Trusts every host, the targets of redirects too.

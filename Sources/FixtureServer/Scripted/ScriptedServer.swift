@@ -54,6 +54,11 @@ public final class ScriptedServer: Sendable {
 
     /// Starts a server; the scripts are for one connection each.
     public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+        try start(scripts, on: address)
+    }
+
+    /// Starts a server; the scripts are for one connection each.
+    public static func start(_ scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         let (descriptor, port) =
             switch address {
             case .ipv4: try LoopbackSocket.listen(port: 0)
