@@ -147,7 +147,10 @@ extension CachedExchange: TransferConsumer {
     /// Validates a stored response while it is being used (RFC 5861 §3); one at a time for a URL.
     func refresh(_ stored: StoredResponse) {
         guard cache.beginRefresh(of: request.url) else { return }
-        let observer = RefreshObserver { [cache, url = request.url] in cache.endRefresh(of: url) }
+        let observer = RefreshObserver { [cache, url = request.url] in
+            // Behind what has yet to be stored: who looks before that finds the old response, and must not ask once more.
+            cache.queue.async { cache.endRefresh(of: url) }
+        }
         CachedExchange(
             request, message: message, cache: cache, transport: transport, consumer: observer, host: host?.background
         ).ask(stored)

@@ -40,7 +40,7 @@ final class ResponseCache: Sendable {
 
     /// False when certainly nothing is stored for the request's target.
     func mayHold(_ request: CacheRequest) -> Bool {
-        store.mayHoldResponse(for: CacheKey.text(of: request.url))
+        store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: request.url))
     }
 
     func facts(of fields: FieldBlock) -> CacheRequest.Facts {
@@ -110,8 +110,9 @@ final class ResponseCache: Sendable {
     // MARK: From any thread
 
     /// Forgets what a change at the origin made useless (RFC 9111 §4.4), before any later look.
-    func invalidate(_ keys: [String]) {
-        let known = keys.filter(store.mayHoldResponse)
+    func invalidate(_ keys: @autoclosure () -> [String]) {
+        guard store.mayHoldResponses else { return }
+        let known = keys().filter(store.mayHoldResponse)
         guard !known.isEmpty else { return }
         queue.async { self.remove(known) }
     }

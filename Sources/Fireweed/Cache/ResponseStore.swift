@@ -16,6 +16,9 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// The bytes that one response may have at most, content and head together; larger ones are not offered.
     var maximumEntryByteCount: Int { get }
 
+    /// False when certainly nothing is stored at all; asked as `mayHoldResponse(for:)` is, and before it.
+    var mayHoldResponses: Bool { get }
+
     /// False when certainly nothing is stored for the key.
     ///
     /// Asked for every request, on the caller's thread: to be answered at once, without a disk. True is always right.
@@ -41,6 +44,9 @@ public protocol ResponseStore: AnyObject, Sendable {
 
 extension ResponseStore {
     /// True: it is not known without a look.
+    public var mayHoldResponses: Bool { true }
+
+    /// True: it is not known without a look.
     public func mayHoldResponse(for key: String) -> Bool { true }
 }
 
@@ -48,7 +54,7 @@ extension ResponseStore {
 final class EmptyResponseStore: ResponseStore {
     let maximumEntryByteCount = 0
 
-    func mayHoldResponse(for key: String) -> Bool { false }
+    var mayHoldResponses: Bool { false }
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) -> StoredResponse? { nil }
     func store(_ response: StoredResponse, for key: String) {}
     func updateHead(_ head: StoredHead, for key: String) {}

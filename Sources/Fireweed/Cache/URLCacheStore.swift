@@ -33,6 +33,10 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         max(cache.memoryCapacity, cache.diskCapacity) / 20
     }
 
+    var mayHoldResponses: Bool {
+        state.withLock { !$0.misses.isEverythingMissing }
+    }
+
     func mayHoldResponse(for key: String) -> Bool {
         state.withLock { !$0.misses.contains(key) }
     }
@@ -130,22 +134,26 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 private struct MissMemory {
     private var keys: Set<String> = []
     private var isEmpty = false
-    private var end = ContinuousClock.now
+    /// When they are forgotten, in nanoseconds of the monotonic clock.
+    private var end: UInt64 = 0
 
     private static let limit = 4096
 
+    var isEverythingMissing: Bool {
+        isEmpty && DispatchTime.now().uptimeNanoseconds < end
+    }
+
     func contains(_ key: String) -> Bool {
-        guard isEmpty || !keys.isEmpty else { return false }
-        return (isEmpty || keys.contains(key)) && ContinuousClock.now < end
+        keys.contains(key) && DispatchTime.now().uptimeNanoseconds < end
     }
 
     /// Notes a miss; `isEmpty` when there was nothing for any key.
     mutating func note(_ key: String, isEmpty: Bool) {
-        let now = ContinuousClock.now
+        let now = DispatchTime.now().uptimeNanoseconds
         if now >= end {
             keys = []
             self.isEmpty = false
-            end = now + .seconds(1)
+            end = now + 1_000_000_000
         }
         self.isEmpty = self.isEmpty || isEmpty
         if keys.count < Self.limit { keys.insert(key) }

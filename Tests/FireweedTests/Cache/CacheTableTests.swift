@@ -19,6 +19,21 @@ struct CacheTableTests {
         #expect(Set(CacheTable.all.map(\.testDescription)).count == CacheTable.all.count)
     }
 
+    @Test("a row that is wrong is noticed: who answers, with what, and how often the origin is asked")
+    func wrongRows() async throws {
+        let answers = [Answer.ok("one", CacheTable.fresh, "X: 1"), .ok("two")]
+        for wrong in [
+            Ask.network("one"), .cache("two"), .validated("one"), .cache("one", status: 201),
+            .cache("one", shows: ["X": "2"]), .cache("one", shows: ["X": nil]), .fails(.timedOut),
+        ] {
+            let play = try CachePlay(answers)
+            await withKnownIssue { await play.perform([.network("one"), wrong], "wrong") }
+        }
+        let play = try CachePlay(answers)
+        await withKnownIssue { await play.perform([.network("one", sends: ["X: 1"])], "wrong") }
+        await withKnownIssue { try await self.play(CacheCase("", "too much", answers, [.network("one")]), .sqlite) }
+    }
+
     private func play(_ row: CacheCase, _ kind: StoreKind) async throws {
         let play = try CachePlay(row.answers, store: kind)
         await play.perform(row.asks, "\(row.testDescription)")

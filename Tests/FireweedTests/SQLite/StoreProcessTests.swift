@@ -60,16 +60,15 @@ struct StoreProcessTests {
 
     @Test("a session finds what another process has stored")
     func shared() async throws {
-        let play = try CachePlay([.ok("one", CacheTable.fresh)])
-        await play.perform([.network("one")], "stored")
         // Another store object on a new connection stands for another process: nothing is shared but the file.
         let folder = try TemporaryFolder()
         let (first, second) = (
             try SQLiteResponseStore(url: folder.file("c")), try SQLiteResponseStore(url: folder.file("c"))
         )
         let server = try FixtureServer.start()
-        _ = await Session(responseStore: first).request(server.url("/cache/100")).serializingData().response
-        let found = await Session(responseStore: second).request(server.url("/cache/100")).serializingData().response
+        let (writing, reading) = (Session(responseStore: first), Session(responseStore: second))
+        _ = await writing.request(server.url("/cache/100")).serializingData().response
+        let found = await reading.request(server.url("/cache/100")).serializingData().response
         #expect(found.metrics?.responseSource == .cache && server.requests.count == 1)
     }
 }
