@@ -42,30 +42,60 @@ struct CacheControl: Equatable, Sendable {
 
     /// Reads the values of all `Cache-Control` fields, joined by commas.
     init(_ text: String?) {
-        guard let text else { return }
-        var scanner = DirectiveScanner(text)
-        while let (name, argument) = scanner.next() {
-            isPresent = true
-            apply(name, argument)
+        guard var text else { return }
+        text.withUTF8 { bytes in
+            var scanner = DirectiveScanner(rest: bytes[...])
+            while let (name, argument) = scanner.next() {
+                isPresent = true
+                apply(name, argument)
+            }
         }
     }
 
-    private mutating func apply(_ name: String, _ argument: String?) {
-        switch name {
-        case "no-store": noStore = true
-        case "no-cache": noCache = true
-        case "public": isPublic = true
-        case "private": isPrivate = true
-        case "must-revalidate": mustRevalidate = true
-        case "must-understand": mustUnderstand = true
-        case "immutable": isImmutable = true
-        case "only-if-cached": onlyIfCached = true
-        case "max-age": maxAge = maxAge ?? Self.delta(argument) ?? 0
-        case "min-fresh": minFresh = minFresh ?? Self.delta(argument) ?? Self.greatestDelta
-        case "max-stale": maxStale = maxStale ?? Self.staleness(argument)
-        case "stale-if-error": staleIfError = staleIfError ?? Self.delta(argument)
-        case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? Self.delta(argument)
-        default: break  // `s-maxage` and `proxy-revalidate` are for shared caches (§5.2.2.8, §5.2.2.10)
+    private mutating func apply(_ name: DirectiveScanner.Bytes, _ argument: String?) {
+        switch Name(name) {
+        case .noStore: noStore = true
+        case .noCache: noCache = true
+        case .public: isPublic = true
+        case .private: isPrivate = true
+        case .mustRevalidate: mustRevalidate = true
+        case .mustUnderstand: mustUnderstand = true
+        case .immutable: isImmutable = true
+        case .onlyIfCached: onlyIfCached = true
+        case .maxAge: maxAge = maxAge ?? Self.delta(argument) ?? 0
+        case .minFresh: minFresh = minFresh ?? Self.delta(argument) ?? Self.greatestDelta
+        case .maxStale: maxStale = maxStale ?? Self.staleness(argument)
+        case .staleIfError: staleIfError = staleIfError ?? Self.delta(argument)
+        case .staleWhileRevalidate: staleWhileRevalidate = staleWhileRevalidate ?? Self.delta(argument)
+        case nil: break  // `s-maxage` and `proxy-revalidate` are for shared caches (§5.2.2.8, §5.2.2.10)
+        }
+    }
+
+    /// The directives that mean something here.
+    private enum Name: String, CaseIterable {
+        case noStore = "no-store"
+        case noCache = "no-cache"
+        case `public`, `private`
+        case mustRevalidate = "must-revalidate"
+        case mustUnderstand = "must-understand"
+        case immutable
+        case onlyIfCached = "only-if-cached"
+        case maxAge = "max-age"
+        case minFresh = "min-fresh"
+        case maxStale = "max-stale"
+        case staleIfError = "stale-if-error"
+        case staleWhileRevalidate = "stale-while-revalidate"
+
+        private static let all = allCases.map { (name: $0, bytes: Array($0.rawValue.utf8)) }
+
+        /// Compared byte by byte, without a string: this is read for every response that the cache answers with.
+        init?(_ name: DirectiveScanner.Bytes) {
+            let found = Self.all.first { candidate in
+                candidate.bytes.count == name.count
+                    && zip(candidate.bytes, name).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && $0 & 0x40 != 0) }
+            }
+            guard let found else { return nil }
+            self = found.name
         }
     }
 
@@ -83,26 +113,25 @@ struct CacheControl: Equatable, Sendable {
 
 /// Takes directives off a list, one by one: `name`, `name=token` or `name="quoted"`.
 private struct DirectiveScanner {
-    private var rest: Substring.UTF8View
+    typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
-    init(_ text: String) {
-        rest = text[...].utf8
-    }
+    var rest: Bytes
 
-    mutating func next() -> (name: String, argument: String?)? {
+    mutating func next() -> (name: Bytes, argument: String?)? {
         rest = rest.drop { $0 == 0x2C || Self.isSpace($0) }
         guard !rest.isEmpty else { return nil }
         let name = rest.prefix { $0 != 0x2C && $0 != 0x3D && !Self.isSpace($0) }
         rest = rest[name.endIndex...].drop(while: Self.isSpace)
-        guard rest.first == 0x3D else { return (Self.lowercased(name), nil) }
+        guard rest.first == 0x3D else { return (name, nil) }
         rest = rest.dropFirst().drop(while: Self.isSpace)
-        return (Self.lowercased(name), rest.first == 0x22 ? quoted() : token())
+        return (name, rest.first == 0x22 ? quoted() : token())
     }
 
     private mutating func token() -> String {
-        let token = rest.prefix { $0 != 0x2C }
+        var token = rest.prefix { $0 != 0x2C }
         rest = rest[token.endIndex...]
-        return String(Substring(token)).trimmingCharacters(in: .whitespaces)
+        while let last = token.last, Self.isSpace(last) { token = token.dropLast() }
+        return String(decoding: token, as: UTF8.self)
     }
 
     /// A quoted string; one without an end reaches to the end of the list.
@@ -118,9 +147,5 @@ private struct DirectiveScanner {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09
-    }
-
-    private static func lowercased(_ name: Substring.UTF8View) -> String {
-        String(decoding: name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

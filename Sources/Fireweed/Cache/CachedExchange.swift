@@ -232,7 +232,8 @@ extension StoredResponse {
         return StoredResponse(
             head: StoredHead(
                 identifier: 0, response: ResponseHead(status: 504, fields: fields), requestTime: time,
-                responseTime: time, variant: ResponseVariant(names: [], selection: Data(), credentials: nil),
+                responseTime: time, originDate: time,
+                variant: ResponseVariant(names: [], selection: Data(), credentials: nil),
                 userInfo: nil), content: Data())
     }
 }

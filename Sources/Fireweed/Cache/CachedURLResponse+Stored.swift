@@ -42,7 +42,7 @@ extension StoredHead {
         self.init(
             // The same each time it is read, since nothing is stored with it.
             identifier: 0, response: head, requestTime: date, responseTime: date,
-            variant: ResponseVariant(names: [], selection: Data(), credentials: Data()),
+            originDate: date, variant: ResponseVariant(names: [], selection: Data(), credentials: Data()),
             userInfo: Self.encodedUserInfo(userInfo))
     }
 
@@ -51,8 +51,10 @@ extension StoredHead {
         let changed = response.headers
         let same = self.response.httpURLResponse(for: response.url ?? URL(fileURLWithPath: "/"))
         guard response.statusCode != same?.statusCode || changed != same?.headers else { return }
-        self.response = ResponseHead(
-            status: response.statusCode, version: self.response.version, fields: response.fieldList)
+        replace(
+            with: ResponseHead(
+                status: response.statusCode, version: self.response.version, fields: response.fieldList),
+            requestTime: requestTime, responseTime: responseTime)
     }
 
     /// Property lists alone survive a disk: anything else is left out.

@@ -20,7 +20,7 @@ enum Freshness {
         let head = stored.response
         if let expires = head.value(of: "Expires") {
             guard let date = HTTPDate.parse(expires, now: stored.responseTime) else { return 0 }
-            return max(0, date.timeIntervalSince(self.date(of: stored)))
+            return max(0, date.timeIntervalSince(stored.originDate))
         }
         return heuristicLifetime(of: stored, control: control)
     }
@@ -30,12 +30,12 @@ enum Freshness {
             let text = stored.response.value(of: "Last-Modified"),
             let modified = HTTPDate.parse(text, now: stored.responseTime)
         else { return 0 }
-        return min(max(0, date(of: stored).timeIntervalSince(modified) * heuristicShare), heuristicLimit)
+        return min(max(0, stored.originDate.timeIntervalSince(modified) * heuristicShare), heuristicLimit)
     }
 
     /// How old a response is at `now` (§4.2.3).
     static func age(of stored: StoredHead, at now: Date) -> TimeInterval {
-        let apparent = max(0, stored.responseTime.timeIntervalSince(date(of: stored)))
+        let apparent = max(0, stored.responseTime.timeIntervalSince(stored.originDate))
         let delay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
         let initial = max(apparent, announcedAge(of: stored.response) + delay)
         return initial + max(0, now.timeIntervalSince(stored.responseTime))
@@ -49,8 +49,7 @@ enum Freshness {
     }
 
     /// When the response was made: its `Date`, else when it came (RFC 9110 §6.6.1).
-    private static func date(of stored: StoredHead) -> Date {
-        stored.response.values(of: "Date").first.flatMap { HTTPDate.parse($0, now: stored.responseTime) }
-            ?? stored.responseTime
+    static func originDate(of head: ResponseHead, receivedAt time: Date) -> Date {
+        head.values(of: "Date").first.flatMap { HTTPDate.parse($0, now: time) } ?? time
     }
 }

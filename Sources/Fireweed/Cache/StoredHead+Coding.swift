@@ -15,6 +15,7 @@ extension StoredHead {
         bytes.append(UInt16(clamping: response.status))
         bytes.append(requestTime.timeIntervalSince1970.bitPattern)
         bytes.append(responseTime.timeIntervalSince1970.bitPattern)
+        bytes.append(originDate.timeIntervalSince1970.bitPattern)
         bytes.append(response.version.utf8)
         bytes.append(variant.names.joined(separator: ",").utf8)
         bytes.append(variant.selection)
@@ -29,7 +30,8 @@ extension StoredHead {
         var bytes = ByteReader(rest: encoded[...])
         guard bytes.number(as: UInt8.self) == Self.form, let identifier = bytes.number(as: UInt64.self),
             let status = bytes.number(as: UInt16.self), let requested = bytes.number(as: UInt64.self),
-            let responded = bytes.number(as: UInt64.self), let version = bytes.bytes(), let names = bytes.bytes(),
+            let responded = bytes.number(as: UInt64.self), let made = bytes.number(as: UInt64.self),
+            let version = bytes.bytes(), let names = bytes.bytes(),
             let selection = bytes.bytes(), let credentials = bytes.optionalBytes(),
             let userInfo = bytes.optionalBytes(), let section = bytes.bytes()
         else { return nil }
@@ -39,6 +41,7 @@ extension StoredHead {
                 status: Int(status), version: String(decoding: version, as: UTF8.self), section: Array(section)),
             requestTime: Date(timeIntervalSince1970: Double(bitPattern: requested)),
             responseTime: Date(timeIntervalSince1970: Double(bitPattern: responded)),
+            originDate: Date(timeIntervalSince1970: Double(bitPattern: made)),
             variant: ResponseVariant(
                 names: names.split(separator: 0x2C).map { String(decoding: $0, as: UTF8.self) },
                 selection: Data(selection), credentials: credentials.map { Data($0) }),

@@ -8,11 +8,15 @@ public struct StoredHead: Sendable {
     /// A number that no other stored response has; its content never changes.
     public let identifier: UInt64
     /// Status and fields, without those that belong to a connection.
-    public var response: ResponseHead
+    public private(set) var response: ResponseHead
     /// When the request was sent that the response answered.
-    public var requestTime: Date
+    public private(set) var requestTime: Date
     /// When the response's head came.
-    public var responseTime: Date
+    public private(set) var responseTime: Date
+    /// When the origin made the response: its `Date`, or `responseTime` without one.
+    ///
+    /// Kept, since reading a date takes longer than reading everything else.
+    public private(set) var originDate: Date
     /// What a request must have in common with the one that was answered.
     public var variant: ResponseVariant
     /// What a `CachedResponseHandler` put into `CachedURLResponse.userInfo`, as a binary property list.
@@ -24,17 +28,33 @@ public struct StoredHead: Sendable {
     ) {
         self.init(
             identifier: .random(in: 0 ... .max), response: response, requestTime: requestTime,
-            responseTime: responseTime, variant: variant, userInfo: userInfo)
+            responseTime: responseTime, originDate: Freshness.originDate(of: response, receivedAt: responseTime),
+            variant: variant, userInfo: userInfo)
+    }
+
+    /// Makes another head for the content of `old`, that came with the same request.
+    public init(replacing old: StoredHead, response: ResponseHead) {
+        self = old
+        replace(with: response, requestTime: old.requestTime, responseTime: old.responseTime)
+    }
+
+    /// The same content's head with other fields, as they came at another time.
+    mutating func replace(with response: ResponseHead, requestTime: Date, responseTime: Date) {
+        self.response = response
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        originDate = Freshness.originDate(of: response, receivedAt: responseTime)
     }
 
     init(
-        identifier: UInt64, response: ResponseHead, requestTime: Date, responseTime: Date, variant: ResponseVariant,
-        userInfo: Data?
+        identifier: UInt64, response: ResponseHead, requestTime: Date, responseTime: Date, originDate: Date,
+        variant: ResponseVariant, userInfo: Data?
     ) {
         self.identifier = identifier
         self.response = response
         self.requestTime = requestTime
         self.responseTime = responseTime
+        self.originDate = originDate
         self.variant = variant
         self.userInfo = userInfo
     }

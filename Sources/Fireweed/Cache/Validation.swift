@@ -54,11 +54,10 @@ enum Validation {
         let replaced = news.map(\.name) + ["Age", "Date"]
         let date = news.contains { $0.name.isEqualIgnoringASCIICase("Date") }
         var stored = stored
-        stored.response = stored.response.keeping(
+        let response = stored.response.keeping(
             { name in !replaced.contains { ResponseHead.isName(name, $0) } },
             appending: news + (date ? [] : [Field(name: "Date", value: HTTPDate.text(of: responseTime))]))
-        stored.requestTime = requestTime
-        stored.responseTime = responseTime
+        stored.replace(with: response, requestTime: requestTime, responseTime: responseTime)
         return stored
     }
 

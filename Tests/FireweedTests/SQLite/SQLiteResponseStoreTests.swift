@@ -67,8 +67,8 @@ struct SQLiteResponseStoreTests {
         let store = try SQLiteResponseStore(url: file)
         let old = response(Data("old".utf8))
         try store.store(old, for: "k")
-        var head = old.head
-        head.response = ResponseHead(status: 200, fields: [Field(name: "X", value: "new")])
+        let head = StoredHead(
+            replacing: old.head, response: ResponseHead(status: 200, fields: [Field(name: "X", value: "new")]))
         try store.updateHead(head, for: "k")
         #expect(try first(store, "k")?.head.response.value(of: "X") == "new")
         #expect(try first(store, "k")?.content == Data("old".utf8))
