@@ -171,6 +171,15 @@ open class Session: @unchecked Sendable {
         if let completion { queue.async(execute: completion) }
     }
 
+    /// Waits until every response that has come so far is in the session's store: for programs that end after a request.
+    ///
+    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the configuration's
+    /// `urlCache` may still be writing to its disk.
+    public func flushResponseStore() async {
+        guard let cache = core.cache else { return }
+        await withCheckedContinuation { continuation in cache.queue.async { continuation.resume() } }
+    }
+
     /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
     public func invalidate(with error: (any Error)? = nil) {
         let failure = AFError.sessionInvalidated(error: error)

@@ -17,8 +17,9 @@ struct RequestRunner {
     }
 
     func run() async -> ExitCode {
-        if invocation.isDownload || invocation.outputFile != nil { return await download() }
-        return await print()
+        let code = invocation.isDownload || invocation.outputFile != nil ? await download() : await print()
+        if invocation.usesCache { await session.flushResponseStore() }
+        return code
     }
 
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.

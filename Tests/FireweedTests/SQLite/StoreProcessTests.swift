@@ -68,6 +68,7 @@ struct StoreProcessTests {
         let server = try FixtureServer.start()
         let (writing, reading) = (Session(responseStore: first), Session(responseStore: second))
         _ = await writing.request(server.url("/cache/100")).serializingData().response
+        await writing.flushResponseStore()
         let found = await reading.request(server.url("/cache/100")).serializingData().response
         #expect(found.metrics?.responseSource == .cache && server.requests.count == 1)
     }
