@@ -1,7 +1,7 @@
 # What there is to do here. `make demo` and `make test` install what they need.
 
-PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libsqlite3-dev libmicrohttpd-dev libbrotli-dev libzstd-dev \
-            nginx-light tinyproxy openssl curl ca-certificates pkg-config python3
+PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libmicrohttpd-dev libbrotli-dev libzstd-dev \
+            nginx-light tinyproxy strace openssl curl ca-certificates media-types pkg-config python3 python3-venv
 SWIFT := swift
 # Not the command's tests and not the thousand exits: those run programs of their own, which report to nobody.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip ProcessExitTests

@@ -25,6 +25,7 @@ let package = Package(
         systemLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
         systemLibrary("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
@@ -36,7 +37,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CZlib", "CSQLite"],
+            dependencies: ["FireweedTransport", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
         .target(
             name: "FixtureServer",
@@ -53,6 +54,9 @@ let package = Package(
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(
+            name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
+        .target(name: "CAllocationCount"),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -60,7 +64,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

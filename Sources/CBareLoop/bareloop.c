@@ -122,3 +122,28 @@ int fw_bare_loop(const char *url, int count, int window, int connections, int de
     close(loop.epoll);
     return failed;
 }
+
+static size_t discard_answer(char *bytes, size_t size, size_t count, void *owner) {
+    (void)bytes;
+    (void)owner;
+    return size * count;
+}
+
+int fw_bare_form(const char *url, const char *const *files, int count) {
+    CURL *easy = curl_easy_init();
+    curl_mime *form = curl_mime_init(easy);
+    for (int index = 0; index < count; index++) {
+        curl_mimepart *part = curl_mime_addpart(form);
+        curl_mime_name(part, "file");
+        curl_mime_filedata(part, files[index]);
+    }
+    long status = 0;
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_MIMEPOST, form);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_answer);
+    int code = curl_easy_perform(easy);
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_cleanup(easy);
+    curl_mime_free(form);
+    return code != 0 ? code : status == 200 ? 0 : -1;
+}

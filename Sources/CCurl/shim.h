@@ -10,8 +10,10 @@
 
 // Macros that Swift does not see.
 static const curl_socket_t fw_socket_timeout = CURL_SOCKET_TIMEOUT;
-static const long fw_auth_any = (long)CURLAUTH_ANY;
 static const long fw_auth_basic = (long)CURLAUTH_BASIC;
+static const long fw_auth_digest = (long)CURLAUTH_DIGEST;
+static const long fw_auth_ntlm = (long)CURLAUTH_NTLM;
+static const long fw_auth_negotiate = (long)CURLAUTH_NEGOTIATE;
 
 static inline CURLcode fw_easy_set_long(CURL *_Nonnull easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);

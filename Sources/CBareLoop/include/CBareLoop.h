@@ -5,3 +5,6 @@
 /// memory, or written to `descriptor` when that is not negative, or dropped when `descriptor` is -2.
 /// Returns how many requests failed, or -1 when libcurl could not be set up.
 int fw_bare_loop(const char *_Nonnull url, int count, int window, int connections, int descriptor);
+
+// Uploads files as the parts of a form, as `curl -F` does; returns libcurl's code, or -1 for a status other than 200.
+int fw_bare_form(const char *_Nonnull url, const char *_Nonnull const *_Nonnull files, int count);

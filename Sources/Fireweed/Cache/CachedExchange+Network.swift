@@ -14,6 +14,10 @@ extension CachedExchange: TransferConsumer {
         state.withLock { $0.consumer }?.transferDidReceiveInterim(head)
     }
 
+    func transferDidAnswerChallenge(_ head: ResponseHead) {
+        state.withLock { $0.consumer }?.transferDidAnswerChallenge(head)
+    }
+
     func transferDidReceive(_ head: ResponseHead) {
         let (stored, toleratesError, requestTime) = state.withLock { state in
             state.hasHead = true

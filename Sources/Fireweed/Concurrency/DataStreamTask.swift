@@ -3,6 +3,9 @@
 public import Foundation
 
 /// Gives the content of a `DataStreamRequest` as async sequences, which slow the network down when they are read slowly.
+///
+/// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a handler does.
+/// Serialisers run on the session's serialisation queue, in the order of the content.
 public struct DataStreamTask: Sendable {
     /// A sequence of events of a stream.
     public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>
@@ -22,7 +25,7 @@ public struct DataStreamTask: Sendable {
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: Stream<Data, Never>.BufferingPolicy = .unbounded
     ) -> Stream<Data, Never> {
-        stream(shouldAutomaticallyCancel, bufferingPolicy) { .success($0) }
+        stream(.pieces, shouldAutomaticallyCancel, bufferingPolicy)
     }
 
     /// The content as text; a character that is split between two pieces comes with the second.
@@ -30,8 +33,7 @@ public struct DataStreamTask: Sendable {
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: Stream<String, Never>.BufferingPolicy = .unbounded
     ) -> Stream<String, Never> {
-        let text = StreamText()
-        return stream(shouldAutomaticallyCancel, bufferingPolicy) { .success(text.append($0)) }
+        stream(.text(request), shouldAutomaticallyCancel, bufferingPolicy)
     }
 
     /// A value of each piece.
@@ -49,20 +51,21 @@ public struct DataStreamTask: Sendable {
         serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: Stream<Serializer.SerializedObject, AFError>.BufferingPolicy = .unbounded
     ) -> Stream<Serializer.SerializedObject, AFError> {
-        stream(shouldAutomaticallyCancel, bufferingPolicy) { serializer.result(of: $0) }
+        stream(.serialising(serializer, for: request), shouldAutomaticallyCancel, bufferingPolicy)
     }
 
     private func stream<Value: Sendable, Failure: Error>(
-        _ shouldAutomaticallyCancel: Bool, _ policy: Stream<Value, Failure>.BufferingPolicy,
-        _ serialise: @escaping @Sendable (Data) -> Result<Value, Failure>
+        _ reader: @autoclosure @escaping @Sendable () -> PieceReader<Value, Failure>,
+        _ shouldAutomaticallyCancel: Bool, _ policy: Stream<Value, Failure>.BufferingPolicy
     ) -> Stream<Value, Failure> {
-        let sink = SequenceStreamSink(request: request, policy: policy, serialise: serialise)
-        _ = request.add(sink as any StreamSink)
-        return Stream {
-            await sink.next()
-        } onTermination: { [request] in
-            if shouldAutomaticallyCancel { request.cancel() }
-            sink.buffer.finish()
+        Stream { [request] in
+            let sink = SequenceStreamSink(request: request, limit: policy.bufferLimit, reader: reader())
+            _ = request.add(sink as any StreamSink)
+            return StreamSource {
+                await sink.next()
+            } onTermination: {
+                sink.detach(cancelling: shouldAutomaticallyCancel)
+            }
         }
     }
 

@@ -7,106 +7,126 @@ import Synchronization
 
 /// The cookies of a session (RFC 6265 §5).
 ///
-/// The storage is Foundation's, as configured; which cookies go where is decided here.
+/// They are in Foundation's storage, as configured, where users see and set them. Which of them are kept and which go where is decided
+/// by `CookieRules` and here.
 final class CookieJar: @unchecked Sendable {
-    // SAFETY: the storage synchronises itself.
+    // SAFETY: the storage synchronises itself; the moments are behind a `Mutex`.
     private let storage: HTTPCookieStorage?
+    /// When cookies were made that have been replaced since: a replacement keeps its place in the order (§5.3, step 11.3).
+    private let firstMade = Mutex<[CookieIdentity: TimeInterval]>([:])
+
+    /// As many cookies as are kept for one domain, and in all (§6.1 asks for 50 and 3,000 at least).
+    private static let maximumCountOfDomain = 180
+    private static let maximumCount = 3_000
 
     init(storage: HTTPCookieStorage?) {
         self.storage = storage
     }
 
+    // MARK: Out
+
     /// The hop's fields, with a `Cookie` field when there are cookies for it and it has none of its own.
-    func addingCookies(for hop: Hop, settings: SessionSettings) -> FieldBlock {
-        guard settings.setsCookies, let storage, let cookies = storage.cookies, !cookies.isEmpty,
-            !hop.fields.contains("Cookie")
+    func addingCookies(
+        for hop: Hop, settings: SessionSettings, isWanted: @autoclosure () -> Bool = true
+    ) -> FieldBlock {
+        guard settings.setsCookies, let cookies = storage?.cookies, !cookies.isEmpty, !hop.fields.contains("Cookie"),
+            isWanted(), let value = value(of: cookies, for: hop.url)
         else { return hop.fields }
-        let sent = cookies.filter { CookieRules.applies($0, to: hop.url) }
-        guard !sent.isEmpty else { return hop.fields }
-        let value = CookieRules.ordered(sent).map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
-        guard FieldSyntax.isValue(value) else { return hop.fields }
         return FieldBlock(hop.fields.fields + [Field(name: "Cookie", value: value)])
     }
 
-    /// Stores what a response sets, as the accept policy allows.
-    func store(_ head: ResponseHead, for url: URL, settings: SessionSettings) {
-        guard let storage, settings.cookieAcceptPolicy != .never else { return }
+    private func value(of cookies: [HTTPCookie], for url: URL) -> String? {
+        guard let host = url.host?.lowercased() else { return nil }
+        let (path, now) = (CookieRules.requestPath(of: url), Date())
+        let sent = cookies.filter { CookieRules.applies($0, to: url, host: host, path: path, now: now) }
+        guard !sent.isEmpty else { return nil }
+        let value = ordered(sent).map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+        return FieldSyntax.isValue(value) ? value : nil
+    }
+
+    /// Longer paths first, and of equally long ones the older cookie (§5.4, step 2).
+    private func ordered(_ cookies: [HTTPCookie]) -> [HTTPCookie] {
+        guard cookies.count > 1 else { return cookies }
+        let keyed = cookies.map { (cookie: $0, length: $0.path.utf8.count, made: made($0)) }
+        return keyed.sorted { ($1.length, $0.made, $0.cookie.name) < ($0.length, $1.made, $1.cookie.name) }
+            .map(\.cookie)
+    }
+
+    private func made(_ cookie: HTTPCookie) -> TimeInterval {
+        firstMade.withLock { $0[CookieIdentity(cookie)] } ?? cookie.made
+    }
+
+    // MARK: In
+
+    /// Stores what a response sets, as the accept policies of session and storage allow.
+    func store(_ head: ResponseHead, for url: URL, settings: SessionSettings, of record: RequestRecord) {
+        guard let storage, let host = url.host, record.existing?.httpShouldHandleCookies ?? true else { return }
+        let mainDocument = record.existing?.mainDocumentURL
+        for policy in [settings.cookieAcceptPolicy, storage.cookieAcceptPolicy]
+        where !CookieRules.allows(policy, host: host, mainDocument: mainDocument) { return }
         for line in head.values(of: "Set-Cookie") {
-            for cookie in HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": line], for: url)
-            where CookieRules.maySet(cookie, from: url) {
-                switch CookieRules.lifetime(in: line) {
-                case .none: storage.setCookie(cookie)
-                case .some(let seconds) where seconds <= 0: storage.deleteCookie(cookie)
-                case .some(let seconds): storage.setCookie(cookie.expiring(in: seconds))
-                }
+            let now = Date()
+            guard let cookie = CookieRules.accepted(line, from: url, now: now) else { continue }
+            let present = storage.cookies ?? []
+            if url.scheme?.lowercased() != "https", present.contains(where: { CookieRules.overlays(cookie, $0) }) {
+                continue
             }
+            store(cookie, beside: present, in: storage, now: now)
+        }
+    }
+
+    private func store(_ cookie: HTTPCookie, beside present: [HTTPCookie], in storage: HTTPCookieStorage, now: Date) {
+        let identity = CookieIdentity(cookie)
+        let replaced = present.filter { CookieIdentity($0) == identity }
+        let isExpired = cookie.expiresDate.map { $0 <= now } ?? false
+        firstMade.withLock { firstMade in
+            let first = replaced.first.map { firstMade[identity] ?? $0.made }
+            firstMade[identity] = isExpired ? nil : first
+        }
+        if !isExpired { storage.setCookie(cookie) }
+        // Foundation tells host-only cookies and others of one domain apart; here one replaces the other. What it replaced itself is
+        // not deleted: there must be no moment without the cookie.
+        for old in replaced where isExpired || old.domain != cookie.domain { storage.deleteCookie(old) }
+        guard !isExpired else { return }
+        if replaced.isEmpty { evict(beside: identity, in: storage, now: now) }
+    }
+
+    /// Makes room when there are too many cookies: the expired go first, then the oldest (§5.3, at its end).
+    private func evict(beside identity: CookieIdentity, in storage: HTTPCookieStorage, now: Date) {
+        let cookies = storage.cookies ?? []
+        let ofDomain = cookies.filter { CookieIdentity($0).domain == identity.domain }
+        let excess = max(ofDomain.count - Self.maximumCountOfDomain, 0)
+        let total = max(cookies.count - Self.maximumCount, 0)
+        guard excess > 0 || total > 0 else { return }
+        let pool = excess > 0 ? ofDomain : cookies
+        let oldestFirst = pool.sorted { ($0.ends(before: now) ? 0 : made($0)) < ($1.ends(before: now) ? 0 : made($1)) }
+        for cookie in oldestFirst.prefix(max(excess, total)) {
+            storage.deleteCookie(cookie)
+            firstMade.withLock { $0[CookieIdentity(cookie)] = nil }
         }
     }
 }
 
-/// Which cookies go where (RFC 6265 §5.1.3, §5.1.4, §5.4).
-enum CookieRules {
-    /// True when the cookie is to be sent to this URL.
-    static func applies(_ cookie: HTTPCookie, to url: URL) -> Bool {
-        guard let host = url.host?.lowercased() else { return false }
-        if let expiry = cookie.expiresDate, expiry <= Date() { return false }
-        if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
-        return domainMatches(host, cookie.domain) && pathMatches(url.path.isEmpty ? "/" : url.path, cookie.path)
-    }
+/// What tells cookies apart (RFC 6265 §5.3, step 11): name, domain and path.
+private struct CookieIdentity: Hashable {
+    let name: String
+    let domain: String
+    let path: String
 
-    /// True when a response from this URL may set the cookie: for its own host, or for a domain that it is in.
-    static func maySet(_ cookie: HTTPCookie, from url: URL) -> Bool {
-        guard let host = url.host?.lowercased() else { return false }
-        if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
-        let domain = cookie.domain.lowercased()
-        // A domain of one label is a public suffix for certain; a list of all of them comes with its own issue.
-        if domain.hasPrefix(".") && !domain.dropFirst().contains(".") && String(domain.dropFirst()) != host {
-            return false
-        }
-        return domainMatches(host, domain)
-    }
-
-    /// Host-only without a leading dot, else the domain and everything below it; never below an address.
-    static func domainMatches(_ host: String, _ domain: String) -> Bool {
-        let domain = domain.lowercased()
-        guard domain.hasPrefix(".") else { return host == domain }
-        let bare = String(domain.dropFirst())
-        return host == bare || (host.hasSuffix(domain) && !isAddress(host))
-    }
-
-    /// The path itself, or a folder above it.
-    static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
-        guard path != cookiePath else { return true }
-        guard path.hasPrefix(cookiePath) else { return false }
-        return cookiePath.hasSuffix("/") || path.dropFirst(cookiePath.count).hasPrefix("/")
-    }
-
-    /// `Max-Age` in seconds, which wins over `Expires` (RFC 6265 §5.3); Foundation on Linux does not read it.
-    static func lifetime(in line: String) -> TimeInterval? {
-        for attribute in line.split(separator: ";").dropFirst() {
-            let halves = attribute.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-            guard halves.count == 2, halves[0].lowercased() == "max-age", let seconds = Int(halves[1]) else { continue }
-            return TimeInterval(seconds)
-        }
-        return nil
-    }
-
-    /// Longer paths first (RFC 6265 §5.4).
-    static func ordered(_ cookies: [HTTPCookie]) -> [HTTPCookie] {
-        cookies.sorted { ($0.path.count, $1.name) > ($1.path.count, $0.name) }
-    }
-
-    private static func isAddress(_ host: String) -> Bool {
-        host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+    init(_ cookie: HTTPCookie) {
+        name = cookie.name
+        domain = String(cookie.domain.drop { $0 == "." }).lowercased()
+        path = cookie.path
     }
 }
 
 extension HTTPCookie {
-    /// The same cookie with another end.
-    fileprivate func expiring(in seconds: TimeInterval) -> HTTPCookie {
-        var properties = self.properties ?? [:]
-        properties[.expires] = Date().addingTimeInterval(min(seconds, 400 * 86400))
-        properties[.discard] = nil
-        return HTTPCookie(properties: properties) ?? self
+    /// When the object was made, which is when the cookie came; in seconds of Foundation's reference date.
+    fileprivate var made: TimeInterval {
+        properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval ?? 0
+    }
+
+    fileprivate func ends(before now: Date) -> Bool {
+        expiresDate.map { $0 <= now } ?? false
     }
 }

@@ -21,15 +21,34 @@ indirect enum FormNode {
 
 /// Writes a tree as `name=value` pairs.
 struct FormText {
-    let options: URLEncodedFormEncoder
+    private let options: URLEncodedFormEncoder
+    private let kept: QueryText.Kept
+    private let spacesArePluses: Bool
+
+    init(options: URLEncodedFormEncoder) {
+        self.options = options
+        spacesArePluses = options.spaceEncoding == .plusReplaced
+        if !spacesArePluses, options.allowedCharacters == .afURLQueryAllowed {
+            kept = .standard
+        } else {
+            var allowed = options.allowedCharacters
+            if spacesArePluses {
+                allowed.insert(" ")
+                allowed.remove("+")  // it would be read as a space
+            }
+            kept = QueryText.Kept(allowed)
+        }
+    }
 
     func text(of node: FormNode) -> String {
         var pairs: [String] = []
-        append(node, named: "", to: &pairs)
+        append(node, named: nil, to: &pairs)
         return pairs.joined(separator: "&")
     }
 
-    private func append(_ node: FormNode, named name: String, to pairs: inout [String]) {
+    /// Appends a node's pairs; the root has no name, which is not the same as an empty one.
+    private func append(_ node: FormNode, named outer: String?, to pairs: inout [String]) {
+        let name = outer ?? ""
         switch node {
         case .text(let value): pairs.append("\(escaped(name))=\(escaped(value))")
         case .null:
@@ -43,7 +62,7 @@ struct FormText {
             let encoded = members.map { (key: options.keyEncoding.encode($0.key), node: $0.node) }
             let ordered = options.alphabetizeKeyValuePairs ? encoded.sorted { $0.key < $1.key } : encoded
             for (key, member) in ordered {
-                append(member, named: name.isEmpty ? key : name + options.keyPathEncoding.encodeSubkey(key), to: &pairs)
+                append(member, named: outer == nil ? key : name + options.keyPathEncoding.encodeSubkey(key), to: &pairs)
             }
         }
     }
@@ -58,12 +77,9 @@ struct FormText {
     }
 
     private func escaped(_ text: String) -> String {
-        guard case .plusReplaced = options.spaceEncoding else {
-            return QueryText.escaped(text, allowed: options.allowedCharacters)
-        }
-        var allowed = options.allowedCharacters
-        allowed.insert(" ")
-        return QueryText.escaped(text, allowed: allowed).replacingOccurrences(of: " ", with: "+")
+        let escaped = QueryText.escaped(text, keeping: kept)
+        return spacesArePluses && escaped.utf8.contains(UInt8(ascii: " "))
+            ? escaped.replacingOccurrences(of: " ", with: "+") : escaped
     }
 }
 

@@ -9,6 +9,8 @@ public struct RequestAdapterState: Sendable {
     public let requestID: UUID
     /// The session that makes the request.
     public let session: Session
+    /// The request itself, for what keeps something with it.
+    let request: Request?
 }
 
 /// Changes a `URLRequest` before it is sent.

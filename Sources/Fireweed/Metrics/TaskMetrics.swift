@@ -7,7 +7,7 @@ public import Foundation
 public struct TaskMetrics: Sendable {
     /// From the start of the first transaction to the end of the last one.
     public let taskInterval: DateInterval
-    /// How many redirects were followed.
+    /// How many redirects were followed; an answer to a challenge is none, though it adds a transaction.
     public let redirectCount: Int
     /// One for each hop, in order; never empty.
     ///
@@ -35,7 +35,7 @@ public struct TaskMetrics: Sendable {
             case .revalidation: .revalidation
             case .network, nil: .network
             }
-        redirectCount = max(0, hops.count - 1)
+        redirectCount = hops.dropLast().count(where: \.isRedirect)
         let start = transactionMetrics.first?.fetchStartDate ?? Date(timeIntervalSince1970: 0)
         let end = transactionMetrics.last?.responseEndDate ?? start
         taskInterval = DateInterval(start: start, end: max(start, end))

@@ -25,18 +25,28 @@ public struct TransactionMetrics: Sendable {
     /// What became of a hop: a stored response that was confirmed is two transactions.
     static func transactions(of hop: HopRecord) -> [TransactionMetrics] {
         guard case .revalidation(let answer, let report) = hop.source else { return [TransactionMetrics(hop: hop)] }
-        let question = HopRecord(url: hop.url, method: hop.method, head: answer, report: report)
+        let question = HopRecord(url: hop.url, method: hop.method, fields: hop.fields, head: answer, report: report)
         return [TransactionMetrics(hop: question), TransactionMetrics(hop: hop)]
     }
 
     private var report: TransferReport { hop.report }
 
-    /// The request of this hop; only method and URL are kept.
+    /// The request of this hop with the fields that were sent, cookies among them; made at each call, without content.
     public var request: URLRequest {
         var request = URLRequest(url: hop.url)
         request.httpMethod = hop.method
+        for field in hop.fields.fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
         return request
     }
+
+    /// The fields of this hop's request, one by one and in order.
+    var requestFields: [Field] { hop.fields.fields }
+    /// The fields of this hop's response, one by one and in order.
+    var responseFields: [Field] { hop.head?.fields ?? [] }
+    /// The status of this hop's response.
+    var statusCode: Int? { hop.head?.status }
+    var url: URL { hop.url }
+    var method: String { hop.method }
 
     /// The response of this hop, if its head came.
     public var response: HTTPURLResponse? { hop.head?.httpURLResponse(for: hop.url) }

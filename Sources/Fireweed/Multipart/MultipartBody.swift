@@ -101,6 +101,25 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         }
     }
 
+    /// The same bytes as pieces of a command, neighbours joined.
+    static func shownContent(parts: [MultipartPart], boundary: String) -> CURLContent {
+        var pieces: [CURLContent.Piece] = []
+        var text = Data()
+        for (index, part) in parts.enumerated() {
+            text += Data(head(of: parts, at: index, boundary).utf8)
+            switch part.content {
+            case .data(let data): text += data
+            case .file(let url):
+                pieces += [.bytes(text), .file(url)]
+                text = Data()
+            case .stream:
+                pieces += [.bytes(text), .stream]
+                text = Data()
+            }
+        }
+        return .pieces(pieces + [.bytes(text + Data(tail(boundary).utf8))])
+    }
+
     private static func head(of parts: [MultipartPart], at index: Int, _ boundary: String) -> String {
         "\(index == 0 ? "" : "\r\n")--\(boundary)\r\n\(parts[index].head)"
     }

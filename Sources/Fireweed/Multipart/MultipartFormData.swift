@@ -2,6 +2,7 @@
 
 import FireweedTransport
 public import Foundation
+import Glibc
 
 /// Parts of a form, to be encoded in memory, to a file, or straight to the wire.
 ///
@@ -23,7 +24,10 @@ open class MultipartFormData {
     }
 
     /// The form's `Content-Type`.
-    public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+    public var contentType: String {
+        // Quoted where the boundary is no token (RFC 2046 §5.1.1).
+        "multipart/form-data; boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
+    }
 
     /// The length of the parts' content in bytes, without what stands between them.
     public var contentLength: UInt64 { parts.reduce(0) { $0 + $1.byteCount } }
@@ -48,7 +52,7 @@ open class MultipartFormData {
         guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL)) }
         var isFolder: ObjCBool = false
         guard fileManager.fileExists(atPath: fileURL.path, isDirectory: &isFolder) else {
-            return fail(.bodyPartFileNotReachable(at: fileURL))
+            return fail(Self.reasonForMissing(fileURL))
         }
         guard !isFolder.boolValue else { return fail(.bodyPartFileIsDirectory(at: fileURL)) }
         do {
@@ -125,12 +129,26 @@ open class MultipartFormData {
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
+    /// The form as a shell can make it, when somebody asks.
+    var shownContent: @Sendable () -> CURLContent {
+        { [parts, boundary] in MultipartBody.shownContent(parts: parts, boundary: boundary) }
+    }
+
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
         parts.append(MultipartPart(headers: headers, content: content, byteCount: byteCount))
     }
 
     private func fail(_ reason: AFError.MultipartEncodingFailureReason) {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
+    }
+
+    /// A file that is not there is one thing, a path that leads nowhere or may not be walked another.
+    private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
+        var status = stat()
+        guard stat(url.path, &status) != 0, errno != ENOENT, let code = POSIXErrorCode(rawValue: errno) else {
+            return .bodyPartFileNotReachable(at: url)
+        }
+        return .bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(code))
     }
 
     private static func randomBoundary() -> String {

@@ -16,7 +16,9 @@ struct MultipartPart: Sendable {
 
     /// The header as it stands in the form, with its empty line.
     var head: String {
-        headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
+        // Fields of a caller's own are cleaned too: none of them may end its line, or the header.
+        headers.filter { FieldSyntax.isToken($0.name) }
+            .map { "\($0.name): \(MultipartHeader.withoutLineBreaks($0.value))\r\n" }.joined() + "\r\n"
     }
 }
 
@@ -26,8 +28,13 @@ enum MultipartHeader {
         var disposition = "form-data; name=\"\(escaped(name))\""
         if let fileName { disposition += "; filename=\"\(escaped(fileName))\"" }
         var headers: HTTPHeaders = [.contentDisposition(disposition)]
-        if let type { headers.add(.contentType(type.filter { !$0.isNewline })) }
+        if let type { headers.add(.contentType(type)) }
         return headers
+    }
+
+    static func withoutLineBreaks(_ value: String) -> String {
+        guard !FieldSyntax.isValue(value) else { return value }
+        return String(String.UnicodeScalarView(value.unicodeScalars.filter { !["\r", "\n", "\0"].contains($0) }))
     }
 
     /// As the WHATWG's form rules say, so that a name can forge neither a parameter nor a part.
@@ -43,28 +50,4 @@ enum MultipartHeader {
         }
         return String(escaped)
     }
-}
-
-/// Media types by the extension of a file's name.
-enum MediaTypes {
-    static func type(ofExtension name: String) -> String {
-        table[name.lowercased()] ?? "application/octet-stream"
-    }
-
-    /// Debian's table where it is installed, over a small one of our own.
-    private static let table: [String: String] = {
-        var table = [
-            "txt": "text/plain", "html": "text/html", "htm": "text/html", "css": "text/css", "csv": "text/csv",
-            "js": "text/javascript", "json": "application/json", "xml": "application/xml", "pdf": "application/pdf",
-            "zip": "application/zip", "gz": "application/gzip", "png": "image/png", "jpg": "image/jpeg",
-            "jpeg": "image/jpeg", "gif": "image/gif", "svg": "image/svg+xml", "webp": "image/webp", "mp3": "audio/mpeg",
-            "mp4": "video/mp4",
-        ]
-        guard let data = FileManager.default.contents(atPath: "/etc/mime.types") else { return table }
-        for line in String(decoding: data, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
-            let words = line.split(whereSeparator: \.isWhitespace)
-            for name in words.dropFirst() { table[name.lowercased()] = String(words[0]) }
-        }
-        return table
-    }()
 }

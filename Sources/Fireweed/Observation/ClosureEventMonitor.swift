@@ -23,6 +23,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     private struct Closures: Sendable {
         var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)?
         var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+        var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)?
+        var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)?
+        var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)?
         var taskDidSendBodyData: (@Sendable (Session, SessionTask, Int64, Int64, Int64) -> Void)?
         var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)?
         var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)?
@@ -31,6 +34,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)?
         var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, SessionDownloadTask, URL) -> Void)?
         var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
+        var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)?
         var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)?
         var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, AFError) -> Void)?
         var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)?
@@ -75,6 +79,24 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     {
         get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
         set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
+    }
+
+    /// A challenge came.
+    public var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)? {
+        get { closures.withLock { $0.taskDidReceiveChallenge } }
+        set { closures.withLock { $0.taskDidReceiveChallenge = newValue } }
+    }
+
+    /// A stream that was read already is needed again.
+    public var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)? {
+        get { closures.withLock { $0.taskNeedNewBodyStream } }
+        set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
+    }
+
+    /// Never called: a task without a connection fails at once.
+    public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
+        get { closures.withLock { $0.taskIsWaitingForConnectivity } }
+        set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
     /// Content of the request was sent; -1 for an unknown length.
@@ -123,6 +145,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     public var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
+    }
+
+    /// A download goes on behind bytes that were there; -1 for an unknown length of the whole.
+    public var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)? {
+        get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
+        set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
     }
 
     /// The request was made, before any adapter.
@@ -309,6 +337,21 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         taskWillPerformHTTPRedirection?(session, task, response, request)
     }
 
+    /// Calls `taskDidReceiveChallenge`.
+    open func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+        taskDidReceiveChallenge?(session, task, challenge)
+    }
+
+    /// Calls `taskNeedNewBodyStream`.
+    open func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {
+        taskNeedNewBodyStream?(session, task)
+    }
+
+    /// Calls `taskIsWaitingForConnectivity`.
+    open func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
+        taskIsWaitingForConnectivity?(session, task)
+    }
+
     /// Calls `taskDidSendBodyData`.
     open func urlSession(
         _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
@@ -355,6 +398,14 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         downloadTaskDidWriteData?(session, downloadTask, byteCount, total, expected)
+    }
+
+    /// Calls `downloadTaskDidResumeAtOffset`.
+    open func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    ) {
+        downloadTaskDidResumeAtOffset?(session, downloadTask, offset, expected)
     }
 
     /// Calls `requestDidCreateInitialURLRequest`.

@@ -34,6 +34,22 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
+    public func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+        let shown = ShownChallenge(challenge)
+        tell { $0.urlSession(session, task: task, didReceive: shown.value) }
+    }
+
+    /// Tells every monitor.
+    public func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {
+        tell { $0.urlSession(session, taskNeedsNewBodyStream: task) }
+    }
+
+    /// Tells every monitor.
+    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
+        tell { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
+    }
+
+    /// Tells every monitor.
     public func urlSession(
         _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
@@ -88,6 +104,17 @@ public final class CompositeEventMonitor: EventMonitor {
             $0.urlSession(
                 session, downloadTask: downloadTask, didWriteData: byteCount, totalBytesWritten: total,
                 totalBytesExpectedToWrite: expected)
+        }
+    }
+
+    /// Tells every monitor.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    ) {
+        tell {
+            $0.urlSession(
+                session, downloadTask: downloadTask, didResumeAtOffset: offset, expectedTotalBytes: expected)
         }
     }
 

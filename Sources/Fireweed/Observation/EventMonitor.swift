@@ -6,7 +6,20 @@ public import FoundationNetworking
 
 /// Hears of the events of a session or of one request.
 ///
-/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does nothing.
+/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does nothing. The
+/// orders, by the last words of the methods:
+///
+/// - A success: `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter, `didCreateURLRequest`,
+///   `didCreateTask`, `requestDidResume`, `didResumeTask`, the task's `didReceive response` and `didReceive data`, the task's
+///   `didFinishCollecting`, `didGatherMetrics`, the task's `didCompleteWithError`, one `didValidateRequest` for each validator,
+///   `didCompleteTask`, `requestDidFinish`, one `didParseResponse` for each serialiser.
+/// - A failure before the task: `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`, then `requestDidFinish`.
+/// - An upload begins with `didCreateUploadable`; a stream's `didProvideInputStream` comes before `didCreateTask`. `didSendBodyData` comes
+///   before the response.
+/// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and the end of the task.
+/// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge` likewise.
+/// - A retry: `requestIsRetrying` after `didCompleteTask`, and then everything again but `requestDidResume`.
+/// - A cancel: `requestDidCancel`, `didCancelTask`, and the end of the task; suspending likewise.
 public protocol EventMonitor: Sendable {
     /// The queue to be called on; `.main` unless the monitor says otherwise.
     var queue: DispatchQueue { get }
@@ -18,6 +31,13 @@ public protocol EventMonitor: Sendable {
         _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     )
+    /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no effect.
+    func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge)
+    /// A redirect, an answer to a challenge or a retry needs a stream again that was read already; the task fails with
+    /// `URLError.requestBodyStreamExhausted`.
+    func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask)
+    /// Kept for monitors that implement it: it is never called, since a task without a connection fails at once.
+    func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask)
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(
         _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
@@ -39,6 +59,11 @@ public protocol EventMonitor: Sendable {
     func urlSession(
         _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    )
+    /// A download goes on behind `offset` bytes that were there; -1 for an unknown length of the whole.
+    func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
     )
     /// The request was made, before any adapter.
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
@@ -127,6 +152,12 @@ extension EventMonitor {
         newRequest request: URLRequest
     ) {}
     /// Does nothing.
+    public func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {}
+    /// Does nothing.
+    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {}
+    /// Does nothing.
     public func urlSession(
         _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
@@ -151,6 +182,11 @@ extension EventMonitor {
     public func urlSession(
         _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    ) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
     ) {}
     /// Does nothing.
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}

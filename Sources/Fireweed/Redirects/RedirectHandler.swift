@@ -5,11 +5,19 @@ public import FoundationNetworking
 
 /// Decides what becomes of a redirect.
 public protocol RedirectHandler: Sendable {
+    /// How many redirects of one attempt are followed; one more ends it with `URLError.httpTooManyRedirects`. 20 by default.
+    var maximumRedirectCount: Int { get }
+
     /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
     /// response. Called on the session's root queue; the completion may be called from anywhere, once.
     func task(
         _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void)
+}
+
+extension RedirectHandler {
+    /// 20.
+    public var maximumRedirectCount: Int { RedirectRules.limit }
 }
 
 /// Follows redirects, or not, or changes them.
@@ -32,9 +40,17 @@ public struct Redirector: RedirectHandler {
     /// What to do with a redirect.
     public let behavior: Behavior
 
+    /// How many redirects of one attempt are followed.
+    public let maximumRedirectCount: Int
+
     /// Makes a handler of a behaviour.
-    public init(behavior: Behavior) {
+    ///
+    /// - Parameters:
+    ///   - behavior: what to do with a redirect.
+    ///   - maximumRedirectCount: how many are followed; 20 by default. With zero, and less, the first one is one too many.
+    public init(behavior: Behavior, maximumRedirectCount: Int = 20) {
         self.behavior = behavior
+        self.maximumRedirectCount = maximumRedirectCount
     }
 
     /// Does what the behaviour says.

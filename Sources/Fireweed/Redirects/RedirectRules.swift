@@ -7,7 +7,7 @@ import Foundation
 enum RedirectRules {
     /// The statuses whose `Location` is followed.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
-    /// How many redirects are followed before it counts as a loop.
+    /// How many redirects are followed before it counts as a loop, unless the handler has a limit of its own.
     static let limit = 20
 
     /// Fields that belong to one origin alone.
@@ -45,7 +45,7 @@ enum RedirectRules {
     /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
     static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
         left.scheme?.lowercased() == right.scheme?.lowercased() && left.host?.lowercased() == right.host?.lowercased()
-            && port(of: left) == port(of: right)
+            && left.effectivePort == right.effectivePort
     }
 
     /// The fields that the next hop may carry.
@@ -58,10 +58,6 @@ enum RedirectRules {
                 && !field.name.isEqualIgnoringASCIICase("Host")
         }
         return kept.count == fields.fields.count ? fields : FieldBlock(kept)
-    }
-
-    private static func port(of url: URL) -> Int {
-        url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
     }
 
     /// Percent-encodes what servers put into `Location` and a URL may not hold: spaces, 8-bit bytes and their like.

@@ -7,12 +7,16 @@ import FoundationNetworking
 /// Makes the hop that follows a redirect.
 enum Redirection {
     /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
-    static func next(after hop: Hop, head: ResponseHead, redirectCount: Int) -> Result<Hop, TransferFailure>? {
+    ///
+    /// `limit` is how many may be followed, and `redirectCount` how many have been.
+    static func next(
+        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int = RedirectRules.limit
+    ) -> Result<Hop, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
         }
-        guard redirectCount < RedirectRules.limit else {
-            let detail = "more than \(RedirectRules.limit) redirects"
+        guard redirectCount < limit else {
+            let detail = "more than \(limit) redirects"
             return .failure(.exchange(.httpTooManyRedirects, detail: detail, engineCode: 0))
         }
         guard let url = RedirectRules.target(of: location, from: hop.url) else {
@@ -30,10 +34,14 @@ enum Redirection {
         let method = RedirectRules.method(after: hop.method, status: status)
         let crossesOrigin = !RedirectRules.isSameOrigin(hop.url, url)
         let dropsContent = method != hop.method
-        return Hop(
-            url: url, method: method,
-            fields: RedirectRules.fields(hop.fields, crossesOrigin: crossesOrigin, dropsContent: dropsContent),
-            body: dropsContent ? .none : hop.body, urlRequest: nil, credentials: crossesOrigin ? nil : hop.credentials)
+        var next = hop
+        next.url = url
+        next.method = method
+        next.fields = RedirectRules.fields(hop.fields, crossesOrigin: crossesOrigin, dropsContent: dropsContent)
+        next.urlRequest = nil
+        if dropsContent { next.body = .none }
+        if crossesOrigin { next.forgetCredentials() }
+        return next
     }
 
     /// A hop as users see it.
@@ -48,16 +56,24 @@ enum Redirection {
 
     /// The hop that a redirect handler asked for in the place of `proposed`.
     ///
+    /// What the handler put into its request goes out; fields of the session come below it, without those that belong to one origin.
     /// Throws when its request cannot be sent.
-    static func hop(for request: URLRequest, replacing proposed: Hop) throws -> Hop {
+    static func hop(for request: URLRequest, replacing proposed: Hop, settings: SessionSettings) throws -> Hop {
         let record = try RequestRecord(request)
         try record.validate()
         let body: BodySource =
             request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
-        return Hop(
-            url: record.url, method: record.method,
-            fields: FieldBlock(request.headers.map { Field(name: $0.name, value: $0.value) }), body: body,
-            urlRequest: request, credentials: isSame ? proposed.credentials : nil)
+        var next = proposed
+        next.url = record.url
+        next.method = record.method
+        let shared = RedirectRules.fields(settings.fields, crossesOrigin: true, dropsContent: false).fields
+        let own = request.headers
+        next.fields = FieldBlock(
+            shared.filter { own[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })
+        next.body = body
+        next.urlRequest = request
+        if !isSame { next.forgetCredentials() }
+        return next
     }
 }

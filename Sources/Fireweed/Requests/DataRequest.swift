@@ -45,10 +45,6 @@ public class DataRequest: Request, @unchecked Sendable {
                 data?.append(contentsOf: bytes)
             }
         }
-        if hasMonitors, let task = attempt.sessionTask as? SessionDataTask {
-            let received = Data(bytes)
-            tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: received) }
-        }
         return .taken
     }
 

@@ -7,7 +7,7 @@ extension DataStreamRequest {
     /// Calls `stream` on `queue` with each piece as it came, then with the completion.
     @discardableResult
     public func responseStream(on queue: DispatchQueue = .main, stream: @escaping Handler<Data, Never>) -> Self {
-        add(ClosureStreamSink(request: self, queue: queue, serialise: { .success($0) }, handler: stream))
+        add(ClosureStreamSink(request: self, queue: queue, reader: .pieces, handler: stream))
     }
 
     /// Calls `stream` on `queue` with what the serialiser makes of each piece, then with the completion.
@@ -18,21 +18,14 @@ extension DataStreamRequest {
     ) -> Self {
         add(
             ClosureStreamSink(
-                request: self, queue: queue,
-                serialise: { data in
-                    let result = serializer.result(of: data)
-                    self.tellMonitors { monitor, _ in monitor.request(self, didParseStream: result) }
-                    return result
-                }, handler: stream))
+                request: self, queue: queue, reader: .serialising(serializer, for: self), handler: stream))
     }
 
     /// Calls `stream` on `queue` with each piece as text, then with the completion; characters are never split.
     @discardableResult
     public func responseStreamString(on queue: DispatchQueue = .main, stream: @escaping Handler<String, Never>) -> Self
     {
-        let text = StreamText()
-        return add(
-            ClosureStreamSink(request: self, queue: queue, serialise: { .success(text.append($0)) }, handler: stream))
+        add(ClosureStreamSink(request: self, queue: queue, reader: .text(self), handler: stream))
     }
 
     /// Calls `stream` on `queue` with a value of each piece, then with the completion.
@@ -44,5 +37,55 @@ extension DataStreamRequest {
         responseStream(
             using: DecodableStreamSerializer<T>(decoder: decoder, dataPreprocessor: preprocessor), on: queue,
             stream: stream)
+    }
+}
+
+extension PieceReader where Value == Data, Failure == Never {
+    /// Pieces as they came.
+    static var pieces: Self {
+        PieceReader(isQuick: true, endsOnFailure: false, read: { data, emit in emit(.success(data), data.count) })
+    }
+}
+
+extension PieceReader where Value == String, Failure == Never {
+    /// Pieces as text, with whole characters.
+    static func text(_ request: DataStreamRequest) -> Self {
+        let text = SerialBox(StreamText())
+        let tell: @Sendable (String) -> Void = { [weak request] value in
+            request?.tellMonitors { monitor, teller in
+                guard let teller = teller as? DataStreamRequest else { return }
+                monitor.request(teller, didParseStream: Result<String, AFError>.success(value))
+            }
+        }
+        // Not quick: bytes that are no text cost a hundred times as much as others.
+        return PieceReader(isQuick: false, endsOnFailure: false) { data, emit in
+            let value = text.value.append(data)
+            guard !value.isEmpty else { return }  // a part of one character
+            tell(value)
+            emit(.success(value), data.count)
+        } restart: {
+            text.value = StreamText()
+        } finish: { _, emit in
+            guard let rest = text.value.finish() else { return }
+            tell(rest)
+            emit(.success(rest), rest.utf8.count)
+        }
+    }
+}
+
+extension PieceReader where Failure == AFError {
+    /// What a serialiser makes of each piece.
+    static func serialising<Serializer: DataStreamSerializer>(
+        _ serializer: Serializer, for request: DataStreamRequest
+    ) -> Self where Serializer.SerializedObject == Value {
+        PieceReader(isQuick: false, endsOnFailure: request.automaticallyCancelOnStreamError) {
+            [weak request] data, emit in
+            let result = serializer.result(of: data)
+            request?.tellMonitors { monitor, teller in
+                guard let teller = teller as? DataStreamRequest else { return }
+                monitor.request(teller, didParseStream: result)
+            }
+            emit(result, data.count)
+        }
     }
 }

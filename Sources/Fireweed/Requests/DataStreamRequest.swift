@@ -8,9 +8,14 @@ import Synchronization
 
 /// A request that hands its response's content on piece by piece and keeps none of it.
 ///
-/// A handler that is slower than the network slows the network down: what waits for one handler stays below a megabyte or so.
+/// A handler that is slower than the network slows the network down: what waits for one handler stays below a megabyte or so. A
+/// handler gets what comes after it was added. The request ends when every handler has dealt with what came, so that a handler's
+/// error counts; after `cancel()` no further value is handed on. A retry starts the content over, for the same handlers.
 public final class DataStreamRequest: Request, @unchecked Sendable {
-    /// Called with each event of a stream; what it throws ends the request when `automaticallyCancelOnStreamError` is set.
+    /// Called with each event of a stream, in order, one call at a time.
+    ///
+    /// What it throws ends the request with that error, in `AFError.responseSerializationFailed` unless it is an `AFError`; what it
+    /// throws for `.complete` comes too late and is ignored.
     public typealias Handler<Success, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
     /// Checks the head of a response; success, or the error that the request ends with.
@@ -61,42 +66,152 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// What the request was made from.
     public let convertible: any URLRequestConvertible
-    /// Whether a failure of a serialiser or a handler ends the request.
+    /// Whether a failure of a serialiser ends the request.
     public let automaticallyCancelOnStreamError: Bool
-    private let sinks = Mutex<[any StreamSink]>([])
+    private let audience = Mutex(Audience())
+    /// What is sent, where it is not the `URLRequest`'s own content.
+    private let body: Result<BodySource, any Error>?
 
     init(
         convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool, core: SessionCore,
-        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?,
+        body: Result<BodySource, any Error>? = nil
     ) {
         self.convertible = convertible
+        self.body = body
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
         super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     override func makeRecord() throws -> RequestRecord {
-        try RequestRecord(convertible)
+        let record = try RequestRecord(convertible)
+        guard let source = eventSource else { return record }
+        return try RequestRecord(source.completing(record.urlRequest))
     }
 
+    override func makeBody(for record: RequestRecord) throws -> BodySource {
+        guard let body else { return try super.makeBody(for: record) }
+        do {
+            return try body.get()
+        } catch {
+            throw AFError.createUploadableFailed(error: error)
+        }
+    }
+
+    // MARK: What comes in
+
+    override var inspectsHead: Bool { eventSource != nil }
+
     override func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
-        offerResponse(of: attempt)
+        guard let refusal = eventSource?.refusal(of: head) else { return offerResponse(of: attempt) }
+        mutable.withLock { $0.error = $0.error ?? refusal }
+        _ = offerResponse(of: attempt)  // it may be looked at, and changes nothing any more
+        attempt.cancel()
+        return .wait
     }
 
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        let sinks = sinks.withLock { $0 }
+        let sinks = audience.withLock { $0.sinks }
         guard !sinks.contains(where: \.isFull) else { return .pause }
+        let isMonitored = hasMonitors
+        guard isMonitored || !sinks.isEmpty else { return .taken }
         let data = Data(bytes)
+        if isMonitored, let task = attempt.sessionTask as? SessionDataTask {
+            tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: data) }
+        }
         for sink in sinks { sink.receive(data) }
         return .taken
     }
 
-    func add(_ sink: any StreamSink) -> Self {
-        sinks.withLock { $0.append(sink) }
-        return add(sink as any ResponseSlot)
+    override func resetContent() {
+        for sink in audience.withLock({ $0.sinks }) { sink.restart() }
+    }
+
+    // MARK: The end
+
+    override func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool {
+        guard !isStopped else { return false }
+        return audience.withLock { audience in
+            guard audience.workCount > 0 else { return false }
+            audience.pendingEnd = (attempt, failure)
+            return true
+        }
+    }
+
+    override func reconnectionDelay(after error: AFError?) -> TimeInterval? {
+        guard !isCancelled, let source = eventSource, let delay = source.delay(after: error) else { return nil }
+        forgetOldAttempts()
+        return delay
+    }
+
+    override func outcomeSettled() {
+        guard !isStopped else { return }
+        let isWhole = error == nil
+        for sink in audience.withLock({ $0.sinks }) { sink.finish(isWhole: isWhole) }
     }
 
     override func cleanup() {
-        sinks.withLock { $0 = [] }
+        audience.withLock { audience in
+            audience.sinks = []
+            audience.eventSource = nil
+        }
+    }
+}
+
+// MARK: - Sinks
+
+extension DataStreamRequest {
+    /// Who takes the content, and what they still do with it.
+    private struct Audience: Sendable {
+        var sinks: [any StreamSink] = []
+        /// How many pieces and values are being read or handled.
+        var workCount = 0
+        /// The end of an attempt that waits for that work, which may still change the outcome.
+        var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
+        var eventSource: EventSource?
+        weak var input: InputConduit?
+    }
+
+    func add(_ sink: any StreamSink) -> Self {
+        audience.withLock { $0.sinks.append(sink) }
+        return add(sink as any ResponseSlot)
+    }
+
+    /// Gives a consumer no more; those that are left go on.
+    func remove(_ sink: any StreamSink) {
+        audience.withLock { $0.sinks.removeAll { $0 === sink } }
+    }
+
+    /// Makes this conduit the one that an `InputStream` reads from; returns the one before.
+    func replaceInput(by conduit: InputConduit) -> InputConduit? {
+        audience.withLock { audience in
+            defer { audience.input = conduit }
+            return audience.input
+        }
+    }
+
+    /// Keeps the end of the attempt back until `endWork`.
+    func beginWork() {
+        audience.withLock { $0.workCount += 1 }
+    }
+
+    func endWork() {
+        let end = audience.withLock { audience -> (attempt: Attempt, failure: TransferFailure?)? in
+            audience.workCount -= 1
+            guard audience.workCount == 0 else { return nil }
+            defer { audience.pendingEnd = nil }
+            return audience.pendingEnd
+        }
+        if let end { complete(end.attempt, failure: end.failure) }
+    }
+
+    /// True once the owner cancelled: what has come and was not handed on yet is dropped.
+    var isStopped: Bool {
+        mutable.withLock { state in
+            guard state.lifecycle.visible == .cancelled else { return false }
+            if case .explicitlyCancelled? = state.error { return true }
+            return false
+        }
     }
 
     var completion: Completion {
@@ -113,6 +228,31 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 }
 
+// MARK: - Server-sent events
+
+extension DataStreamRequest {
+    /// What is known about the source of events that this request is, if it is one.
+    var eventSource: EventSource? { audience.withLock { $0.eventSource } }
+
+    /// Makes the request a source of events, unless it is one.
+    func becomeEventSource(_ make: () -> EventSource) -> EventSource {
+        let made = make()
+        return audience.withLock { audience in
+            let source = audience.eventSource ?? made
+            audience.eventSource = source
+            return source
+        }
+    }
+
+    /// Of the attempts of a source that reconnects for years, the first and the latest are kept.
+    private func forgetOldAttempts() {
+        mutable.withLock { state in
+            if state.attempts.count > 32 { state.attempts.removeSubrange(1..<state.attempts.count - 15) }
+            if state.records.count > 64 { state.records.removeSubrange(1..<state.records.count - 31) }
+        }
+    }
+}
+
 extension DataStreamRequest.Stream {
     /// The value or its failure, for `.stream`.
     public var result: Result<Success, Failure>? { if case .stream(let result) = event { result } else { nil } }
@@ -123,56 +263,5 @@ extension DataStreamRequest.Stream {
     /// The end, for `.complete`.
     public var completion: DataStreamRequest.Completion? {
         if case .complete(let completion) = event { completion } else { nil }
-    }
-}
-
-extension DataStreamRequest {
-    /// Checks the response with a closure.
-    @discardableResult
-    public func validate(_ validation: @escaping Validation) -> Self {
-        add { request, attempt in
-            guard let self = request as? DataStreamRequest, let response = attempt.httpURLResponse else { return nil }
-            let result = validation(attempt.record.urlRequest, response)
-            self.tellMonitors { monitor, _ in
-                monitor.request(
-                    self, didValidateRequest: attempt.record.urlRequest, response: response, withResult: result)
-            }
-            return ValidationRules.error(of: result)
-        }
-    }
-
-    /// Accepts these statuses.
-    @discardableResult
-    public func validate<S: Sequence & Sendable>(statusCode acceptableStatusCodes: S) -> Self where S.Element == Int {
-        let accepts = Self.membership(of: acceptableStatusCodes)
-        return add { _, attempt in
-            attempt.statusCode.flatMap { ValidationRules.status($0, isAcceptable: accepts) }
-        }
-    }
-
-    /// Accepts these content types; `*` stands for any type or subtype.
-    @discardableResult
-    public func validate<S: Sequence>(
-        contentType acceptableContentTypes: @escaping @Sendable @autoclosure () -> S
-    ) -> Self where S.Element == String {
-        let acceptable = Self.list(acceptableContentTypes)
-        return add { _, attempt in
-            guard attempt.statusCode != nil else { return nil }
-            return ValidationRules.contentType(
-                attempt.responseField("Content-Type"), isEmpty: attempt.downloadCounts.completed == 0,
-                acceptable: acceptable())
-        }
-    }
-
-    /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
-    @discardableResult
-    public func validate() -> Self {
-        validate(statusCode: 200..<300).add { _, attempt in
-            guard attempt.statusCode != nil else { return nil }
-            let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
-            return ValidationRules.contentType(
-                attempt.responseField("Content-Type"), isEmpty: attempt.downloadCounts.completed == 0,
-                acceptable: ValidationRules.acceptableTypes(accept))
-        }
     }
 }

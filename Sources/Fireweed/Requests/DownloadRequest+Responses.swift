@@ -101,7 +101,7 @@ extension DownloadRequest {
     func unserialised() -> (AFDownloadResponse<URL?>, AFError?) {
         let error = error
         let response = AFDownloadResponse<URL?>(
-            evidence: evidence, fileURL: fileURL, resumeData: nil, serializationDuration: 0,
+            evidence: evidence, file: contentFile, produced: producedResumeData, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(fileURL))
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, error)
@@ -111,20 +111,22 @@ extension DownloadRequest {
         by serializer: Serializer
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
         let evidence = evidence
-        let file = fileURL
+        let file = contentFile
+        // Whoever gets more than the content may keep the URL.
+        if !(serializer is any ResponseSerializer) { file?.owner?.take() }
         let requestError = error
         let start = ContinuousClock.now
         let result: AFResult<Serializer.SerializedObject>
         do {
             result = .success(
                 try serializer.serializeDownload(
-                    request: evidence.request, response: evidence.response, fileURL: file, error: requestError))
+                    request: evidence.request, response: evidence.response, fileURL: file?.url, error: requestError))
         } catch {
             result = .failure(error.asSerializationError(requestError: requestError))
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
-            evidence: evidence, fileURL: file, resumeData: nil, serializationDuration: start.secondsUntilNow,
-            result: result)
+            evidence: evidence, file: file, produced: producedResumeData,
+            serializationDuration: start.secondsUntilNow, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }

@@ -11,10 +11,11 @@ extension DownloadRequest {
     public func validate(_ validation: @escaping Validation) -> Self {
         add { request, attempt in
             guard let self = request as? DownloadRequest, let response = attempt.httpURLResponse else { return nil }
-            let result = validation(attempt.record.urlRequest, response, self.fileURL)
+            let result = validation(attempt.record.urlRequest, response, self.contentFile?.url)
             self.tellMonitors { monitor, _ in
                 monitor.request(
-                    self, didValidateRequest: attempt.record.urlRequest, response: response, fileURL: self.fileURL,
+                    self, didValidateRequest: attempt.record.urlRequest, response: response,
+                    fileURL: self.contentFile?.url,
                     withResult: result)
             }
             return ValidationRules.error(of: result)

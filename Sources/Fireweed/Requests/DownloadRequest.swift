@@ -7,6 +7,10 @@ public import FoundationNetworking
 import Synchronization
 
 /// A request that writes its response's content to a file, in large writes while it comes.
+///
+/// Without a destination the file is in a temporary place. It stays there once somebody has asked for its URL, by `fileURL` of the
+/// request or of a response or by a serialiser that gives URLs; otherwise it goes with the request and its responses. The same holds
+/// for the partial file of a download that ended early, and its resume data.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
     public struct Options: OptionSet, Sendable {
@@ -14,7 +18,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         public let rawValue: Int
         /// Makes the folders above the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-        /// Removes what is at the destination.
+        /// Removes what is at the destination: in one step with the move, where the file system can do that.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
 
         /// Makes options of bits.
@@ -35,31 +39,28 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     public enum Downloadable: Sendable {
         /// A request.
         case request(any URLRequestConvertible)
+        /// What an earlier download has left.
+        case resumeData(Data)
     }
 
     /// What the download is made of.
     public let downloadable: Downloadable
-    private let convertible: any URLRequestConvertible
-    private let destination: Destination?
-    private let file = Mutex(File())
-
-    private struct File {
-        var sink: FileSink?
-        var url: URL?
-    }
+    let destination: Destination?
+    let content = Mutex(DownloadContent())
 
     init(
-        convertible: any URLRequestConvertible, destination: Destination?, core: SessionCore,
+        downloadable: Downloadable, destination: Destination?, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
-        downloadable = .request(convertible)
-        self.convertible = convertible
+        self.downloadable = downloadable
         self.destination = destination
         super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Where the content is, once it is complete.
-    public var fileURL: URL? { file.withLock { $0.url } }
+    /// Where the content is, once it is complete; asking for it keeps a temporary file.
+    public var fileURL: URL? { contentFile?.taken }
+
+    var contentFile: ContentFile? { content.withLock { $0.complete } }
 
     /// A destination in a standard folder, under the name that the response suggests.
     public static func suggestedDownloadDestination(
@@ -68,114 +69,92 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ) -> Destination {
         { temporaryURL, response in
             let folder = FileManager.default.urls(for: directory, in: domain).first
+            // Foundation says `Unknown` where it finds no name, and does not look at the URL, as Apple's does.
+            let suggested = response.suggestedFilename.flatMap { $0 == "Unknown" ? nil : $0 }
             // Only the last part of a name: a server must not choose the folder.
-            let name = response.suggestedFilename.map { URL(fileURLWithPath: $0).lastPathComponent }
+            let name = (suggested ?? response.url?.path).map { URL(fileURLWithPath: $0).lastPathComponent }
             let usable = name.flatMap { $0.isEmpty || $0 == "/" || $0.hasPrefix(".") ? nil : $0 }
             guard let folder, let usable else { return (temporaryURL, options) }
             return (folder.appendingPathComponent(usable), options)
         }
     }
 
+    // MARK: The stations of a request, as a download has them
+
     override var taskKind: SessionTask.Kind { .download }
+    override var inspectsHead: Bool { content.withLock { $0.partial != nil } }
 
     override func makeRecord() throws -> RequestRecord {
-        try RequestRecord(convertible)
+        switch downloadable {
+        case .request(let convertible): try record(of: convertible)
+        case .resumeData(let data): try record(resuming: ResumeData(data))
+        }
+    }
+
+    override func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
+        decide(on: head, of: attempt)
     }
 
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        let sink: FileSink
-        do {
-            sink = try file.withLock { file in
-                if let sink = file.sink { return sink }
-                let url = try TemporaryFiles.newPlace()
-                let made = try FileSink(at: url) { [weak attempt] in attempt?.resumeIntake() }
-                file.sink = made
-                return made
+        let intake = sink(of: attempt).append(bytes)
+        if intake == .taken, hasMonitors, let task = attempt.sessionTask as? SessionDownloadTask {
+            let (count, (completed, total)) = (Int64(bytes.count), attempt.downloadCounts)
+            tellTaskMonitors { monitor, session in
+                monitor.urlSession(
+                    session, downloadTask: task, didWriteData: count, totalBytesWritten: completed,
+                    totalBytesExpectedToWrite: total ?? -1)
             }
-        } catch {
-            attempt.cancel(with: .exchange(.cannotCreateFile, detail: error.plainText, engineCode: 0))
-            return .taken
         }
-        return sink.append(bytes)
+        return intake
     }
 
     override func contentEnded(_ attempt: Attempt?) {
-        guard let attempt, attempt.statusCode != nil else { return }
-        let sink = file.withLock { $0.sink }
-        do {
-            try sink?.finish()
-            if error == nil { try place(sink?.url ?? emptyFile(), attempt) }
-        } catch {
-            record(error.asAFError(or: .sessionTaskFailed(error: URLError(.cannotWriteToFile))))
-        }
-        if error != nil { discard() }
+        finishContent(attempt)
     }
 
     override func resetContent() {
-        discard()
+        takeBackContent()
     }
 
-    private func record(_ failure: AFError) {
-        mutable.withLock { $0.error = $0.error ?? failure }
-        guard let attempt = lastAttempt else { return }
-        tellMonitors { monitor, request in
-            monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure)
-        }
+    override func outcomeSettled() {
+        releaseContent()
     }
 
-    /// A response without content still gives a file.
-    private func emptyFile() throws -> URL {
-        let url = try TemporaryFiles.newPlace()
-        try Data().write(to: url)
-        return url
+    // MARK: Cancelling
+
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already, and without resume data.
+    ///
+    /// Handlers are still called, once; there is no retry.
+    @discardableResult
+    public override func cancel() -> Self {
+        cancel(producingResumeData: false)
     }
 
-    /// Removes what an attempt that failed has written.
-    private func discard() {
-        let unplaced = file.withLock { file -> URL? in
-            defer { file.sink = nil }
-            return file.url == nil ? file.sink?.url : nil
+    /// Ends the request like `cancel()`, and keeps what has come so that a later download can go on from there.
+    ///
+    /// The resume data is in `resumeData` and in the responses; there is none when nothing has come, when the response has no
+    /// strong validator, or when it came in a content coding. The first cancel counts.
+    @discardableResult
+    public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
+        handle(.cancel) { state in
+            guard state.lifecycle.isOutcomeOpen, state.lifecycle.visible != .cancelled else { return }
+            state.error = state.error ?? .explicitlyCancelled
+            if shouldProduceResumeData { state.withExtras { $0.wantsResumeData = true } }
         }
-        guard let unplaced else { return }
-        try? core.delegate.fileManager.removeItem(at: unplaced)
-        TemporaryFiles.leave(unplaced)
+        return self
     }
 
-    /// Moves the complete file to its destination.
-    private func place(_ source: URL, _ attempt: Attempt) throws {
-        tellTaskMonitors { monitor, session in
-            guard let task = attempt.sessionTask as? SessionDownloadTask else { return }
-            monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: source)
+    /// Ends the request like `cancel(producingResumeData: true)`, and hands the resume data over.
+    ///
+    /// The handler is called once, on the session's root queue, when the file is closed; with `nil` when there is none, as after a
+    /// success.
+    @discardableResult
+    public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
+        let isSettled = content.withLock { content in
+            if !content.isSettled { content.resumeDataHandlers.append(completionHandler) }
+            return content.isSettled
         }
-        guard let destination, let response = attempt.httpURLResponse else { return placed(source, attempt) }
-        let (target, options) = destination(source, response)
-        tellMonitors { monitor, _ in monitor.request(self, didCreateDestinationURL: target) }
-        let files = core.delegate.fileManager
-        do {
-            if options.contains(.removePreviousFile), target != source, files.fileExists(atPath: target.path) {
-                try files.removeItem(at: target)
-            }
-            if options.contains(.createIntermediateDirectories) {
-                try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
-            }
-            if target != source {
-                try files.moveItem(at: source, to: target)
-                TemporaryFiles.leave(source)
-            }
-        } catch {
-            let failure = AFError.downloadedFileMoveFailed(error: error, source: source, destination: target)
-            tellMonitors { monitor, _ in
-                monitor.request(self, didFinishDownloadingUsing: attempt.sessionTask, with: .failure(failure))
-            }
-            throw failure
-        }
-        placed(target, attempt)
-    }
-
-    private func placed(_ url: URL, _ attempt: Attempt) {
-        file.withLock { $0 = File(sink: nil, url: url) }
-        tellMonitors { monitor, _ in
-            monitor.request(self, didFinishDownloadingUsing: attempt.sessionTask, with: .success(url))
-        }
+        if isSettled { underlyingQueue.async { completionHandler(self.resumeData) } }
+        return cancel(producingResumeData: true)
     }
 }

@@ -1,6 +1,7 @@
 // What of a request changes, behind its one lock.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -15,6 +16,9 @@ struct MutableState: Sendable {
     /// The handlers in the order in which they were added, and how many of them have been serialised.
     var slots: [any ResponseSlot] = []
     var serialisedCount = 0
+    /// Handlers that are to be told, and whether a thread is telling them: late ones go behind those before them.
+    var undelivered: [any ResponseSlot] = []
+    var isDelivering = false
     var interceptor: (any RequestInterceptor)?
     var id: UUID?
     /// What few requests have; `nil` costs nothing.
@@ -34,15 +38,32 @@ typealias RequestValidator = @Sendable (_ request: Request, _ attempt: Attempt) 
 /// Settings and handlers that few requests have.
 struct RequestExtras: Sendable {
     var credential: URLCredential?
+    /// How the credential may be used; `nil` leaves it to the credential.
+    var schemes: AuthenticationSchemes?
+    /// The trace that the request's attempts are spans of.
+    var trace: TraceContext?
     var redirectHandler: (any RedirectHandler)?
     var cachedResponseHandler: (any CachedResponseHandler)?
     var monitor: (any EventMonitor)?
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
-    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (String) -> Void)] = []
+    var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
+    /// Whether a cancelled download keeps what has come.
+    var wantsResumeData = false
+    var listeners = RequestListeners()
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
+
+    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty }
+}
+
+/// The async streams of what happens to a request.
+struct RequestListeners: Sendable {
+    var responses: [StreamBuffer<HTTPURLResponse>] = []
+    var urlRequests: [StreamBuffer<URLRequest>] = []
+    var commands: [StreamBuffer<String>] = []
+    var tasks: [StreamBuffer<SessionTask>] = []
 }
 
 /// Keeps the extras out of the state of the many requests that have none.

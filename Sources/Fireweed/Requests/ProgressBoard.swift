@@ -15,8 +15,9 @@ struct ProgressBoard: ~Copyable, Sendable {
         var total: Int64?
         var progress: Progress?
         var handler: (handler: Request.ProgressHandler, queue: DispatchQueue)?
+        var listeners: [StreamBuffer<Progress>] = []
 
-        var isWatched: Bool { progress != nil || handler != nil }
+        var isWatched: Bool { progress != nil || handler != nil || !listeners.isEmpty }
 
         /// The `Progress` to show, up to date.
         mutating func shown() -> Progress {
@@ -82,15 +83,17 @@ struct ProgressBoard: ~Copyable, Sendable {
     }
 
     private func update(_ direction: WritableKeyPath<State, Direction>, completed: Int64, total: Int64?) {
-        let notice = box.withLock { box -> (Request.ProgressHandler, DispatchQueue, Progress)? in
+        let notice = box.withLock { box -> (Direction, Progress)? in
             guard let box else { return nil }
             box.value[keyPath: direction].completed = completed
             box.value[keyPath: direction].total = total
             guard box.value[keyPath: direction].isWatched else { return nil }
             let shown = box.value[keyPath: direction].shown()
-            return box.value[keyPath: direction].handler.map { ($0.handler, $0.queue, shown) }
+            return (box.value[keyPath: direction], shown)
         }
-        guard let (handler, queue, progress) = notice else { return }
+        guard let (direction, progress) = notice else { return }
+        for listener in direction.listeners { listener.push(progress) }
+        guard let (handler, queue) = direction.handler else { return }
         queue.async { handler(progress) }
     }
 }

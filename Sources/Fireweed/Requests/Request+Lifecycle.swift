@@ -52,22 +52,36 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.resume()
+        // Told first, here and below: what the task causes must not overtake it.
         tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
+        attempt.resume()
+        align(attempt)
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.suspend()
         tellMonitors(posting: Request.didSuspendTaskNotification) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
+        }
+        attempt.suspend()
+        align(attempt)
+    }
+
+    /// Lets the task do what the request was told last.
+    ///
+    /// Two threads may perform their effects in another order than they were decided in.
+    private func align(_ attempt: Attempt) {
+        while true {
+            let isHeld = mutable.withLock { $0.lifecycle.intent == .suspended }
+            if attempt.isSuspended == isHeld { return }
+            if isHeld { attempt.suspend() } else { attempt.resume() }
         }
     }
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        attempt.cancel()
         tellMonitors(posting: Request.didCancelTaskNotification) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        attempt.cancel()
     }
 
     // MARK: The conclusion
@@ -91,10 +105,12 @@ extension Request {
         contentEnded(attempt)
         if let attempt {
             attempt.storeCookies()
-            if hasMonitors, let metrics = attempt.metrics { tellMonitors { $0.request($1, didGatherMetrics: metrics) } }
+            tellOfEnd(attempt)
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
         }
+        let error = error
+        if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
     }
@@ -134,7 +150,7 @@ extension Request {
     ///
     /// When there is none, the request is done and its handlers are told.
     private func nextSlot() -> (any ResponseSlot)? {
-        enum Step { case serialise(any ResponseSlot), deliver([any ResponseSlot], endings: [@Sendable () -> Void]) }
+        enum Step { case serialise(any ResponseSlot), deliver([any ResponseSlot]?, endings: [@Sendable () -> Void]) }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.
         let step = mutable.withLock { state -> Step in
             if state.serialisedCount < state.slots.count { return .serialise(state.slots[state.serialisedCount]) }
@@ -144,17 +160,38 @@ extension Request {
                 state.serialisedCount = 0
                 state.extras?.endings = []
             }
-            return .deliver(state.slots, endings: state.extras?.endings ?? [])
+            let endings = state.extras?.endings ?? []
+            if state.isDelivering {
+                state.undelivered.append(contentsOf: state.slots)
+                return .deliver(nil, endings: endings)
+            }
+            state.isDelivering = true
+            return .deliver(state.slots, endings: endings)
         }
         switch step {
         case .serialise(let slot): return slot
         case .deliver(let slots, let endings):
             core.registry.remove(self)
             cleanup()
-            for slot in slots { slot.deliver() }
+            if let slots { deliver(slots) }
             for ending in endings { ending() }
             return nil
         }
+    }
+
+    /// Tells handlers, and those that came late while this one thread was telling.
+    ///
+    /// A late handler has a conclusion of its own, on another thread perhaps: there it could overtake those before it.
+    private func deliver(_ slots: [any ResponseSlot]) {
+        var slots = slots
+        repeat {
+            for slot in slots { slot.deliver() }
+            slots = mutable.withLock { state in
+                defer { state.undelivered = [] }
+                state.isDelivering = !state.undelivered.isEmpty
+                return state.undelivered
+            }
+        } while !slots.isEmpty
     }
 
     /// Goes on after a retrier was asked about a serialiser's failure, and did not want to retry.
@@ -208,6 +245,8 @@ extension Request {
         tellMonitors { $0.requestIsRetrying($1) }
         resetContent()
         progress.reset()
+        // A session that ended while the retrier was asked has found no request that waits for a retry.
+        if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
             core.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }
         } else {
@@ -220,24 +259,36 @@ extension Request {
 
 extension Request: AttemptOwner {
     var wantsHead: Bool {
-        mutable.withLock { $0.extras?.responseHandler != nil } || hasMonitors
+        inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
-        receive(head, of: attempt)
+        tellOfHead(attempt)
+        return receive(head, of: attempt)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
         let intake = receive(bytes, of: attempt)
-        if intake == .taken { progress.downloaded(attempt) }
+        if intake == .taken {
+            progress.downloaded(attempt)
+            tellOfContent(bytes, attempt)
+        }
         return intake
     }
 
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {
         progress.uploaded(total, of: expected)
+        tellOfSending(byteCount, total: total, expected: expected, attempt)
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+        if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
+            tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
+        }
+        if !defersEnd(of: attempt, failure: failure) { complete(attempt, failure: failure) }
+    }
+
+    func complete(_ attempt: Attempt, failure: TransferFailure?) {
         handle(.completed) { state in
             if let failure { state.error = state.error ?? failure.afError(of: attempt.record.url) }
         }

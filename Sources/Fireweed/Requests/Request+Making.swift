@@ -10,6 +10,8 @@ extension Request {
     /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
     func make() {
         core.registry.activate(self)
+        // Cancelled and over by another thread before it was known: nobody would take it out again.
+        if mutable.withLock({ $0.lifecycle.work == .done }) { core.registry.remove(self) }
         guard let queue = core.requestQueue else { return makeNow() }
         queue.async { self.makeNow() }
     }
@@ -27,6 +29,7 @@ extension Request {
         tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
         do {
             try record.validate()
+            if let violation = core.settings.fieldViolation { throw violation }
         } catch {
             return failCreation(error)
         }
@@ -46,7 +49,7 @@ extension Request {
 
     private func adapt(_ record: RequestRecord, by adapter: any RequestAdapter) {
         guard let session = core.session else { return fail(.sessionDeinitialized) }
-        let state = RequestAdapterState(requestID: id, session: session)
+        let state = RequestAdapterState(requestID: id, session: session, request: self)
         let initial = record.urlRequest
         adapter.adapt(initial, using: state) { result in
             let adapted: RequestRecord
@@ -75,7 +78,9 @@ extension Request {
         hearOfRequest(record)
         let hop: Hop
         do {
-            hop = try record.hop(body: makeBody(for: record), credential: credentialForHop(record), core: core)
+            let (credential, schemes) = mutable.withLock { ($0.extras?.credential, $0.extras?.schemes) }
+            hop = try record.hop(
+                body: makeBody(for: record), credential: credential, schemes: schemes, core: core)
         } catch {
             return failCreation(error)
         }
@@ -88,7 +93,11 @@ extension Request {
         guard isWanted else { return }  // cancelled while it was being made
         tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
         hearOfTask(attempt)
-        handle(.made)
+        var isWaitedFor = false
+        handle(.made) { state in
+            if case .making = state.lifecycle.work { isWaitedFor = true }
+        }
+        if !isWaitedFor { attempt.abandon() }  // cancelled since the look above: nobody would end it
     }
 
     private func failCreation(_ error: any Error) {
@@ -110,22 +119,19 @@ extension Request {
             queue.async { handler(request) }
         }
         for (queue, handler) in extras.curlHandlers {
-            queue.async { handler(self.cURLDescription()) }
+            queue.async { handler(self) }
         }
+        for listener in extras.listeners.urlRequests { listener.push(record.urlRequest) }
+        for listener in extras.listeners.commands { listener.push(cURLDescription()) }
         mutable.withLock { $0.extras?.curlHandlers = [] }
     }
 
     private func hearOfTask(_ attempt: Attempt) {
-        guard let (queue, handler) = mutable.withLock({ $0.extras?.taskHandler }) else { return }
+        guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
+        for listener in extras.listeners.tasks { listener.push(attempt.sessionTask) }
+        guard let (queue, handler) = extras.taskHandler else { return }
         let task = attempt.sessionTask
         queue.async { handler(task) }
-    }
-
-    private func credentialForHop(_ record: RequestRecord) -> RequestMessage.Credentials? {
-        guard let credential = mutable.withLock({ $0.extras?.credential }), let user = credential.user else {
-            return nil
-        }
-        return RequestMessage.Credentials(user: user, password: credential.password ?? "")
     }
 }
 
@@ -148,10 +154,25 @@ extension RequestRecord {
     }
 
     /// The first hop: what the record says, with the session's fields below the request's own.
-    func hop(body: BodySource, credential: RequestMessage.Credentials?, core: SessionCore) -> Hop {
-        Hop(
+    ///
+    /// Throws when the credential cannot be sent.
+    func hop(
+        body: BodySource, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
+    ) throws -> Hop {
+        var hop = Hop(
             url: url, method: method, fields: core.settings.fields(addedTo: ownHeaders), body: body,
-            urlRequest: existing, credentials: credential)
+            urlRequest: existing)
+        guard let credential, let user = credential.user else { return hop }
+        let password = credential.password ?? ""
+        // A ticket is asked for by giving nothing else: libcurl would not look at a user or a password for it.
+        let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
+        let credentials = RequestMessage.Credentials(user: user, password: password, schemes: schemes)
+        guard credentials.isSendable else {
+            throw AFError.urlRequestValidationFailed(reason: .invalidHeaderField(name: "Authorization"))
+        }
+        hop.adopt(credentials)
+        hop.remembered = credential
+        return hop
     }
 }
 

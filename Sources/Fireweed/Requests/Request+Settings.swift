@@ -1,6 +1,7 @@
 // What can be set on a request, and who wants to hear what of it.
 
 public import Dispatch
+public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -26,9 +27,11 @@ extension Request {
     /// Decides about this request's redirects, in the place of the session's handler.
     public var redirectHandler: (any RedirectHandler)? { mutable.withLock { $0.extras?.redirectHandler } }
 
-    /// Answers challenges of the request's origin with a user and a password (Basic, Digest, NTLM, Negotiate).
+    /// Answers challenges of the request's origin with a user and a password (Basic, Digest, NTLM).
     ///
-    /// To be called before the request is resumed. `persistence` is kept with the credential; nothing is stored elsewhere.
+    /// To be called before the request is resumed. Nothing is sent before the origin asks, and nothing of it goes to another origin. A
+    /// refused credential ends in the 401 response. An accepted one is put into the configuration's `URLCredentialStorage`, from
+    /// where it answers later challenges of the same protection space, unless `persistence` is `.none`.
     @discardableResult
     public func authenticate(
         username: String, password: String, persistence: URLCredential.Persistence = .forSession
@@ -38,10 +41,27 @@ extension Request {
 
     /// Answers challenges of the request's origin with a credential.
     ///
-    /// To be called before the request is resumed.
+    /// To be called before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With an empty user
+    /// and an empty password, the user's Kerberos ticket is used (Negotiate).
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         self.credential = credential
+        return self
+    }
+
+    /// Answers challenges of the request's origin with a credential, by these schemes and no others.
+    ///
+    /// To be called before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With `.basic`,
+    /// `.ntlm` or `.negotiate` alone, no challenge is waited for. `.negotiate` takes the user's Kerberos ticket, whatever the
+    /// credential says.
+    @discardableResult
+    public func authenticate(with credential: URLCredential, schemes: AuthenticationSchemes) -> Self {
+        mutable.withLock { state in
+            state.withExtras { extras in
+                extras.credential = credential
+                extras.schemes = schemes
+            }
+        }
         return self
     }
 
@@ -149,8 +169,14 @@ extension Request {
     }
 
     /// Shows the head to the handler, if there is one; content then waits for its decision.
+    ///
+    /// Async streams of responses hear of it too, and decide nothing.
     func offerResponse(of attempt: Attempt) -> HeadDisposition {
-        guard let (queue, handler) = mutable.withLock({ $0.extras?.responseHandler }) else { return .proceed }
+        let (handler, listeners) = mutable.withLock { ($0.extras?.responseHandler, $0.extras?.listeners.responses) }
+        if let listeners, !listeners.isEmpty, let response = attempt.httpURLResponse {
+            for listener in listeners { listener.push(response) }
+        }
+        guard let (queue, handler) = handler else { return .proceed }
         queue.async {
             guard let response = attempt.httpURLResponse else { return attempt.allow() }
             handler(response) { disposition in

@@ -73,6 +73,9 @@ public class Request: @unchecked Sendable {
         record.body
     }
 
+    /// The same for a `curl` command; `nil` where it is the `URLRequest`'s own.
+    var ownContent: CURLContent? { nil }
+
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
 
@@ -85,6 +88,15 @@ public class Request: @unchecked Sendable {
     /// Everything has come, or nothing more will; called off the transport's thread, before validation.
     func contentEnded(_ attempt: Attempt?) {}
 
+    /// Whether the head is wanted, though nobody asked to be shown it.
+    var inspectsHead: Bool { false }
+
+    /// Takes the end of an attempt into its own hands, to call `complete` later; called on the transport's thread.
+    func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool { false }
+
+    /// Seconds until the next attempt, of a request that starts over by itself when an attempt has ended this way.
+    func reconnectionDelay(after error: AFError?) -> TimeInterval? { nil }
+
     /// Forgets what the last attempt produced.
     func resetContent() {}
 
@@ -93,6 +105,17 @@ public class Request: @unchecked Sendable {
 
     /// Called once, when every handler has been called.
     func cleanup() {}
+
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
+    ///
+    /// Handlers are still called, once; there is no retry.
+    @discardableResult
+    public func cancel() -> Self {
+        handle(.cancel) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
+        }
+        return self
+    }
 }
 
 // MARK: - Identity
@@ -170,17 +193,6 @@ extension Request {
     @discardableResult
     public func suspend() -> Self {
         handle(.suspend)
-        return self
-    }
-
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
-    ///
-    /// Handlers are still called, once; there is no retry.
-    @discardableResult
-    public func cancel() -> Self {
-        handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
-        }
         return self
     }
 }

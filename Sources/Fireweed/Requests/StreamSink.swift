@@ -1,8 +1,6 @@
-// Where the pieces of a stream go: a closure on a queue, or an async sequence.
+// Who takes the pieces of a stream, and how much may wait for them.
 
-import Dispatch
 import Foundation
-import Synchronization
 
 /// One consumer of a stream.
 ///
@@ -12,127 +10,50 @@ protocol StreamSink: ResponseSlot {
     var isFull: Bool { get }
     /// Takes a piece; called on the transport's thread, in order.
     func receive(_ data: Data)
+    /// The next piece begins a new attempt's content: what is half there is forgotten.
+    func restart()
+    /// No more pieces come; `isWhole` when all of the content did.
+    func finish(isWhole: Bool)
 }
 
 /// Bytes that wait in one consumer, and when that is too much.
-struct Backlog {
+struct Backlog: Sendable {
     static let limit = 1024 * 1024
     private(set) var byteCount = 0
     private(set) var isFull = false
+    /// Nobody reads any more: nothing is kept, and nothing is full.
+    private(set) var isDetached = false
+    /// A value could not be made, and that ended the stream.
+    var hasFailed = false
 
-    mutating func add(_ count: Int) {
-        byteCount += count
-        isFull = byteCount >= Self.limit
+    /// What a value of so many bytes weighs: many small ones take memory too.
+    static func weight(_ byteCount: Int) -> Int {
+        byteCount + 256
     }
 
     /// Says whether there is room again after this.
-    mutating func remove(_ count: Int) -> Bool {
-        byteCount -= count
+    mutating func change(by count: Int) -> Bool {
+        byteCount += count
+        guard !isDetached else { return false }
+        if byteCount >= Self.limit { isFull = true }
         guard isFull, byteCount < Self.limit / 2 else { return false }
         isFull = false
         return true
     }
-}
 
-/// Calls a closure on a queue, having serialised on another.
-final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
-    private let request: DataStreamRequest
-    private let queue: DispatchQueue
-    private let value: @Sendable (Data) -> Result<Value, Failure>
-    private let handler: DataStreamRequest.Handler<Value, Failure>
-    private let backlog = Mutex(Backlog())
-
-    init(
-        request: DataStreamRequest, queue: DispatchQueue,
-        serialise: @escaping @Sendable (Data) -> Result<Value, Failure>,
-        handler: @escaping DataStreamRequest.Handler<Value, Failure>
-    ) {
-        self.request = request
-        self.queue = queue
-        value = serialise
-        self.handler = handler
+    mutating func add(_ count: Int) {
+        _ = change(by: count)
     }
 
-    var isFull: Bool { backlog.withLock { $0.isFull } }
-
-    func receive(_ data: Data) {
-        backlog.withLock { $0.add(data.count) }
-        request.serializationQueue.async { [self] in
-            let result = value(data)
-            if case .failure(let error) = result, request.automaticallyCancelOnStreamError {
-                request.fail(inStream: error.asSerializationError(requestError: nil))
-            }
-            tell(.stream(result)) { [self] in
-                if backlog.withLock({ $0.remove(data.count) }) { request.lastAttempt?.resumeIntake() }
-            }
-        }
+    /// Says whether there is room again after this.
+    mutating func remove(_ count: Int) -> Bool {
+        change(by: -count)
     }
 
-    private func tell(_ event: DataStreamRequest.Event<Value, Failure>, then: @escaping @Sendable () -> Void = {}) {
-        queue.async { [self] in
-            do {
-                try handler(.init(event: event, token: .init(request: request)))
-            } catch {
-                if request.automaticallyCancelOnStreamError {
-                    request.fail(inStream: error.asSerializationError(requestError: nil))
-                }
-            }
-            then()
-        }
-    }
-
-    func serialise() -> AFError? { nil }
-    func handOver() -> Bool { false }
-
-    func deliver() {
-        // Behind the pieces that are still being serialised.
-        request.serializationQueue.async { [self] in tell(.complete(request.completion)) }
-    }
-}
-
-/// Feeds an async sequence.
-final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
-    typealias Element = DataStreamRequest.Stream<Value, Failure>
-
-    private let request: DataStreamRequest
-    private let value: @Sendable (Data) -> Result<Value, Failure>
-    private let backlog = Mutex(Backlog())
-    private let isLossless: Bool
-    let buffer: StreamBuffer<(stream: Element, byteCount: Int)>
-
-    init(
-        request: DataStreamRequest, policy: StreamOf<Element>.BufferingPolicy,
-        serialise: @escaping @Sendable (Data) -> Result<Value, Failure>
-    ) {
-        self.request = request
-        value = serialise
-        if case .unbounded = policy { isLossless = true } else { isLossless = false }
-        buffer = StreamBuffer(limit: policy.bufferLimit)
-    }
-
-    var isFull: Bool { backlog.withLock { $0.isFull } }
-
-    func receive(_ data: Data) {
-        if isLossless { backlog.withLock { $0.add(data.count) } }
-        let result = value(data)
-        if case .failure(let error) = result, request.automaticallyCancelOnStreamError {
-            request.fail(inStream: error.asSerializationError(requestError: nil))
-        }
-        buffer.push((.init(event: .stream(result), token: .init(request: request)), data.count))
-    }
-
-    /// The next event; room that it makes lets the transport go on.
-    func next() async -> Element? {
-        guard let (stream, byteCount) = await buffer.next() else { return nil }
-        if isLossless, backlog.withLock({ $0.remove(byteCount) }) { request.lastAttempt?.resumeIntake() }
-        return stream
-    }
-
-    func serialise() -> AFError? { nil }
-    func handOver() -> Bool { false }
-
-    func deliver() {
-        buffer.push((.init(event: .complete(request.completion), token: .init(request: request)), 0))
-        buffer.finish()
+    /// Says whether someone waits for room.
+    mutating func detach() -> Bool {
+        defer { isFull = false }
+        isDetached = true
+        return isFull
     }
 }

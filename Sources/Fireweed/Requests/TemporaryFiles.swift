@@ -5,11 +5,15 @@ import Glibc
 
 /// New places for files, each in a folder that only this user can look into.
 enum TemporaryFiles {
-    /// A place where there is no file yet; throws when its folder cannot be made.
+    /// The folder above all of them.
+    static var folder: URL { FileManager.default.temporaryDirectory }
+
+    /// A place where there is no file yet.
+    ///
+    /// Throws `FileFailure` when its folder cannot be made.
     static func newPlace() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fireweed-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let folder = folder.appendingPathComponent("fireweed-\(UUID().uuidString)")
+        guard mkdir(folder.path, 0o700) == 0 else { throw FileFailure.current(.create, folder) }
         return folder.appendingPathComponent("content")
     }
 

@@ -17,20 +17,27 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case stream(InputStream)
     }
 
-    /// What is sent.
+    /// What makes the content.
+    public let upload: any UploadableConvertible
+    /// What is sent; `nil` for a form that is sent straight from its parts.
     public let uploadable: Uploadable?
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
 
     private let source: Result<BodySource, any Error>
+    /// The parts of a form that is sent straight from them, for whoever wants to see it.
+    private let formContent: (@Sendable () -> CURLContent)?
 
     /// Makes an upload of a form, which is no `Uploadable` when it is sent straight from its parts.
     init(
-        form: Result<BodySource, any Error>, convertible: any URLRequestConvertible, fileManager: FileManager,
+        form: Result<BodySource, any Error>, shownAs content: @escaping @Sendable () -> CURLContent,
+        convertible: any URLRequestConvertible, fileManager: FileManager,
         core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
         if case .success(.data(let data)) = form { uploadable = .data(data) } else { uploadable = nil }
+        upload = FormUpload(source: form)
         self.fileManager = fileManager
+        formContent = content
         source = form
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
@@ -41,8 +48,10 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         uploadable: Uploadable, convertible: any URLRequestConvertible, fileManager: FileManager, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
+        upload = uploadable
         self.uploadable = uploadable
         self.fileManager = fileManager
+        formContent = nil
         let body: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
@@ -76,8 +85,25 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             monitor.request(self, didProvideInputStream: stream.value)
         }
         // The caller's word for the length, which a stream itself cannot give.
-        guard let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) }) else { return source }
-        return .reader { MeasuredReader(try make(), byteCount: byteCount) }
+        let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
+        return .reader { [weak self] in
+            do {
+                let reader = try make()
+                return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
+            } catch {
+                self?.tellOfStreamNeed()
+                throw error
+            }
+        }
+    }
+
+    override var ownContent: CURLContent? {
+        switch uploadable {
+        case .data(let data): .data(data)
+        case .file(let url, _): .pieces([.file(url)])
+        case .stream: .pieces([.stream])
+        case nil: formContent?()
+        }
     }
 
     override func cleanup() {

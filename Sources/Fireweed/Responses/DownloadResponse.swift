@@ -9,15 +9,19 @@ public typealias AFDownloadResponse<Success> = DownloadResponse<Success, AFError
 /// Everything that came of a request with content in a file: the exchange, the content and the result.
 public struct DownloadResponse<Success, Failure: Error>: Sendable where Success: Sendable, Failure: Sendable {
     let evidence: any ResponseEvidence
-    /// Where the content is; `nil` when there is no file.
-    public let fileURL: URL?
-    /// What a later download can go on from, if this one ended early.
-    public let resumeData: Data?
+    private let file: ContentFile?
+    private let produced: ProducedResumeData?
     /// How long the serialiser took, in seconds.
     public let serializationDuration: TimeInterval
     /// What the serialiser made, or why there is nothing.
     public let result: Result<Success, Failure>
 
+    /// Where the content is; `nil` when there is no file.
+    ///
+    /// Asking for it keeps a file in a temporary place, which goes with the last response otherwise.
+    public var fileURL: URL? { file?.taken }
+    /// What a later download can go on from, if this one ended early; asking for it keeps a temporary partial file.
+    public var resumeData: Data? { produced?.taken }
     /// The request that was sent last; made at each call unless it exists already.
     public var request: URLRequest? { evidence.request }
     /// The server's response.
@@ -35,18 +39,19 @@ public struct DownloadResponse<Success, Failure: Error>: Sendable where Success:
         serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
         self.init(
-            evidence: GivenEvidence(request: request, response: response, metrics: metrics), fileURL: fileURL,
-            resumeData: resumeData,
+            evidence: GivenEvidence(request: request, response: response, metrics: metrics),
+            file: fileURL.map { ContentFile(url: $0, owner: nil) },
+            produced: resumeData.map { ProducedResumeData(data: $0, owner: nil) },
             serializationDuration: serializationDuration, result: result)
     }
 
     init(
-        evidence: any ResponseEvidence, fileURL: URL?, resumeData: Data?, serializationDuration: TimeInterval,
-        result: Result<Success, Failure>
+        evidence: any ResponseEvidence, file: ContentFile?, produced: ProducedResumeData?,
+        serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
         self.evidence = evidence
-        self.fileURL = fileURL
-        self.resumeData = resumeData
+        self.file = file
+        self.produced = produced
         self.serializationDuration = serializationDuration
         self.result = result
     }
@@ -55,7 +60,7 @@ public struct DownloadResponse<Success, Failure: Error>: Sendable where Success:
         _ result: Result<NewSuccess, NewFailure>
     ) -> DownloadResponse<NewSuccess, NewFailure> {
         DownloadResponse<NewSuccess, NewFailure>(
-            evidence: evidence, fileURL: fileURL, resumeData: resumeData, serializationDuration: serializationDuration,
+            evidence: evidence, file: file, produced: produced, serializationDuration: serializationDuration,
             result: result)
     }
 }
@@ -107,7 +112,7 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
         ResponseText.describe(
             evidence,
             content:
-                "[File URL]: \(fileURL?.path ?? "None")\n[Resume Data]: \(resumeData.map { "\($0.count) bytes" } ?? "None")",
+                "[File URL]: \(file?.url.path ?? "None")\n[Resume Data]: \(produced.map { "\($0.data.count) bytes" } ?? "None")",
             serializationDuration: serializationDuration, result: "\(result)")
     }
 }

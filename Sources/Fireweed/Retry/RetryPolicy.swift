@@ -1,7 +1,7 @@
 // Trying again with growing delays.
 
 public import Foundation
-import FoundationNetworking
+public import FoundationNetworking
 
 /// Retries requests whose method can be repeated, after failures that may pass: wait = base^retryCount × scale seconds.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
@@ -38,6 +38,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public let retryableHTTPStatusCodes: Set<Int>
     /// The failures that are retried.
     public let retryableURLErrorCodes: Set<URLError.Code>
+    /// Jitter, `Retry-After`, budget, deadline and replays; all off by default.
+    public let options: RetryOptions
 
     /// Makes a policy.
     ///
@@ -48,7 +50,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
-        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes
+        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
+        options: RetryOptions = RetryOptions()
     ) {
         precondition(exponentialBackoffBase >= 2, "The base of an exponential delay must be 2 or more.")
         self.retryLimit = retryLimit
@@ -57,27 +60,69 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         self.retryableHTTPMethods = retryableHTTPMethods
         self.retryableHTTPStatusCodes = retryableHTTPStatusCodes
         self.retryableURLErrorCodes = retryableURLErrorCodes
+        self.options = options
     }
 
-    /// Retries with a delay while the limit is not reached and `shouldRetry` says so.
+    /// Changes nothing; counts the request where there is a budget.
+    open func adapt(
+        _ urlRequest: URLRequest, for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        options.budget?.noteRequest()
+        completion(.success(urlRequest))
+    }
+
+    /// Retries with a delay while the limit is not reached, `shouldRetry` says so, and no option speaks against it.
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
-        guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
-            return completion(.doNotRetry)
+        guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error),
+            let seconds = delay(before: request), options.budget?.takeRetry() ?? true
+        else { return completion(.doNotRetry) }
+        completion(.retryWithDelay(seconds))
+    }
+
+    private func delay(before request: Request) -> TimeInterval? {
+        let delay = RetryDelay(base: exponentialBackoffBase, scale: exponentialBackoffScale, options: options)
+        let now = Date()
+        var evidence = RetryDelay.Evidence(
+            retryCount: request.retryCount, elapsed: 0, now: now, random: Double.random(in: 0...1))
+        if options.retryAfter != .ignore {
+            evidence.retryAfter = request.response?.value(forHTTPHeaderField: "Retry-After")
         }
-        let delay = pow(Double(exponentialBackoffBase), Double(request.retryCount)) * exponentialBackoffScale
-        completion(.retryWithDelay(delay))
+        if options.deadline != nil, let first = request.firstMetrics {
+            evidence.elapsed = max(0, now.timeIntervalSince(first.taskInterval.start))
+        }
+        return delay.seconds(for: evidence)
     }
 
     /// True when method, and status or failure, are among the retryable ones.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
-        guard let method = request.request?.method, retryableHTTPMethods.contains(method) else { return false }
-        if let status = request.response?.statusCode, retryableHTTPStatusCodes.contains(status) { return true }
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
+        guard mayReplay(request, after: code) else { return false }
+        if let status = request.response?.statusCode, retryableHTTPStatusCodes.contains(status) { return true }
         return code.map(retryableURLErrorCodes.contains) ?? false
     }
+
+    /// True when sending the request a second time does no harm, as far as method, failure and fields tell.
+    private func mayReplay(_ request: Request, after code: URLError.Code?) -> Bool {
+        guard let urlRequest = request.request else { return false }
+        if let method = urlRequest.method, retryableHTTPMethods.contains(method) { return true }
+        if options.replays.contains(.unsent), let code, isUnsent(request, code) { return true }
+        return options.replays.contains(.keyed) && urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
+    }
+
+    /// True when no byte of the request has left: not to its origin, and not to one that redirected it.
+    private func isUnsent(_ request: Request, _ code: URLError.Code) -> Bool {
+        guard Self.connectFailures.contains(code) else { return false }
+        let hops = request.lastAttempt?.metrics?.transactionMetrics ?? []
+        return hops.count == 1 && hops.allSatisfy { $0.countOfRequestHeaderBytesSent == 0 }
+    }
+
+    private static let connectFailures: Set<URLError.Code> = [
+        .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
+    ]
 }
 
 /// Retries only when the connection was lost.
@@ -87,12 +132,13 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
-        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        options: RetryOptions = RetryOptions()
     ) {
         super.init(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
             exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
-            retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost])
+            retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost], options: options)
     }
 }
 
@@ -107,12 +153,14 @@ extension RequestInterceptor where Self == RetryPolicy {
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
-        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes
+        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
+        options: RetryOptions = RetryOptions()
     ) -> RetryPolicy {
         RetryPolicy(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
             exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
-            retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes)
+            retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes,
+            options: options)
     }
 }
 
@@ -125,10 +173,12 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
-        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        options: RetryOptions = RetryOptions()
     ) -> ConnectionLostRetryPolicy {
         ConnectionLostRetryPolicy(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
-            exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
+            exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+            options: options)
     }
 }

@@ -1,7 +1,6 @@
 // What makes values of the pieces of a stream.
 
 public import Foundation
-import Synchronization
 
 /// Makes a value of each piece of a stream.
 public protocol DataStreamSerializer: Sendable {
@@ -85,16 +84,22 @@ extension DataStreamSerializer {
 }
 
 /// Text of a stream: a character whose bytes come in two pieces is held back until it is whole.
-final class StreamText: Sendable {
-    private let held = Mutex(Data())
+package struct StreamText {
+    private var held = Data()
 
-    func append(_ data: Data) -> String {
-        held.withLock { held in
-            let all = held + data
-            let count = Self.wholeByteCount(of: all)
-            held = Data(all.dropFirst(count))
-            return String(decoding: all.prefix(count), as: UTF8.self)
-        }
+    package init() {}
+
+    package mutating func append(_ data: Data) -> String {
+        let all = held.isEmpty ? data : held + data
+        let count = Self.wholeByteCount(of: all)
+        held = Data(all.dropFirst(count))
+        return String(decoding: all.prefix(count), as: UTF8.self)
+    }
+
+    /// What an unfinished character at the very end comes to; `nil` when there is none.
+    package mutating func finish() -> String? {
+        defer { held = Data() }
+        return held.isEmpty ? nil : String(decoding: held, as: UTF8.self)
     }
 
     /// How many bytes there are before an unfinished character at the end (RFC 3629 §3).

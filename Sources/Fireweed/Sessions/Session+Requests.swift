@@ -1,6 +1,6 @@
 // Making requests.
 
-import Foundation
+public import Foundation
 import FoundationNetworking
 
 extension Session {
@@ -108,7 +108,7 @@ extension Session {
     ) -> DownloadRequest {
         begin(
             DownloadRequest(
-                convertible: convertible, destination: destination, core: core, interceptor: interceptor,
+                downloadable: .request(convertible), destination: destination, core: core, interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
@@ -138,6 +138,21 @@ extension Session {
             encode: EncodedRequest.encoding(parameters, by: encoder), modify: requestModifier)
         return download(
             request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
+    }
+
+    /// A download that goes on where an earlier one ended, in this process or another.
+    ///
+    /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts again, and never
+    /// mixes two of them. Adapters see the request as they see others. `data` has to come from somebody who may name a file to write
+    /// to: see `ResumeData`. What it cannot go on from fails with `ResumeError` inside `AFError.createURLRequestFailed(error:)`.
+    public func download(
+        resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        begin(
+            DownloadRequest(
+                downloadable: .resumeData(data), destination: destination, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
     // MARK: -

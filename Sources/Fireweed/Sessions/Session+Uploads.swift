@@ -131,7 +131,8 @@ extension Session {
         let source = Result { isSmall ? .data(try multipartFormData.encode()) : try multipartFormData.source() }
         return begin(
             UploadRequest(
-                form: source, convertible: FormRequest(request: request, contentType: multipartFormData.contentType),
+                form: source, shownAs: multipartFormData.shownContent,
+                convertible: FormRequest(request: request, contentType: multipartFormData.contentType),
                 fileManager: fileManager, core: core, interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }

@@ -48,6 +48,7 @@ open class Session: @unchecked Sendable {
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil` stores what RFC 9111 allows.
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
+    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
@@ -58,7 +59,8 @@ open class Session: @unchecked Sendable {
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
-        transportOptions: TransportOptions = TransportOptions(), responseStore: (any ResponseStore)? = nil
+        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
+        responseStore: (any ResponseStore)? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
@@ -71,7 +73,8 @@ open class Session: @unchecked Sendable {
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-            cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, responseStore: responseStore)
+            cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
+            responseStore: responseStore)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -87,7 +90,8 @@ open class Session: @unchecked Sendable {
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], responseStore: (any ResponseStore)? = nil
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
+        responseStore: (any ResponseStore)? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -96,7 +100,7 @@ open class Session: @unchecked Sendable {
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
-                eventMonitors: eventMonitors))
+                eventMonitors: eventMonitors, netrc: netrc))
         core.attach(self)
     }
 

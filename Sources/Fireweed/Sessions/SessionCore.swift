@@ -32,6 +32,7 @@ final class SessionCore: Sendable {
     /// Posts notifications, where the session has a monitor that does; kept apart because it hears of few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
+    let credentials: CredentialSource
     let registry = RequestRegistry()
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
@@ -52,6 +53,7 @@ final class SessionCore: Sendable {
         /// What the cache takes for the time.
         var cacheClock: @Sendable () -> Date = { Date() }
         var eventMonitors: [any EventMonitor]
+        var netrc: Netrc?
     }
 
     private struct Life {
@@ -80,6 +82,7 @@ final class SessionCore: Sendable {
         monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
         hasMonitors = !monitor.monitors.isEmpty
         cookies = CookieJar(storage: configuration.httpCookieStorage)
+        credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
     }
 
     /// The session, while there is one.

@@ -8,12 +8,17 @@ import Glibc
 /// The values of a configuration at the time when the session was made; reading them costs nothing.
 struct SessionSettings: Sendable {
     let fields: FieldBlock
+    /// The first field of the session that must not be sent; every request fails with it.
+    let fieldViolation: AFError?
     let idleTimeout: TimeInterval
     let resourceTimeout: TimeInterval
     let maximumConnectionsPerHost: Int
     let cookieStorage: HTTPCookieStorage?
     let cookieAcceptPolicy: HTTPCookie.AcceptPolicy
+    /// Whether requests carry cookies of the storage.
     let setsCookies: Bool
+    /// Whether cookies of responses go into the storage.
+    let storesCookies: Bool
     private let requestCachePolicy: URLRequest.CachePolicy
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
@@ -21,12 +26,14 @@ struct SessionSettings: Sendable {
 
     init(_ configuration: URLSessionConfiguration) {
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
+        fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest
         resourceTimeout = configuration.timeoutIntervalForResource
         maximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
         cookieStorage = configuration.httpCookieStorage
         cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
         setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil
+        storesCookies = configuration.httpCookieAcceptPolicy != .never && configuration.httpCookieStorage != nil
         requestCachePolicy = configuration.requestCachePolicy
     }
 

@@ -41,13 +41,14 @@ extension Attempt: CacheHost {
     }
 
     func storeCookies(of head: ResponseHead, from url: URL) {
-        guard core.settings.setsCookies else { return }
-        core.cookies.store(head, for: url, settings: core.settings)
+        guard core.settings.storesCookies else { return }
+        core.cookies.store(head, for: url, settings: core.settings, of: record)
     }
 
     var background: any CacheHost {
-        BackgroundHost(self) { [core] head, url in
-            if core.settings.setsCookies { core.cookies.store(head, for: url, settings: core.settings) }
+        BackgroundHost(self) { [core, record] head, url in
+            guard core.settings.storesCookies else { return }
+            core.cookies.store(head, for: url, settings: core.settings, of: record)
         }
     }
 

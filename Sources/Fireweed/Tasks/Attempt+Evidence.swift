@@ -10,6 +10,7 @@ extension Attempt: ResponseEvidence {
     var response: HTTPURLResponse? { httpURLResponse }
     var requestMethod: String? { record.method }
     var statusCode: Int? { state.withLock { $0.head?.status } }
+    var head: ResponseHead? { state.withLock { $0.head } }
 
     func responseField(_ name: String) -> String? {
         state.withLock { $0.head }?.value(of: name)
@@ -61,7 +62,8 @@ extension Attempt {
         state.withLock { state in
             // With a content coding on, the announced length is not that of what we count (RFC 9110 §8.6).
             let isCoded = state.head?.contains("Content-Encoding") ?? false
-            return (state.receivedByteCount, isCoded ? nil : state.head?.contentLength)
+            let rest = isCoded ? nil : state.head?.contentLength
+            return (state.firstByteOffset + state.receivedByteCount, rest.map { $0 + state.firstByteOffset })
         }
     }
 

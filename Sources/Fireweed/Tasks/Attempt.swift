@@ -33,11 +33,17 @@ final class Attempt: Sendable {
         var hop: Hop
         var gate = Gate.open
         var head: ResponseHead?
+        /// The fields that the present hop has sent, cookies among them.
+        var sentFields: FieldBlock?
         var records: [HopRecord] = []
+        /// The last challenge of the present hop that the engine has answered.
+        var answeredChallenge: ResponseHead?
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
         var hasUnstoredCookies = false
         var receivedByteCount: Int64 = 0
+        /// Bytes that an earlier download has left: the response brings the rest alone.
+        var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
@@ -86,7 +92,7 @@ final class Attempt: Sendable {
         switch step {
         case .nothing: break
         case .launch: launch()
-        case .resume(let control): control.resume()
+        case .resume(let control): apply(isSuspended: false, to: control)
         }
     }
 
@@ -95,8 +101,22 @@ final class Attempt: Sendable {
             state.isSuspended = true
             return state.control
         }
-        control?.suspend()
+        if let control { apply(isSuspended: true, to: control) }
     }
+
+    /// Two threads may reach the transport in another order than they were here: the last one to get there looks again.
+    private func apply(isSuspended: Bool, to control: any TransferControl) {
+        var applied = isSuspended
+        repeat {
+            if applied { control.suspend() } else { control.resume() }
+            let wanted = state.withLock { $0.isSuspended }
+            if wanted == applied { return }
+            applied = wanted
+        } while true
+    }
+
+    /// Whether the attempt was told to stand still last.
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
@@ -121,6 +141,15 @@ final class Attempt: Sendable {
         }
     }
 
+    /// Ends an attempt that was never begun and that nobody waits for; the owner hears nothing.
+    func abandon() {
+        state.withLock { state in
+            state.phase = .ended
+            state.failure = state.failure ?? .cancelled
+            state.owner = nil
+        }
+    }
+
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
         let step = state.withLock { state -> AfterDecision in
@@ -141,10 +170,17 @@ final class Attempt: Sendable {
 
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
     private func launch() {
-        let hop = state.withLock { $0.hop }
+        var hop = state.withLock { $0.hop }
+        var urlText = hop.url.absoluteString
+        if core.credentials.concerns(hop, urlText: urlText) {
+            hop = core.credentials.completing(hop)
+            urlText = hop.url.absoluteString
+            state.withLock { [hop] in $0.hop = hop }
+        }
+        let fields = core.cookies.addingCookies(
+            for: hop, settings: core.settings, isWanted: record.existing?.httpShouldHandleCookies ?? true)
         let message = RequestMessage(
-            url: hop.url.absoluteString, method: hop.method,
-            fields: core.cookies.addingCookies(for: hop, settings: core.settings), body: hop.body,
+            url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.credentials)
         let control =
@@ -152,11 +188,12 @@ final class Attempt: Sendable {
             ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }
+            state.sentFields = fields
             state.control = control
             return (true, state.isSuspended)
         }
         guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { control.suspend() }
+        if permission.isSuspended { apply(isSuspended: true, to: control) }
         control.start()
     }
 
@@ -171,6 +208,7 @@ final class Attempt: Sendable {
                 state.gate = .open
                 state.head = nil
                 state.response = nil
+                state.answeredChallenge = nil
             }
             launch()
         }
@@ -183,7 +221,8 @@ final class Attempt: Sendable {
             state.control = nil
             let owner = state.owner
             state.owner = nil
-            return (owner, state.failure ?? failure)
+            state.failure = state.failure ?? failure
+            return (owner, state.failure)
         }
         ending.owner?.attemptDidComplete(self, failure: ending.failure)
     }
@@ -213,7 +252,8 @@ final class Attempt: Sendable {
             state.hasUnstoredCookies = false
             return (head, state.hop.url)
         }
-        if let cookies { core.cookies.store(cookies.head, for: cookies.url, settings: core.settings) }
+        guard let cookies else { return }
+        core.cookies.store(cookies.head, for: cookies.url, settings: core.settings, of: record)
     }
 }
 
@@ -221,15 +261,19 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
-        let setsCookies = core.settings.setsCookies && head.contains("Set-Cookie")
-        let owner = state.withLock { state in
+        let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
+        let (owner, hasAnswered) = state.withLock { state in
             state.head = head
             // A stored response has set its cookies when it came.
             state.hasUnstoredCookies = setsCookies && state.source.isNetwork
-            return state.owner
+            return (state.owner, state.answeredChallenge != nil)
         }
         guard let owner else { return }
-        if (300..<400).contains(head.status), let decision = redirect(after: head) {
+        if hasAnswered { rememberCredential(acceptedWith: head) }
+        if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
+        if head.status == 401, let next = hop(answering: head) {
+            state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
+        } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {
             decide(decision, by: owner.effectiveRedirectHandler, response: head)
         } else if owner.wantsHead {
             tell(owner, head)
@@ -239,7 +283,28 @@ extension Attempt: TransferConsumer {
     private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
         state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-        if case .proceed = owner.attempt(self, didReceive: head) { allow() }
+        switch owner.attempt(self, didReceive: head) {
+        case .proceed: allow()
+        case .wait: break
+        case .again(let unwanted): repeatHop(without: unwanted)
+        }
+    }
+
+    /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
+    private func repeatHop(without unwanted: [String]) {
+        state.withLock { state in
+            guard case .deciding = state.gate else { return }
+            var next = state.hop
+            let unwanted = Set(unwanted.map { $0.lowercased() })
+            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
+            next.urlRequest = nil
+            state.gate = .discarding(next: next, byteCount: 0)
+        }
+    }
+
+    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
+    func startCounting(at offset: Int64) {
+        state.withLock { $0.firstByteOffset = offset }
     }
 
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
@@ -285,8 +350,8 @@ extension Attempt: TransferConsumer {
         let step = state.withLock { state -> AfterDecision in
             state.records.append(
                 HopRecord(
-                    url: state.hop.url, method: state.hop.method, head: state.head, report: report, source: state.source
-                ))
+                    url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
+                    head: state.head, report: report, source: state.source))
             switch state.gate {
             case .open: return .end(failure)
             case .deciding(_, let hasPaused):
@@ -306,9 +371,12 @@ extension Attempt: TransferConsumer {
 
 extension Attempt {
     /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
-    private func redirect(after head: ResponseHead) -> Result<Hop, TransferFailure>? {
-        let (hop, count) = state.withLock { ($0.hop, $0.records.count) }
-        return Redirection.next(after: hop, head: head, redirectCount: count)
+    private func redirect(
+        after head: ResponseHead, _ owner: any AttemptOwner
+    ) -> Result<Hop, TransferFailure>? {
+        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
+        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? RedirectRules.limit
+        return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
     }
 
     private func decide(
@@ -317,6 +385,7 @@ extension Attempt {
         switch decision {
         case .failure(let failure): cancel(with: failure)
         case .success(let next):
+            state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
             guard let handler else {
                 state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
                 return
@@ -336,12 +405,15 @@ extension Attempt {
         guard let request else {
             let (owner, head) = state.withLock { ($0.owner, $0.head) }
             guard let owner, let head, owner.wantsHead else { return allow() }
-            if case .proceed = owner.attempt(self, didReceive: head) { allow() }
-            return
+            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
+            if case .wait = owner.attempt(self, didReceive: head) { return }
+            return allow()
         }
         let chosen: Hop
         do {
-            chosen = request == proposed ? next : try Redirection.hop(for: request, replacing: next)
+            // Equality of requests leaves the fields out on Linux.
+            let isSame = request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
+            chosen = isSame ? next : try Redirection.hop(for: request, replacing: next, settings: core.settings)
         } catch {
             return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
         }

@@ -7,6 +7,8 @@ enum HeadDisposition {
     case proceed
     /// The owner will call `Attempt.allow()` or cancel; content waits until then.
     case wait
+    /// This response is of no use: the hop is sent again, without these fields.
+    case again(without: [String])
 }
 
 /// The request behind an attempt.
@@ -16,6 +18,10 @@ protocol AttemptOwner: AnyObject, Sendable {
     /// Whether the owner wants to see the head before any content.
     var wantsHead: Bool { get }
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition
+    /// A challenge came, which credentials may answer: the engine has done so already, or the next hop will, or nobody does.
+    func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead)
+    /// A redirect is about to be followed, or shown to a handler.
+    func attempt(_ attempt: Attempt, willRedirectTo next: Hop)
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?)
     /// The last call. `failure` is nil when a whole response came.

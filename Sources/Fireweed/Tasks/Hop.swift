@@ -14,13 +14,24 @@ struct Hop: Sendable {
     /// The request as users see it; made from the parts when it is nil.
     var urlRequest: URLRequest?
     var credentials: RequestMessage.Credentials?
+    /// True when the credentials are the request's own, and not found for it.
+    var hasOwnCredentials = false
+    /// What this origin has refused already.
+    var refusedCredentials: [RequestMessage.Credentials] = []
+    /// The request's credential, to be stored once it was accepted.
+    var remembered: URLCredential?
 }
 
 /// What became of one hop.
 struct HopRecord: Sendable {
     var url: URL
     var method: String
+    /// The fields that were sent, cookies among them; what the engine adds is not there.
+    var fields: FieldBlock
     var head: ResponseHead?
     var report: TransferReport
     var source = HopSource.network
+
+    /// True when the response asked for another place; what follows such a hop is a redirect, and no answer to a challenge.
+    var isRedirect: Bool { head.map { (300..<400).contains($0.status) } ?? false }
 }

@@ -54,6 +54,8 @@ public class SessionTask: @unchecked Sendable, Hashable, CustomStringConvertible
     public var countOfBytesExpectedToSend: Int64 { attempt.uploadCounts.total ?? -1 }
     /// The error that the task ended with; `nil` while it runs, and when a whole response came.
     public var error: (any Error)? { attempt.error }
+    /// What each hop took, once the task has ended; `nil` before, and when nothing was sent.
+    public var metrics: TaskMetrics? { attempt.metrics }
 
     /// The progress of the response's content at this moment; made anew at each call.
     public var progress: Progress {

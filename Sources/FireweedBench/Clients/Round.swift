@@ -54,6 +54,9 @@ struct Round {
                 let session = Session()
                 let file = try await session.download(url).serializingDownloadedFileURL().value
                 try FileManager.default.removeItem(at: file.deletingLastPathComponent())
+            case .foundationJSON, .fireweedEncode: try FormRound(client: client).run(count: scenario.count)
+            case .libcurlForm, .fireweedMultipart:
+                try await UploadRound(client: client, partCount: scenario.name == "multipart-2g" ? 2 : 1).run(url)
             }
         }
     }

@@ -10,7 +10,10 @@ struct BenchRunner {
 
     func run() throws {
         let server = try NginxServer()
-        try makeBody(server.documents.appendingPathComponent("1g"))
+        let file = server.documents.appendingPathComponent("1g")
+        try makeBody(file)
+        // Takes uploads and counts them, in this process: rounds measure their own.
+        let sink = try FixtureServer.start()
         var rows: [ReportRow] = []
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
@@ -18,7 +21,8 @@ struct BenchRunner {
                 for client in scenario.clients where isWanted(client) {
                     FileHandle.standardError.write(
                         Data("\(scenario.name) round \(round) of \(rounds): \(client.rawValue)\n".utf8))
-                    measured[client, default: []].append(try measure(scenario, client, server.url))
+                    measured[client, default: []].append(
+                        try measure(scenario, client, scenario.path == "/upload" ? sink.url : server.url, file))
                 }
             }
             rows += Report.rows(scenario, measured)
@@ -27,13 +31,14 @@ struct BenchRunner {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
-        withExtendedLifetime(server) {}
+        withExtendedLifetime((server, sink)) {}
     }
 
-    private func measure(_ scenario: Scenario, _ client: Client, _ url: URL) throws -> Measurement {
+    private func measure(_ scenario: Scenario, _ client: Client, _ url: URL, _ file: URL) throws -> Measurement {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["round", scenario.name, client.rawValue, url.absoluteString]
+        process.environment = ProcessInfo.processInfo.environment.merging([UploadRound.fileVariable: file.path]) { $1 }
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -53,7 +58,7 @@ struct BenchRunner {
 
     private func isWanted(_ client: Client) -> Bool {
         let wanted = only.filter { Client(rawValue: $0) != nil }
-        return wanted.isEmpty || wanted.contains(client.rawValue) || client == .libcurl
+        return wanted.isEmpty || wanted.contains(client.rawValue) || client == .libcurl || client == .libcurlForm
     }
 
     /// 1 GiB of zeros that take no room.

@@ -8,6 +8,8 @@ struct Measurement: Codable, Sendable {
     let seconds: Double
     let cpuSeconds: Double
     let peakKibibytes: Int
+    /// How far the peak is above what the process had before the work.
+    let extraKibibytes: Int
     let count: Int
 
     var requestsPerSecond: Double { Double(count) / seconds }
@@ -17,11 +19,12 @@ struct Measurement: Codable, Sendable {
     static func measure(count: Int, _ work: () async throws -> Void) async rethrows -> Measurement {
         let start = ContinuousClock.now
         let cpu = cpuSeconds
+        let resident = kibibytes("VmRSS:")
         try await work()
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return Measurement(
             seconds: Double(seconds) + Double(attoseconds) / 1e18, cpuSeconds: cpuSeconds - cpu,
-            peakKibibytes: peakKibibytes, count: count)
+            peakKibibytes: kibibytes("VmHWM:"), extraKibibytes: kibibytes("VmHWM:") - resident, count: count)
     }
 
     private static var cpuSeconds: Double {
@@ -31,9 +34,9 @@ struct Measurement: Codable, Sendable {
             + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
     }
 
-    private static var peakKibibytes: Int {
+    private static func kibibytes(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
     }
 }

@@ -22,7 +22,17 @@ struct Scenario: Sendable {
         Scenario(
             name: "body-1g", path: "/1g", count: 1, window: 1,
             clients: [.libcurl, .urlSession, .fireweedStream, .fireweedFile]),
+        Scenario(
+            name: "form-encode", path: "/", count: 20_000, window: 1,
+            clients: [.foundationJSON, .fireweedEncode]),
+        Scenario(
+            name: "multipart-1g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
+        Scenario(
+            name: "multipart-2g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
     ]
+
+    /// What the others are compared with: the bare library.
+    var reference: Client { clients[0] }
 
     static func named(_ name: String) -> Scenario? {
         all.first { $0.name == name }
@@ -45,4 +55,10 @@ enum Client: String, Sendable {
     case fireweedFile = "fireweed-file"
     /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
     case fireweedSQLite = "fireweed-sqlite"
+    /// `JSONEncoder`, for want of another encoder that does the same work.
+    case foundationJSON = "foundation-json"
+    case fireweedEncode = "fireweed-encode"
+    /// libcurl's mime API, which is `curl -F`.
+    case libcurlForm = "libcurl-form"
+    case fireweedMultipart = "fireweed-multipart"
 }

@@ -55,6 +55,12 @@ enum ArgumentParser {
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
+        if invocation.curlCommand != nil {
+            guard words.isEmpty, invocation.rawBody == nil else {
+                throw UsageError(message: "--from-curl says everything; method, URL, items and --raw cannot go with it")
+            }
+            return try checked(invocation)
+        }
         var words = words[...]
         if let first = words.first, words.count > 1, isMethod(first),
             Item(words[words.startIndex + 1]) == nil || !isItem(words[words.startIndex + 1])
@@ -78,12 +84,30 @@ enum ArgumentParser {
         if invocation.rawBody != nil, invocation.items.contains(where: \.isData) {
             throw UsageError(message: "--raw and data items cannot go together")
         }
+        if invocation.uploadFile != nil, invocation.rawBody != nil || invocation.items.contains(where: \.isData) {
+            throw UsageError(message: "--upload, --raw and data items cannot go together")
+        }
+        if invocation.goesOn, let method = invocation.method, method != "GET" {
+            throw UsageError(message: "--continue goes with GET, not with \(method)")
+        }
+        if invocation.goesOn, invocation.effectiveMethod != "GET" {
+            throw UsageError(message: "--continue cannot go together with content")
+        }
         if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
             throw UsageError(
                 message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
         }
+        if invocation.printsCURL, invocation.isDownload || invocation.outputFile != nil {
+            throw UsageError(message: "--curl sends nothing, so there is nothing for --download or --output")
+        }
+        if let type = invocation.authenticationType, type != .negotiate, invocation.authentication == nil {
+            throw UsageError(message: "--auth-type \(type.rawValue) needs --auth")
+        }
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
+        }
+        if invocation.isStreamed, invocation.isDownload || invocation.outputFile != nil {
+            throw UsageError(message: "--stream prints, and --download and --output save; they cannot go together")
         }
         return invocation
     }

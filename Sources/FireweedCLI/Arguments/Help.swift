@@ -11,6 +11,7 @@ enum Help {
         }
         return """
             Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]
+                   fireweed [OPTIONS] --from-curl 'curl …'
                    fireweed serve [PORT]
 
             Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON indented; in a

@@ -17,15 +17,23 @@ struct Invocation: Sendable, Equatable {
         case json, form
     }
 
+    /// How credentials are shown.
+    enum AuthenticationType: String, Sendable, CaseIterable {
+        case basic, digest, bearer, negotiate, ntlm
+    }
+
     var task = Task.request
     var method: String?
     var url = ""
     var items: [Item] = []
     var bodyForm = BodyForm.json
     var rawBody: String?
+    var uploadFile: String?
     var print: String?
     var outputFile: String?
     var isDownload = false
+    var goesOn = false
+    var isStreamed = false
     var timeout = 60.0
     var followsRedirects = true
     var checksStatus = false
@@ -36,10 +44,23 @@ struct Invocation: Sendable, Equatable {
     var showsTiming = false
     var isVerbose = false
     var usesCache = false
+    /// Print the request as a curl command, and send nothing.
+    var printsCURL = false
+    /// A curl command in the place of URL and items.
+    var curlCommand: String?
+    /// `USER:PASSWORD`, or a token.
+    var authentication: String?
+    var authenticationType: AuthenticationType?
+    var usesNetrc = false
+    /// The name of a session that is kept between runs, or the path of its file.
+    var sessionName: String?
+    var archiveFile: String?
+    var retryCount: UInt = 0
+    var maximumRedirectCount: Int?
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
-        method ?? (rawBody != nil || items.contains(where: \.isData) ? "POST" : "GET")
+        method ?? (rawBody != nil || uploadFile != nil || items.contains(where: \.isData) ? "POST" : "GET")
     }
 }
 

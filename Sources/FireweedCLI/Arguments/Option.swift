@@ -34,6 +34,11 @@ struct Option: Sendable {
                 $0.rawBody = $1; return true
             }, help: "Send this text as the content."),
         Option(
+            names: ["--upload"],
+            effect: .value("FILE") {
+                $0.uploadFile = $1; return true
+            }, help: "Send this file as the content, of whatever size."),
+        Option(
             names: ["--print"],
             effect: .value("WHAT") { invocation, text in
                 guard text.allSatisfy("HhBb".contains) else { return false }
@@ -58,6 +63,12 @@ struct Option: Sendable {
             names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
             help: "Download to a file named by the response or the URL, with a bar."),
         Option(
+            names: ["-c", "--continue"], effect: .flag { $0.goesOn = true },
+            help: "Download, and go on where an earlier run of the same command was interrupted."),
+        Option(
+            names: ["-S", "--stream"], effect: .flag { $0.isStreamed = true },
+            help: "Print content as it arrives, also on a terminal. Server-sent events always come one at a time."),
+        Option(
             names: ["--timeout"],
             effect: .value("SECONDS") { invocation, text in
                 guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return false }
@@ -67,6 +78,51 @@ struct Option: Sendable {
         Option(
             names: ["--follow"], effect: .flag { $0.followsRedirects = true }, help: "Follow redirects (the default)."),
         Option(names: ["--no-follow"], effect: .flag { $0.followsRedirects = false }, help: "Do not follow redirects."),
+        Option(
+            names: ["--max-redirects"],
+            effect: .value("N") { invocation, text in
+                guard let count = Int(text), count >= 0 else { return false }
+                invocation.maximumRedirectCount = count
+                return true
+            }, help: "Fail at the redirect after so many. Default: 20."),
+        Option(
+            names: ["--retry"],
+            effect: .value("N") { invocation, text in
+                guard let count = UInt(text), count <= 100 else { return false }
+                invocation.retryCount = count
+                return true
+            },
+            help: "Try again up to N times after failures that may pass, unless the method could take effect twice."),
+        Option(
+            names: ["-a", "--auth"],
+            effect: .value("USER:PASSWORD") {
+                $0.authentication = $1; return true
+            },
+            help: "Credentials for the URL's origin alone; a token for bearer. Without \":\" the password is asked for."
+        ),
+        Option(
+            names: ["--auth-type"],
+            effect: .value("TYPE") { invocation, text in
+                invocation.authenticationType = Invocation.AuthenticationType(rawValue: text.lowercased())
+                return invocation.authenticationType != nil
+            }, help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm."),
+        Option(
+            names: ["--netrc"], effect: .flag { $0.usesNetrc = true },
+            help: "Take credentials from ~/.netrc, or from the file that NETRC names."),
+        Option(
+            names: ["--session"],
+            effect: .value("NAME") {
+                $0.sessionName = $1; return !$1.isEmpty
+            },
+            help:
+                "Keep cookies and credentials between runs, in a file that only you can read; a NAME with \"/\" is its path."
+        ),
+        Option(
+            names: ["--har"],
+            effect: .value("FILE") {
+                $0.archiveFile = $1; return true
+            },
+            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies."),
         Option(
             names: ["--check-status"], effect: .flag { $0.checksStatus = true },
             help: "Exit with 3, 4 or 5 for a status of 3xx, 4xx or 5xx."),
@@ -92,6 +148,15 @@ struct Option: Sendable {
         Option(
             names: ["--timing"], effect: .flag { $0.showsTiming = true },
             help: "Draw where the time went, on standard error."),
+        Option(
+            names: ["--curl"], effect: .flag { $0.printsCURL = true },
+            help: "Print a curl command that sends the request, and send nothing."),
+        Option(
+            names: ["--from-curl"],
+            effect: .value("COMMAND") {
+                $0.curlCommand = $1; return true
+            },
+            help: "Send what this curl command would send, in the place of URL and items."),
         Option(names: ["--help"], effect: .flag { $0.task = .help }, help: "Print this help."),
         Option(names: ["--version"], effect: .flag { $0.task = .version }, help: "Print the version."),
     ]

@@ -9,6 +9,7 @@ struct RequestPlan {
     enum Content {
         case none
         case data(Data, type: String)
+        case file(URL, type: String)
         case multipart(MultipartFormData)
     }
 
@@ -17,16 +18,25 @@ struct RequestPlan {
     let headers: HTTPHeaders
     let removedHeaders: [String]
     let content: Content
+    /// Seconds without a byte after which to give up, where the request has its own word for it.
+    let timeout: Double?
 
     /// Makes a plan; reads the files that items name.
     ///
     /// Throws `UsageError`, and what reading throws.
     init(_ invocation: Invocation, standardInput: Data? = nil) throws {
+        if let command = invocation.curlCommand {
+            self = try RequestPlan(command)
+            return
+        }
         url = try Self.url(invocation)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
         var headers = HTTPHeaders()
-        if case .data(_, let type) = content { headers.add(.contentType(type)) }
+        switch content {
+        case .data(_, let type), .file(_, let type): headers.add(.contentType(type))
+        case .none, .multipart: break
+        }
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
             headers.add(.accept("application/json, */*;q=0.5"))
         }
@@ -40,6 +50,25 @@ struct RequestPlan {
         removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
+        timeout = nil
+    }
+
+    /// Makes a plan of a curl command, whose files are looked for in the present folder.
+    private init(_ command: String) throws {
+        let request: URLRequest
+        do {
+            let folder = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+            request = try URLRequest(cURL: command, readingFilesIn: folder)
+        } catch let error as CURLParsingError {
+            throw UsageError(message: error.localizedDescription)
+        }
+        guard let url = request.url else { throw UsageError(message: "the curl command has no URL") }
+        self.url = url
+        method = request.method ?? .get
+        headers = request.headers
+        removedHeaders = []
+        content = request.httpBody.map { .data($0, type: request.headers["Content-Type"] ?? "") } ?? .none
+        timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
     }
 
     private static func url(_ invocation: Invocation) throws -> URL {
@@ -58,6 +87,13 @@ struct RequestPlan {
 
     private static func content(_ invocation: Invocation, _ standardInput: Data?) throws -> Content {
         if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
+        if let path = invocation.uploadFile {
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw UsageError(message: "the file \(path) cannot be read")
+            }
+            let url = URL(fileURLWithPath: path)
+            return .file(url, type: MediaTypes.type(ofExtension: url.pathExtension))
+        }
         let items = invocation.items.filter(\.isData)
         guard !items.isEmpty else {
             return standardInput.map { .data($0, type: "application/json") } ?? .none

@@ -35,8 +35,26 @@ struct MessageText {
         return shown.hasSuffix("\n") ? shown : shown + "\n"
     }
 
+    /// A server-sent event for a terminal: its lines with their field names apart, and a line of JSON data indented.
+    func event(_ block: [UInt8]) -> String {
+        let lines = String(decoding: block, as: UTF8.self).split { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
+        guard !lines.isEmpty else { return "" }
+        let isAlone = lines.count { $0.hasPrefix("data") } == 1
+        let shown = lines.map { line -> String in
+            let halves = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard halves.count == 2, !halves[0].isEmpty else { return Self.withoutControls(String(line)) + "\n" }
+            let value = halves[1].hasPrefix(" ") ? String(halves[1].dropFirst()) : halves[1]
+            let looksLikeJSON = halves[0] == "data" && isAlone && (value.hasPrefix("{") || value.hasPrefix("["))
+            guard looksLikeJSON, let json = JSONText(isColoured: isColoured).formatted(value) else {
+                return field(Self.withoutControls(halves[0]), value)
+            }
+            return "\(isColoured ? "\u{1B}[36mdata\u{1B}[0m" : "data"): \(json)\n"
+        }
+        return shown.joined() + "\n"
+    }
+
     /// A server must not steer the terminal.
-    private static func withoutControls(_ text: String) -> String {
+    static func withoutControls(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.filter {

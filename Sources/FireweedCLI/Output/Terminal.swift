@@ -28,6 +28,12 @@ enum Terminal {
         write(Array(text.utf8), to: STDERR_FILENO)
     }
 
+    /// Asks for a password without showing it; `nil` where nobody can be asked.
+    static func askForPassword(of user: String) -> String? {
+        guard isInput, isError, let typed = getpass("Password for \(user): ") else { return nil }
+        return String(cString: typed)
+    }
+
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var offset = 0
         while offset < bytes.count {

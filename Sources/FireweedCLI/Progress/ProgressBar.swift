@@ -1,4 +1,4 @@
-// The bar of a download.
+// The bar of a download or an upload.
 
 import Foundation
 
@@ -7,9 +7,11 @@ struct ProgressBar {
     let completed: Int64
     let total: Int64?
     let elapsed: Double
+    /// Bytes that were there before the clock started, as a download that goes on has them.
+    var base: Int64 = 0
 
     func text(width: Int) -> String {
-        let rate = elapsed > 0 ? Double(completed) / elapsed : 0
+        let rate = elapsed > 0 ? Double(completed - base) / elapsed : 0
         var tail = " \(Self.size(completed))"
         if let total { tail += " of \(Self.size(total))" }
         tail += "  \(Self.size(Int64(rate)))/s"

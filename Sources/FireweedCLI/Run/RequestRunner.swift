@@ -5,112 +5,197 @@ import Foundation
 
 /// Carries an invocation out.
 struct RequestRunner {
-    private let invocation: Invocation
-    private let plan: RequestPlan
-    private let session: Session
-    private let text = MessageText(isColoured: Terminal.isOutput)
+    let invocation: Invocation
+    let plan: RequestPlan
+    private let made: SessionMaker.Made
+    let headers: HTTPHeaders
+    let authentication: Authentication?
+    private let file: SessionFile?
+    private let saved: SavedSession
+    let text = MessageText(isColoured: Terminal.isOutput)
+    var session: Session { made.session }
 
     init(_ invocation: Invocation, standardInput: Data?) throws {
         self.invocation = invocation
         plan = try RequestPlan(invocation, standardInput: standardInput)
-        session = try SessionMaker.session(for: invocation, plan: plan)
+        file = try invocation.sessionName.map { try SessionFile(name: $0) }
+        var saved = try file?.load() ?? SavedSession()
+        let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        if let given { saved.set(given, for: plan.url) }
+        authentication = given ?? saved.authentication(for: plan.url)
+        var headers = plan.headers
+        // A field of the command line wins.
+        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        self.headers = headers
+        self.saved = saved
+        made = try SessionMaker.session(for: invocation, plan: plan, saved: file == nil ? nil : saved)
     }
 
     func run() async -> ExitCode {
-        let code = invocation.isDownload || invocation.outputFile != nil ? await download() : await print()
+        if invocation.printsCURL { return printCURL() }
+        let goesToFile = invocation.isDownload || invocation.goesOn || invocation.outputFile != nil
+        let code = goesToFile ? await download() : await print()
         if invocation.usesCache { await session.flushResponseStore() }
-        return code
+        return keep() ? code : .failure
+    }
+
+    /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
+    private func keep() -> Bool {
+        var isKept = true
+        let note = { (what: String, path: String, error: any Error) in
+            Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")
+            isKept = false
+        }
+        if let file {
+            var saved = saved
+            saved.takeCookies(from: made.cookies)
+            do { try file.save(saved) } catch { note("the session file", file.url.path, error) }
+        }
+        if let recorder = made.recorder, let path = invocation.archiveFile {
+            do { try recorder.write(to: URL(fileURLWithPath: path)) } catch { note("the archive", path, error) }
+        }
+        return isKept
+    }
+
+    /// Puts on a request what the options ask for.
+    private func prepare(_ request: DataRequest) -> DataRequest {
+        authentication?.apply(to: request)
+        guard invocation.retryCount > 0 else { return request }
+        return request.validate { _, response, _ in
+            SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
+        }
+    }
+
+    /// A status that was tried again; when it stays, it is the response's, and no error.
+    struct RetriedStatus: Error {}
+
+    func visible(_ error: AFError?) -> AFError? {
+        error?.underlyingError is RetriedStatus ? nil : error
     }
 
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
-    private var parts: String {
+    var parts: String {
         invocation.print ?? (Terminal.isOutput ? "hb" : "b")
+    }
+
+    /// The request has been made, since the session makes requests eagerly, and is never resumed.
+    private func printCURL() -> ExitCode {
+        let request = dataRequest()
+        if let error = request.error {
+            let failure = ErrorText(error)
+            Terminal.tell("fireweed: \(failure.message)\n")
+            return failure.code
+        }
+        // Without the prompt, so that a shell can take it from a pipe.
+        let command = request.cURLDescription()
+        Terminal.write((command.hasPrefix("$ ") ? String(command.dropFirst(2)) : command) + "\n")
+        return .success
     }
 
     // MARK: To standard output
 
     private func print() async -> ExitCode {
-        let request = dataRequest()
+        // What comes before a retry must not be seen: only the last response is printed, when it is there.
+        invocation.retryCount > 0 ? await printWhole() : await printStream()
+    }
+
+    private func printWhole() async -> ExitCode {
+        let request = prepare(dataRequest())
+        let meter = uploadMeter(for: request)
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
-        printRequest(request)
+        meter.end()
+        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
         if let answer = response.response {
-            if parts.contains("h") {
-                let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-                Terminal.write(text.head(of: answer, protocolName: protocolName))
-            }
+            heads.print(answer, of: request)
+            var printer = ContentPrinter(form: form(of: answer), text: text)
             if parts.contains("b"), let data = response.data {
-                let isRaw = !Terminal.isOutput
-                isRaw
-                    ? Terminal.write(Array(data))
-                    : Terminal.write(text.content(data, type: answer.headers["Content-Type"]))
+                Terminal.write(printer.take(data))
+                Terminal.write(printer.finish())
+            }
+        } else {
+            heads.printRequest(request)
+        }
+        return finish(
+            error: visible(response.error), status: response.response?.statusCode, metrics: response.metrics)
+    }
+
+    private func printStream() async -> ExitCode {
+        let request = session.streamRequest(message, uploading: upload)
+        authentication?.apply(to: request)
+        let meter = uploadMeter(for: request)
+        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
+        request.onHTTPResponse(on: .global()) { response in
+            meter.end()
+            heads.print(response, of: request)
+        }
+        let interruption = Interruption { request.cancel() }
+        var printer = ContentPrinter(form: .whole(type: nil), text: text)
+        var isFirst = true
+        var completion: DataStreamRequest.Completion?
+        for await stream in request.streamTask().streamingData() {
+            switch stream.event {
+            case .complete(let end): completion = end
+            case .stream(.success(let piece)):
+                if isFirst { printer = ContentPrinter(form: form(of: request.response), text: text) }
+                isFirst = false
+                if parts.contains("b") { Terminal.write(printer.take(piece)) }
             }
         }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
+        meter.end()
+        if interruption.hasHappened { return .interrupted }  // what is half there stays unprinted
+        if parts.contains("b") { Terminal.write(printer.finish()) }
+        if completion?.response == nil { heads.printRequest(request) }
+        return finish(
+            error: completion?.error, status: completion?.response?.statusCode, metrics: completion?.metrics)
+    }
+
+    /// Shows how far the content of a request is.
+    ///
+    /// Only above the size of a socket's buffers: what is shorter has gone before anyone could read a bar.
+    private func uploadMeter(for request: Request) -> TransferMeter {
+        let meter = TransferMeter(leastTotal: 256 * 1024)
+        if Terminal.isError, upload != nil { request.uploadProgress(queue: .global()) { meter.show($0) } }
+        return meter
+    }
+
+    /// How content is printed: a pipe gets every byte as it comes.
+    private func form(of response: HTTPURLResponse?) -> ContentPrinter.Form {
+        let type = response?.headers["Content-Type"]
+        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        if essence == "text/event-stream" { return .events(areRaw: !Terminal.isOutput) }
+        if !Terminal.isOutput { return .bytes }
+        return invocation.isStreamed ? .text : .whole(type: type)
+    }
+
+    private var message: URLRequest {
+        var request = URLRequest(url: plan.url)
+        request.method = plan.method
+        request.headers = headers
+        return request
     }
 
     private func dataRequest() -> DataRequest {
         switch plan.content {
-        case .none: session.request(plan.url, method: plan.method, headers: plan.headers)
-        case .data(let data, _):
-            session.upload(data, to: plan.url, method: plan.method, headers: plan.headers)
+        case .none: session.request(plan.url, method: plan.method, headers: headers)
+        case .data(let data, _): session.upload(data, to: plan.url, method: plan.method, headers: headers)
+        case .file(let file, _): session.upload(file, to: plan.url, method: plan.method, headers: headers)
         case .multipart(let form):
-            session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: plan.headers)
+            session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: headers)
         }
     }
 
-    private func printRequest(_ request: Request) {
-        guard let sent = request.performedRequests.first else { return }
-        if parts.contains("H") { Terminal.write(text.head(of: sent)) }
-        if parts.contains("B") {
-            switch plan.content {
-            case .none: break
-            case .data(let data, let type): Terminal.write(text.content(data, type: type) + "\n")
-            case .multipart: Terminal.write("(multipart content)\n\n")
-            }
+    private var upload: StreamRequestContent? {
+        switch plan.content {
+        case .none: nil
+        case .data(let data, _): .data(data)
+        case .file(let file, _): .file(file)
+        case .multipart(let form): .form(form)
         }
-    }
-
-    // MARK: To a file
-
-    private func download() async -> ExitCode {
-        let meter = DownloadMeter()
-        let given = invocation.outputFile
-        let url = plan.url
-        let destination: DownloadRequest.Destination = { temporary, response in
-            guard (200..<300).contains(response.statusCode) else { return (temporary, []) }
-            let target = given.map { URL(fileURLWithPath: $0) } ?? FileName.free(for: response, url: url)
-            return (target, given == nil ? [] : .removePreviousFile)
-        }
-        var request = URLRequest(url: plan.url)
-        request.method = plan.method
-        request.headers = plan.headers
-        if case .data(let data, _) = plan.content { request.httpBody = data }
-        let task = session.download(request, to: destination)
-        if Terminal.isError { task.downloadProgress(queue: .global()) { meter.show($0) } }
-        let response = await task.serializingDownloadedFileURL().response
-        meter.end()
-        if parts.contains("h"), invocation.isDownload, let answer = response.response {
-            let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-            Terminal.tell(text.head(of: answer, protocolName: protocolName))
-        }
-        if let status = response.response?.statusCode, !(200..<300).contains(status) {
-            if let file = response.fileURL { try? FileManager.default.removeItem(at: file) }
-            Terminal.tell("fireweed: nothing was saved: the status is \(status)\n")
-            let code = finish(error: response.error, status: status, metrics: response.metrics)
-            return code == .success ? .failure : code
-        }
-        if let file = response.value, let metrics = response.metrics {
-            let count = metrics.transactionMetrics.last?.countOfResponseBodyBytesAfterDecoding ?? 0
-            let seconds = metrics.taskInterval.duration
-            Terminal.tell(
-                "Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(String(format: "%.1f s", seconds))\n")
-        }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
     }
 
     // MARK: The end
 
-    private func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
+    func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
         if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell(CacheFolder.note(of: metrics)) }
         if invocation.showsTiming, let metrics {
             Terminal.tell(Waterfall(metrics).text(width: Terminal.width))

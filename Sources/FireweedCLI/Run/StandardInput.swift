@@ -7,7 +7,10 @@ import Glibc
 enum StandardInput {
     /// The content of standard input when it is a file or a pipe and nothing else gives content; `nil` when it is empty.
     static func content(for invocation: Invocation) -> Data? {
-        guard invocation.rawBody == nil, !invocation.items.contains(where: \.isData), isFileOrPipe else { return nil }
+        guard invocation.rawBody == nil, invocation.uploadFile == nil, invocation.curlCommand == nil,
+            !invocation.items.contains(where: \.isData),
+            isFileOrPipe
+        else { return nil }
         // A pipe that stays open and silent is no content, unless the method says that there must be some.
         let expectsContent = invocation.method.map { !["GET", "HEAD"].contains($0) } ?? false
         guard expectsContent || hasSomething else { return nil }

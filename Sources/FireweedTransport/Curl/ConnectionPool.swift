@@ -61,7 +61,7 @@ final class ConnectionPool {
 
     /// Gives a transfer to libcurl; it has its place among the origin's running ones.
     private func launch(_ transfer: Transfer) {
-        let handle = freeHandles.popLast() ?? EasyHandle(pool: self)
+        let handle = handle(for: transfer)
         transfer.handle = handle
         do {
             try handle.prepare(for: transfer)
@@ -181,6 +181,15 @@ final class ConnectionPool {
         }
     }
 
+    /// A free handle, or a new one.
+    ///
+    /// libcurl remembers which scheme a handle has agreed on, and would send other credentials by it before they are asked for: a
+    /// transfer with credentials has a handle of its own.
+    private func handle(for transfer: Transfer) -> EasyHandle {
+        guard transfer.message.credentials == nil else { return EasyHandle(pool: self) }
+        return freeHandles.popLast() ?? EasyHandle(pool: self)
+    }
+
     /// Takes the transfer's handle back and says how the transfer ended.
     private func detach(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
         forget(transfer)
@@ -189,7 +198,9 @@ final class ConnectionPool {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
-        if freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
+        // See `handle(for:)`.
+        let isReusable = transfer.message.credentials == nil
+        if isReusable && freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
         if let queue = transfer.queue {
             if transfer.report.tls != nil, let name = transfer.report.protocolName { queue.learn(protocolName: name) }
             leave(queue)

@@ -27,6 +27,9 @@ final class EasyHandle {
     /// What was agreed on for the present transfer's connection, read while the transfer has it.
     private var tls: TransferReport.TLS?
 
+    /// NTLM needs two, Digest with a stale nonce three.
+    private static let maximumAuthenticationRounds = 6
+
     init(pool: ConnectionPool) {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
         self.easy = easy
@@ -75,11 +78,7 @@ final class EasyHandle {
             set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
             set(CURLOPT_FORBID_REUSE, isSecure ? 0 : 1)
         }
-        if let credentials = message.credentials {
-            set(CURLOPT_HTTPAUTH, fw_auth_any)
-            set(CURLOPT_USERNAME, credentials.user)
-            set(CURLOPT_PASSWORD, credentials.password)
-        }
+        if let credentials = message.credentials { apply(credentials) }
     }
 
     /// Gathers what the transfer took, and says why it failed if it did.
@@ -91,7 +90,8 @@ final class EasyHandle {
         transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
-        guard code != CURLE_OK else { return nil }
+        // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has been delivered.
+        guard code != CURLE_OK, code != CURLE_TOO_MANY_REDIRECTS || !transfer.hasDeliveredHead else { return nil }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
@@ -101,11 +101,7 @@ final class EasyHandle {
 
     /// Ends the transfer's time with this handle, which has left the multi handle.
     func release() {
-        if transfer?.message.credentials != nil {
-            set(CURLOPT_USERNAME, nil)
-            set(CURLOPT_PASSWORD, nil)
-            set(CURLOPT_HTTPAUTH, fw_auth_basic)
-        }
+        if let credentials = transfer?.message.credentials { forget(credentials) }
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
     }
@@ -138,10 +134,22 @@ final class EasyHandle {
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
         if waitsForMultiplexing, tls == nil { tls = agreedTLS() }
+        reportInlineContent(of: transfer)
+        // A head that was held back and is followed by another was a challenge, which the engine has answered.
+        if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
         transfer.heldHead = head
         // The engine may answer a challenge itself, and go on: wait for the content or the end to know.
         let mayContinue = transfer.message.credentials != nil && head.status == 401 || head.status == 407
         if !mayContinue { deliverHeldHead(of: transfer) }
+    }
+
+    /// Content that went out with the head is reported once, when it has been answered: libcurl says nothing of it.
+    private func reportInlineContent(of transfer: Transfer) {
+        guard transfer.sentByteCount == 0, case .data(let data) = transfer.message.body, !data.isEmpty,
+            case .none = transfer.content
+        else { return }
+        transfer.sentByteCount = Int64(data.count)
+        transfer.consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
     }
 
     private func deliverHeldHead(of transfer: Transfer) {
@@ -251,13 +259,37 @@ final class EasyHandle {
             setUpload(byteCount: Int64(data.count))
         case .reader(let make):
             let reader = try make()
-            let pump = BodyPump(reader: reader, loop: pool.context.loop)
-            pump.whenReady = { [weak transfer, unowned pool] in
-                guard let transfer else { return }
-                pool.unpause(transfer, removing: .contentStarved)
-            }
-            transfer.content = .pump(pump)
+            transfer.content = .pump(pump(reader, for: transfer))
             setUpload(byteCount: reader.byteCount ?? -1)
+        }
+    }
+
+    private func pump(_ reader: any BodyReader, for transfer: Transfer) -> BodyPump {
+        let pump = BodyPump(reader: reader, loop: pool.context.loop)
+        pump.whenReady = { [weak transfer, weak pump, unowned pool] in
+            // A pump that another has replaced has no say any more.
+            guard let transfer, let pump, case .pump(let current) = transfer.content, current === pump else { return }
+            pool.unpause(transfer, removing: .contentStarved)
+        }
+        return pump
+    }
+
+    /// Goes back in the content; false when that is impossible.
+    ///
+    /// A reader is made anew, so only the start will do.
+    func rewindContent(of transfer: Transfer, to offset: Int) -> Bool {
+        guard case .pump(let present) = transfer.content, case .reader(let make) = transfer.message.body else {
+            return transfer.content.rewind(to: offset)
+        }
+        do {
+            let reader = try make()
+            // The length has been announced already.
+            guard offset == 0, reader.byteCount == present.byteCount else { return false }
+            transfer.content = .pump(pump(reader, for: transfer))
+            return true
+        } catch {
+            transfer.failure = transfer.failure ?? .unreadableBody(error)
+            return false
         }
     }
 
@@ -324,6 +356,8 @@ final class EasyHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, 1)
+        // Redirects are not followed here: this bounds the rounds of authentication, which a server could prolong for ever.
+        set(CURLOPT_MAXREDIRS, Self.maximumAuthenticationRounds)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         pool.settings.options.apply(to: self)

@@ -30,7 +30,7 @@ enum RequestContent {
         }
     }
 
-    /// Goes back to the start, for libcurl's own second try on a connection that had been closed; false when it can't.
+    /// Goes back in content that is in memory; false for other content.
     mutating func rewind(to offset: Int) -> Bool {
         guard case .data(let data, _) = self, offset <= data.count else { return false }
         self = .data(data, sent: offset)

@@ -78,11 +78,12 @@ private func contentWanted(
     }
 }
 
-/// libcurl sends the content anew, because a kept-alive connection had been closed by the peer.
+/// libcurl sends the content anew: a kept-alive connection had been closed by the peer, or a challenge has to be answered.
 private func contentRewound(_ owner: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let transfer = handle(owner).transfer else { return CURL_SEEKFUNC_CANTSEEK }
+    let handle = handle(owner)
+    guard origin == SEEK_SET, let transfer = handle.transfer else { return CURL_SEEKFUNC_CANTSEEK }
     transfer.sentByteCount = Int64(offset)
-    return transfer.content.rewind(to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    return handle.rewindContent(of: transfer, to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
 
 /// The transfer has its connection; the request leaves next.

@@ -29,6 +29,7 @@ extension TransportOptions {
         handle.set(CURLOPT_PROXY, "\(scheme.rawValue)://\(proxy.host):\(proxy.port)")
         handle.set(CURLOPT_PROXYUSERNAME, proxy.user)
         handle.set(CURLOPT_PROXYPASSWORD, proxy.password)
+        handle.set(CURLOPT_PROXYAUTH, proxy.authentication.curlMask)
         handle.set(CURLOPT_NOPROXY, proxy.bypassedHosts.joined(separator: ","))
     }
 

@@ -22,11 +22,14 @@ public struct RequestMessage: Sendable {
         public var user: String
         /// The password.
         public var password: String
+        /// How they may be used; one scheme alone is used at once where it needs no challenge first (Basic, NTLM, Negotiate).
+        public var schemes: AuthenticationSchemes
 
         /// Makes credentials of a user and a password.
-        public init(user: String, password: String) {
+        public init(user: String, password: String, schemes: AuthenticationSchemes = .password) {
             self.user = user
             self.password = password
+            self.schemes = schemes
         }
     }
 

@@ -22,6 +22,7 @@ public struct Proxy: Sendable, Hashable {
     let port: Int
     let user: String?
     let password: String?
+    let authentication: AuthenticationSchemes
     let bypassedHosts: [String]
 
     /// A proxy at a host and port.
@@ -32,23 +33,28 @@ public struct Proxy: Sendable, Hashable {
     ///   - port: its port.
     ///   - user: the user for proxy authentication, if it asks for any.
     ///   - password: the password that goes with the user.
+    ///   - authentication: how an HTTP proxy may be told who we are; Basic by default, which goes out with the first request.
+    ///     With more than one scheme, or Digest, the proxy's challenge is waited for.
     ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
     public init(
         _ scheme: Scheme = .http, host: String, port: Int, user: String? = nil, password: String? = nil,
-        bypassedHosts: [String] = []
+        authentication: AuthenticationSchemes = .basic, bypassedHosts: [String] = []
     ) {
         self.init(
-            scheme: scheme, host: host, port: port, user: user, password: password, bypassedHosts: bypassedHosts)
+            scheme: scheme, host: host, port: port, user: user, password: password, authentication: authentication,
+            bypassedHosts: bypassedHosts)
     }
 
     private init(
-        scheme: Scheme?, host: String, port: Int, user: String?, password: String?, bypassedHosts: [String]
+        scheme: Scheme?, host: String, port: Int, user: String?, password: String?,
+        authentication: AuthenticationSchemes = .basic, bypassedHosts: [String]
     ) {
         self.scheme = scheme
         self.host = host
         self.port = port
         self.user = user
         self.password = password
+        self.authentication = authentication
         self.bypassedHosts = bypassedHosts
     }
 

@@ -47,6 +47,8 @@ public enum Intake: Sendable {
 public protocol TransferConsumer: AnyObject, Sendable {
     /// An interim response came (RFC 9110 §15.2). Any number of times, before the head.
     func transferDidReceiveInterim(_ head: ResponseHead)
+    /// A challenge came (401 or 407) and was answered with the message's credentials. Any number of times, before the head.
+    func transferDidAnswerChallenge(_ head: ResponseHead)
     /// The head of the response came. At most once, before any byte of content.
     func transferDidReceive(_ head: ResponseHead)
     /// Bytes of decoded content came; they are valid during the call only.
@@ -58,6 +60,8 @@ public protocol TransferConsumer: AnyObject, Sendable {
 }
 
 extension TransferConsumer {
+    /// Does nothing.
+    public func transferDidAnswerChallenge(_ head: ResponseHead) {}
     /// Does nothing.
     public func transferDidReceiveInterim(_ head: ResponseHead) {}
     /// Does nothing.

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/get`, `/post`, `/anything`, `/headers`, `/ip`, `/user-agent`, `/upload`, `/response-headers`.
+/// `/get`, `/post`, `/anything`, `/headers`, `/ip`, `/user-agent`, `/upload`, `/parts`, `/response-headers`.
 enum Echoing {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
@@ -17,6 +17,9 @@ enum Echoing {
         case "ip": return .json(["origin": "127.0.0.1"])
         case "user-agent": return .json(["user-agent": request.field("User-Agent") ?? ""])
         case "upload": return .json(["byteCount": request.bodyByteCount, "crc32": request.bodyChecksum])
+        case "parts":
+            guard let parts = request.parts else { return .json(["error": "no form"], status: 400) }
+            return .json(["parts": parts.map(Self.description)])
         case "response-headers":
             let object = Dictionary(request.query.map { ($0.name, $0.value) }) { "\($0), \($1)" }
             return .json(object, fields: request.query)
@@ -41,6 +44,13 @@ enum Echoing {
             : String(data: request.body, encoding: .utf8)
                 ?? "data:application/octet-stream;base64,\(request.body.base64EncodedString())"
         return object
+    }
+
+    private static func description(_ part: FormPart) -> [String: Any] {
+        [
+            "name": part.name, "filename": part.fileName ?? NSNull(), "type": part.type ?? NSNull(),
+            "byteCount": part.byteCount, "crc32": part.checksum,
+        ]
     }
 
     private static func url(_ request: ReceivedRequest) -> String {

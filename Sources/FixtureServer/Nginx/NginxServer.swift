@@ -10,6 +10,8 @@ public final class NginxServer: Sendable {
     public let url: URL
     /// Where the server is over TLS with HTTP/2, if it was given a certificate.
     public let secureURL: URL?
+    /// What was logged of each exchange that has ended; empty unless the server was told to log.
+    public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
@@ -19,8 +21,11 @@ public final class NginxServer: Sendable {
     ///   - certificate: the server's certificate, for `secureURL`.
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - workers: how many worker processes serve.
+    ///   - bytesPerSecond: how fast documents are sent on each connection; `nil` for no limit.
+    ///   - logsAccess: whether `accessLog` is kept.
     public init(
-        certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1
+        certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
+        bytesPerSecond: Int? = nil, logsAccess: Bool = false
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
@@ -29,7 +34,9 @@ public final class NginxServer: Sendable {
         let securePort = try LoopbackSocket.freePort()
         let secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
         let configuration = folder.file("nginx.conf")
-        try Self.configuration(folder, documents, port, secure, workers)
+        let limit = bytesPerSecond.map { "limit_rate \($0);" } ?? ""
+        let log = logsAccess ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : ""
+        try Self.configuration(folder, documents, port, secure, workers, limit, log)
             .write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess(
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
@@ -47,7 +54,8 @@ public final class NginxServer: Sendable {
     }
 
     private static func configuration(
-        _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int
+        _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int,
+        _ limit: String, _ log: String
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
@@ -57,7 +65,8 @@ public final class NginxServer: Sendable {
             user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);
             events { worker_connections 16384; }
             http {
-                access_log off; keepalive_requests 100000000; keepalive_timeout 300; client_max_body_size 0; sendfile on;
+                \(log.isEmpty ? "access_log off;" : log) \(limit)
+                keepalive_requests 100000000; keepalive_timeout 300; client_max_body_size 0; sendfile on;
                 \(temporary)
                 default_type application/octet-stream;
                 server {

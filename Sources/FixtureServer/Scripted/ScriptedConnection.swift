@@ -24,10 +24,7 @@ struct ScriptedConnection: Sendable {
         case .receive(let count): return receive(count)
         case .send(let text): return send(Array(text.utf8))
         case .sendData(let data): return send(Array(data))
-        case .sendRepeatedly(let text, let count):
-            let bytes = Array(text.utf8)
-            for _ in 0..<count where !send(bytes) { return false }
-            return true
+        case .sendRepeatedly(let text, let count): return sendRepeatedly(Array(text.utf8), count)
         case .wait(let name): return wait(for: name)
         case .hold:
             while receive(1) {}
@@ -80,6 +77,35 @@ struct ScriptedConnection: Sendable {
             offset += sent
         }
         return true
+    }
+
+    /// Sends as much as the client takes, and notes each time that it takes nothing for half a second.
+    private func sendRepeatedly(_ bytes: [UInt8], _ count: Int) -> Bool {
+        var total = 0
+        for _ in 0..<count {
+            var offset = 0
+            while offset < bytes.count {
+                let sent = bytes[offset...].withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                }
+                if sent > 0 {
+                    offset += sent
+                    total += sent
+                } else if sent < 0, errno == EAGAIN {
+                    awaitRoom(after: total)
+                } else {
+                    return ended()
+                }
+            }
+        }
+        return true
+    }
+
+    private func awaitRoom(after byteCount: Int) {
+        var socket = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&socket, 1, 500) == 0 else { return }
+        events.record(.stalled(number, byteCount: byteCount))
+        poll(&socket, 1, -1)
     }
 
     /// Waits on this thread for a signal of the test, at most half a minute.

@@ -40,6 +40,8 @@ public final class ScriptedServer: Sendable {
         case head(Int, String)
         /// The client closed.
         case closedByPeer(Int)
+        /// For half a second nothing could be sent by `sendRepeatedly`, which had sent so many bytes until then.
+        case stalled(Int, byteCount: Int)
     }
 
     /// The port.
@@ -54,11 +56,11 @@ public final class ScriptedServer: Sendable {
 
     /// Starts a server; the scripts are for one connection each.
     public static func start(_ scripts: [Step]..., on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
-        try start(scripts, on: address)
+        try start(scripts: scripts, on: address)
     }
 
     /// Starts a server; the scripts are for one connection each.
-    public static func start(_ scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
+    public static func start(scripts: [[Step]], on address: LoopbackAddress = .ipv4) throws -> ScriptedServer {
         let (descriptor, port) =
             switch address {
             case .ipv4: try LoopbackSocket.listen(port: 0)

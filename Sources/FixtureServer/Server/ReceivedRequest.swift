@@ -14,12 +14,14 @@ public struct ReceivedRequest: Sendable {
     public let query: [(name: String, value: String)]
     /// The fields in their order.
     public let fields: [(name: String, value: String)]
-    /// The content; empty for `/upload`, which only counts.
+    /// The content; empty for `/upload`, which only counts, and for `/parts`.
     public internal(set) var body: Data
     /// How many bytes of content came.
     public internal(set) var bodyByteCount: Int
     /// The CRC-32 of the content.
     public internal(set) var bodyChecksum: UInt
+    /// For `/parts`: the parts of the form, as libmicrohttpd's post processor reads it; `nil` when that finds no whole form.
+    public internal(set) var parts: [FormPart]?
 
     /// The value of the first field of this name, compared without case.
     public func field(_ name: String) -> String? {

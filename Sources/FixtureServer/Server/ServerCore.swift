@@ -93,6 +93,7 @@ final class Exchange {
     let target: String
     let connection: OpaquePointer
     var request: ReceivedRequest?
+    private var form: FormReader?
     var response: FixtureResponse?
     var hasRested = false
     var pieceNumber = 0
@@ -113,21 +114,27 @@ final class Exchange {
             method: method, target: target, path: Target.path(of: target), query: Target.query(of: target),
             fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
+        if Target.path(of: target) == "/parts" { form = FormReader(connection) }
         core.events.record(.requestReceived(target))
     }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
         guard var request, let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+        form?.take(bytes)
         self.request = nil  // so that the content is changed in place
         request.bodyByteCount += bytes.count
         request.bodyChecksum = crc32(request.bodyChecksum, start, UInt32(bytes.count))
-        if request.path != "/upload" { request.body.append(contentsOf: bytes) }
+        if request.path != "/upload", request.path != "/parts" { request.body.append(contentsOf: bytes) }
         self.request = request
     }
 
     /// Answers the whole request; called again after a rest.
     func finish() -> MHD_Result {
-        guard let request else { return fw_no }
+        guard var request else { return fw_no }
+        if let form {
+            form.finish()
+            request.parts = form.isWellFormed ? form.parts : nil
+        }
         let response = self.response ?? core.answer(request)
         self.response = response
         if response.delay > 0, !hasRested {

@@ -52,7 +52,7 @@ struct CachePlay {
             responseStore: store, cacheClock: { [clock] in clock.now })
         let scripts = answers.map { [ScriptedServer.Step.receiveHead, .send($0.text), .close] }
         let none = Answer(599, [], "the origin was asked once too often")
-        server = try ScriptedServer.start(scripts + [[.receiveHead, .send(none.text), .close]])
+        server = try ScriptedServer.start(scripts: scripts + [[.receiveHead, .send(none.text), .close]])
     }
 
     /// The heads that the origin has seen, in order.

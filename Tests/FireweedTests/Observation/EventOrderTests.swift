@@ -1,45 +1,10 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 import Testing
 
-/// Writes down the names of events in their order.
-final class RecordingMonitor: EventMonitor {
-    let queue = DispatchQueue(label: "recording")
-    let names = ProtectedList<String>()
-
-    func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { names.append("initial") }
-    func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest) {
-        names.append("adapted")
-    }
-    func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { names.append("created") }
-    func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) { names.append("not created") }
-    func request(_ request: Request, didCreateTask task: SessionTask) { names.append("task") }
-    func requestDidResume(_ request: Request) { names.append("resume") }
-    func request(_ request: Request, didResumeTask task: SessionTask) { names.append("resume task") }
-    func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) { names.append("metrics") }
-    func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
-        withResult result: Request.ValidationResult
-    ) { names.append("validate") }
-    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
-        names.append("complete")
-    }
-    func requestIsRetrying(_ request: Request) { names.append("retry") }
-    func requestDidCancel(_ request: Request) { names.append("cancel") }
-    func request(_ request: Request, didCancelTask task: SessionTask) { names.append("cancel task") }
-    func requestDidFinish(_ request: Request) { names.append("finish") }
-    func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>) {
-        names.append("parse")
-    }
-
-    /// Everything that was told before this call.
-    var all: [String] {
-        queue.sync {}
-        return names.all
-    }
-}
-
+/// The orders that `EventMonitor` documents, recorded against real servers.
 @Suite("The order of events", .timeLimit(.minutes(1)))
 struct EventOrderTests {
     let server: FixtureServer
@@ -50,19 +15,81 @@ struct EventOrderTests {
     }
 
     private static let begin = ["initial", "created", "task", "resume", "resume task"]
+    private static let answered = ["response", "data"]
+    private static let end = ["task metrics", "metrics", "task end"]
+    private static let failure = ["task metrics", "metrics", "task failure"]
+    private static let finish = ["complete", "finish", "parse"]
+
+    private var session: Session { Session.isolated(eventMonitors: [monitor]) }
 
     @Test("a success")
     func success() async throws {
-        let session = Session.isolated(eventMonitors: [monitor])
+        let session = session
         _ = await session.request(server.url("/get")).validate().serializingData().response
-        #expect(monitor.all == Self.begin + ["metrics", "validate", "validate", "complete", "finish", "parse"])
+        #expect(monitor.all == Self.begin + Self.answered + Self.end + ["validate", "validate"] + Self.finish)
     }
 
     @Test("a failure before the task")
     func failureBeforeTask() async throws {
-        let session = Session.isolated(eventMonitors: [monitor])
+        let session = session
         _ = await session.request("http://[broken").serializingData().response
         #expect(monitor.all == ["not created", "finish", "parse"])
+    }
+
+    @Test("an adapter that fails")
+    func adapterFails() async throws {
+        let adapter = Adapter { _, _, completion in completion(.failure(URLError(.cancelled))) }
+        let session = Session.isolated(interceptor: adapter, eventMonitors: [monitor])
+        _ = await session.request(server.url("/get")).serializingData().response
+        #expect(monitor.all == ["initial", "not adapted", "finish", "parse"])
+    }
+
+    @Test("a connection that is refused")
+    func refused() async throws {
+        let session = session
+        _ = await session.request("http://127.0.0.1:1/").validate().serializingData().response
+        #expect(monitor.all == Self.begin + Self.failure + Self.finish)
+    }
+
+    @Test("an upload, with its content in one write or in many", arguments: [10, 1_000_000])
+    func upload(byteCount: Int) async throws {
+        let session = session
+        _ = await session.upload(Data(count: byteCount), to: server.url("/anything")).serializingData().response
+        #expect(monitor.all == ["uploadable"] + Self.begin + ["sent"] + Self.answered + Self.end + Self.finish)
+    }
+
+    @Test("an upload of a stream, which is needed again after a redirect")
+    func streamedUpload() async throws {
+        let session = session
+        let target = server.url("/redirect-to?url=/anything&status_code=307")
+        let response = await session.upload(InputStream(data: Data(count: 1_000)), to: target).serializingData()
+            .response
+        #expect(response.error?.urlErrorCode == .requestBodyStreamExhausted)
+        let begin = ["initial", "created", "stream", "task", "resume", "resume task"]
+        let refused = ["sent", "redirect", "stream needed"] + Self.failure + Self.finish
+        #expect(monitor.all == ["uploadable"] + begin + refused)
+    }
+
+    @Test("a download")
+    func download() async throws {
+        let session = session
+        let folder = try TemporaryFolder()
+        let target = folder.file("downloaded")
+        let destination: DownloadRequest.Destination = { _, _ in (target, []) }
+        _ = await session.download(server.url("/bytes/1000"), to: destination).validate().serializingData().response
+        #expect(
+            monitor.all == Self.begin
+                + ["written", "downloaded", "destination", "file"] + Self.end + ["validate", "validate"] + Self.finish)
+    }
+
+    @Test("a stream")
+    func stream() async throws {
+        let session = session
+        let request = session.streamRequest(server.url("/bytes/10"))
+        let accepting = request.validate { _, _ in .success(()) }
+        for await _ in accepting.streamTask().streamingData() {}
+        let known = Self.begin + Self.answered + Self.end + ["validate", "complete", "finish"]
+        #expect(monitor.all.filter { $0 != "parse stream" } == known)
     }
 
     @Test("an adapted request that is retried once")
@@ -77,30 +104,106 @@ struct EventOrderTests {
         let session = Session.isolated(
             interceptor: Interceptor(adapters: [adapter], retriers: [policy]), eventMonitors: [monitor])
         _ = await session.request(server.url("/once")).validate(statusCode: 200..<300).serializingData().response
+        let first = ["initial", "adapted", "created", "task", "resume", "resume task", "response"]
+        let second = ["initial", "adapted", "created", "task", "resume task", "response"]
         #expect(
-            monitor.all == [
-                "initial", "adapted", "created", "task", "resume", "resume task", "metrics", "validate", "complete",
-                "retry",
-            ]
-                + [
-                    "initial", "adapted", "created", "task", "resume task", "metrics", "validate", "complete", "finish",
-                    "parse",
-                ])
+            monitor.all == first + Self.end + ["validate", "complete", "retry"] + second + Self.end + ["validate"]
+                + Self.finish)
     }
 
     @Test("a cancelled request")
     func cancel() async throws {
-        let session = Session.isolated(eventMonitors: [monitor])
+        let session = session
         let request = session.request(server.url("/delay/30"))
         let task = request.serializingData()
         try await server.events.next(.requestReceived("/delay/30"))
         request.cancel()
         _ = await task.response
-        #expect(
-            monitor.all.filter { $0 != "cancel task" } == Self.begin + [
-                "cancel", "metrics", "complete", "finish", "parse",
-            ])
-        #expect(monitor.all.contains("cancel task"))
+        #expect(monitor.all == Self.begin + ["cancel", "cancel task"] + Self.failure + Self.finish)
+    }
+
+    @Test("a request that is suspended and goes on")
+    func suspend() async throws {
+        let slow = try ScriptedServer.start([
+            .receiveHead, .wait(for: "go"), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .hold,
+        ])
+        let session = Session.isolated(startRequestsImmediately: false, eventMonitors: [monitor])
+        let request = session.request(slow.url())
+        let task = request.serializingData()
+        request.resume()
+        try await slow.events.first { if case .head = $0 { true } else { false } }
+        request.suspend().resume()
+        slow.signal("go")
+        _ = await task.response
+        let held = ["suspend", "suspend task", "resume", "resume task"]
+        #expect(monitor.all == Self.begin + held + Self.answered + Self.end + Self.finish)
+    }
+
+    @Test("redirects")
+    func redirect() async throws {
+        let session = session
+        _ = await session.request(server.url("/redirect/2")).serializingData().response
+        #expect(monitor.all == Self.begin + ["redirect", "redirect"] + Self.answered + Self.end + Self.finish)
+    }
+
+    @Test("a redirect that is not followed")
+    func refusedRedirect() async throws {
+        let session = Session.isolated(redirectHandler: .doNotFollow, eventMonitors: [monitor])
+        _ = await session.request(server.url("/redirect/1")).serializingData().response
+        #expect(monitor.all == Self.begin + ["redirect", "response"] + Self.end + Self.finish)
+    }
+
+    @Test("a round of authentication, answered and not")
+    func authentication() async throws {
+        let session = session
+        let url = server.url("/basic-auth/u/p")
+        _ = await session.request(url).authenticate(username: "u", password: "p", persistence: .none)
+            .serializingData().response
+        #expect(monitor.all == Self.begin + ["challenge"] + Self.answered + Self.end + Self.finish)
+        let other = RecordingMonitor()
+        let refused = Session.isolated(eventMonitors: [other])
+        _ = await refused.request(url).serializingData().response
+        #expect(other.all == Self.begin + ["challenge", "response"] + Self.end + Self.finish)
+    }
+
+    @Test("a round of authentication with stored credentials, which adds a hop")
+    func storedCredentials() async throws {
+        let space = URLProtectionSpace(
+            host: "127.0.0.1", port: Int(server.port), protocol: "http", realm: "fixture",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        let session = Session.isolated(eventMonitors: [monitor]) {
+            let credential = URLCredential(user: "u", password: "p", persistence: .forSession)
+            $0.urlCredentialStorage?.set(credential, for: space)
+        }
+        _ = await session.request(server.url("/basic-auth/u/p")).serializingData().response
+        #expect(monitor.all == Self.begin + ["challenge"] + Self.answered + Self.end + Self.finish)
+    }
+
+    @Test("an invalidated session")
+    func invalidation() async throws {
+        let session = session
+        let task = session.request(server.url("/delay/30")).serializingData()
+        try await server.events.next(.requestReceived("/delay/30"))
+        session.invalidate()
+        _ = await task.response
+        #expect(monitor.all == Self.begin + ["invalid", "cancel task"] + Self.failure + Self.finish)
+    }
+
+    @Test("each monitor hears on its own queue, a request's own beside the session's")
+    func queues() async throws {
+        let heard = ProtectedList<String>()
+        let key = DispatchSpecificKey<String>()
+        let monitors = ["one", "two", "own"].map { name in
+            let queue = DispatchQueue(label: name)
+            queue.setSpecific(key: key, value: name)
+            let monitor = ClosureEventMonitor(queue: queue)
+            monitor.requestDidFinish = { _ in heard.append("\(name) on \(DispatchQueue.getSpecific(key: key) ?? "-")") }
+            return monitor
+        }
+        let session = Session.isolated(eventMonitors: Array(monitors.prefix(2)))
+        _ = await session.request(server.url("/get")).eventMonitor(monitors[2]).serializingData().response
+        for monitor in monitors { monitor.queue.sync {} }
+        #expect(heard.all.sorted() == ["one on one", "own on own", "two on two"])
     }
 
     @Test("the default session posts notifications with the request in them")

@@ -58,4 +58,128 @@ struct DownloadRequestTests {
         let value = try await session.download(server.url("/anything")).serializingDecodable(Anything.self).value
         #expect(value.method == "GET")
     }
+
+    @Test("a destination without its folder is an error that says where the file is")
+    func missingFolder() async throws {
+        let target = folder.file("none/file.bin")
+        let response = await session.download(server.url("/bytes/1000"), to: { _, _ in (target, []) })
+            .serializingDownloadedFileURL().response
+        let error = try #require(response.error)
+        #expect(error.isDownloadedFileMoveError && error.destinationURL == target)
+        #expect(error.errorDescription?.contains("its folder does not exist") == true)
+        #expect((error.underlyingError as? CocoaError)?.code == .fileNoSuchFile)
+        let source = try #require(error.sourceURL)
+        #expect(try Data(contentsOf: source).count == 1000, "what came is not lost")
+        try FileManager.default.removeItem(at: source.deletingLastPathComponent())
+    }
+
+    @Test("a folder in the way is an error, and goes only when it is to be removed")
+    func folderInTheWay() async throws {
+        let target = folder.file("folder")
+        try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+        try Data("mine".utf8).write(to: target.appendingPathComponent("file"))
+        let refused = session.download(server.url("/bytes/10"), to: { _, _ in (target, []) })
+        let error = await refused.serializingData().response.error
+        #expect(error?.isDownloadedFileMoveError == true)
+        #expect(try Data(contentsOf: target.appendingPathComponent("file")) == Data("mine".utf8))
+        let replaced = session.download(server.url("/bytes/10"), to: { _, _ in (target, .removePreviousFile) })
+        #expect(try await replaced.serializingData().value.count == 10)
+    }
+
+    @Test("a destination on another file system gets the file whole", arguments: [false, true])
+    func otherFileSystem(isReplacing: Bool) async throws {
+        let shared = URL(fileURLWithPath: "/dev/shm/fireweed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: shared, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: shared) }
+        let target = shared.appendingPathComponent("file")
+        try Data("mine".utf8).write(to: target)
+        let request = session.download(
+            server.url("/bytes/100000"), to: { _, _ in (target, isReplacing ? .removePreviousFile : []) })
+        let response = await request.serializingDownloadedFileURL().response
+        #expect(response.error?.isDownloadedFileMoveError == (isReplacing ? nil : true))
+        #expect(try Data(contentsOf: target).count == (isReplacing ? 100_000 : 4))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: shared.path) == ["file"])
+        if let source = response.error?.sourceURL {
+            try FileManager.default.removeItem(at: source.deletingLastPathComponent())
+        }
+    }
+
+    @Test("a retry takes back what a failed attempt has put at the destination")
+    func retryTakesBack() async throws {
+        let count = ProtectedList<Int>()
+        server.route("/flaky") { _ in
+            count.append(1)
+            let isFirst = count.all.count == 1
+            return FixtureResponse.text(isFirst ? "busy" : "done", status: isFirst ? 503 : 200)
+        }
+        let target = folder.file("file.txt")
+        let request = session.download(
+            server.url("/flaky"), interceptor: RetryPolicy(exponentialBackoffScale: 0.001), to: { _, _ in (target, []) }
+        )
+        #expect(try await request.validate().serializingString().value == "done")
+        #expect(try String(contentsOf: target, encoding: .utf8) == "done")
+    }
+
+    @Test("a temporary file goes with its request and responses when nobody took it, and stays when somebody did")
+    func temporaryFile() async throws {
+        for isTaken in [false, true] {
+            let places = ProtectedList<URL>()
+            do {
+                let request = session.download(server.url("/json")).validate { _, _, file in
+                    if let file { places.append(file) }
+                    return .success(())
+                }
+                let response = await request.serializingString().response
+                #expect(response.value?.isEmpty == false)
+                let place = try #require(places.all.first)
+                #expect(FileManager.default.fileExists(atPath: place.path))
+                if isTaken { #expect(response.fileURL == place) }
+            }
+            let folder = try #require(places.all.first).deletingLastPathComponent()
+            if isTaken {
+                #expect(FileManager.default.fileExists(atPath: folder.path))
+                try FileManager.default.removeItem(at: folder)
+            } else {
+                #expect(try await becomes { !FileManager.default.fileExists(atPath: folder.path) })
+            }
+        }
+    }
+
+    @Test("a response without content gives an empty file", arguments: ["/status/204", "/bytes/0"])
+    func emptyFile(path: String) async throws {
+        let file = try await session.download(server.url(path)).serializingDownloadedFileURL().value
+        #expect(try Data(contentsOf: file).isEmpty)
+        try FileManager.default.removeItem(at: file.deletingLastPathComponent())
+    }
+
+    @Test("big content comes whole through blocks that go round", .timeLimit(.minutes(1)))
+    func bigContent() async throws {
+        let request = session.download(server.url("/range/5000001"))
+        let data = try await request.serializingData().value
+        #expect(data.count == 5_000_001)
+        // The alphabet over and over: a piece at a wrong place would break it.
+        let isWhole = data.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count, by: 997).allSatisfy { bytes[$0] == UInt8(97 + $0 % 26) }
+        }
+        #expect(isWhole)
+    }
+
+    @Test("the suggested destination takes the name from the response, and no folder from it")
+    func suggestedDestination() throws {
+        let url = try #require(URL(string: "https://h/path/name.txt"))
+        let place = DownloadRequest.suggestedDownloadDestination(for: .cachesDirectory, options: .removePreviousFile)
+        let temporary = URL(fileURLWithPath: "/tmp/x")
+        for (disposition, expected) in [
+            (nil, "name.txt"), ("attachment; filename=\"other.bin\"", "other.bin"),
+            ("attachment; filename=\".hidden\"", nil), ("attachment; filename=\"../../etc/passwd\"", nil),
+        ] as [(String?, String?)] {
+            let fields = disposition.map { ["Content-Disposition": $0] } ?? [:]
+            let response = try #require(
+                HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields))
+            let (target, options) = place(temporary, response)
+            #expect(options == .removePreviousFile)
+            let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
+            #expect(target == expected.map { caches.appendingPathComponent($0) } ?? temporary)
+        }
+    }
 }

@@ -2,20 +2,7 @@ import Testing
 
 @testable import Fireweed
 
-/// Every state that a sequence of events can lead to.
-private let reachable: [RequestState] = {
-    var found: [RequestState] = [RequestState()]
-    var index = 0
-    while index < found.count {
-        for event in RequestState.Event.allCases {
-            var next = found[index]
-            _ = next.handle(event)
-            if !found.contains(next) { found.append(next) }
-        }
-        index += 1
-    }
-    return found
-}()
+private let reachable = RequestState.reachable
 
 @Suite("The state machine of requests")
 struct RequestStateTests {

@@ -132,4 +132,95 @@ struct UploadRequestTests {
         let response = await session.upload(Data(count: 50_000_000), to: server.url()).serializingData().response
         #expect(response.error?.urlErrorCode == .networkConnectionLost)
     }
+
+    /// What is uploaded, in each form.
+    enum Form: CaseIterable, Sendable {
+        case data, file, multipart, streamedMultipart
+    }
+
+    private func upload(_ form: Form, to url: URL, interceptor: (any RequestInterceptor)? = nil) throws -> UploadRequest
+    {
+        let file = folder.file("body")
+        try Data(count: 100_000).write(to: file)
+        switch form {
+        case .data: return session.upload(Data(count: 100_000), to: url, interceptor: interceptor)
+        case .file: return session.upload(file, to: url, interceptor: interceptor)
+        case .multipart, .streamedMultipart:
+            return session.upload(
+                multipartFormData: { $0.append(file, withName: "f") }, to: url,
+                usingThreshold: form == .multipart ? 1_000_000 : 0, interceptor: interceptor)
+        }
+    }
+
+    @Test("content is sent again on 307, 308, a challenge and a retry", arguments: Form.allCases)
+    func replay(form: Form) async throws {
+        let target = server.url("/upload").absoluteString
+        for status in [307, 308] {
+            let url = server.url("/redirect-to?url=\(target)&status_code=\(status)")
+            let value = try await upload(form, to: url).serializingDecodable(Uploaded.self).value
+            #expect(value.byteCount >= 100_000)
+        }
+        let challenged = try upload(form, to: server.url("/digest-auth/auth/user/secret"))
+            .authenticate(username: "user", password: "secret")
+        let response = await challenged.serializingData(emptyResponseCodes: [200]).response
+        #expect(response.response?.statusCode == 200 && response.error == nil)
+        #expect((server.requests.last?.bodyByteCount ?? 0) >= 100_000)
+        let count = ProtectedList<Int>()
+        server.route("/flaky") { request in
+            count.append(request.bodyByteCount)
+            return .text("x", status: count.all.count == 1 ? 503 : 200)
+        }
+        let policy = RetryPolicy(exponentialBackoffScale: 0.001, retryableHTTPMethods: [.post])
+        let retried = try upload(form, to: server.url("/flaky"), interceptor: policy).validate()
+        #expect(await retried.serializingData().response.error == nil)
+        #expect(count.all.count == 2 && Set(count.all).count == 1 && (count.all.first ?? 0) >= 100_000)
+    }
+
+    @Test("a stream that is gone says so when it is needed again: challenge, retry")
+    func goneStream() async throws {
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001, retryableHTTPMethods: [.post])
+        let retried = session.upload(
+            InputStream(data: Data(count: 10)), to: server.url("/status/503"), interceptor: policy
+        ).validate()
+        let error = await retried.serializingData().response.error
+        #expect(error?.urlErrorCode == .requestBodyStreamExhausted)
+        #expect(server.requests.count == 1 && server.requests.last?.bodyByteCount == 10)
+        let challenged = session.upload(
+            InputStream(data: Data(count: 100_000)), to: server.url("/digest-auth/auth/user/secret"),
+            headers: ["Content-Length": "100000"]
+        ).authenticate(username: "user", password: "secret")
+        #expect(await challenged.serializingData().response.error?.urlErrorCode == .requestBodyStreamExhausted)
+    }
+
+    @Test("a stream of unknown length tells its progress without a total, one of known length with it")
+    func streamProgress() async throws {
+        let unknown = session.upload(InputStream(data: Data(count: 300_000)), to: server.url("/upload"))
+        #expect(try await unknown.serializingDecodable(Uploaded.self).value.byteCount == 300_000)
+        #expect(unknown.uploadProgress.completedUnitCount == 300_000)
+        let known = session.upload(
+            InputStream(data: Data(count: 300_000)), to: server.url("/upload"), headers: ["Content-Length": "300000"])
+        #expect(try await known.serializingDecodable(Uploaded.self).value.byteCount == 300_000)
+        #expect(known.uploadProgress.totalUnitCount == 300_000 && known.uploadProgress.fractionCompleted == 1)
+    }
+
+    @Test("a stream that is shorter than announced is an error")
+    func shortStream() async throws {
+        let request = session.upload(
+            InputStream(data: Data(count: 10)), to: server.url("/upload"), headers: ["Content-Length": "20"])
+        #expect(await request.serializingData().response.error?.urlErrorCode == .requestBodyStreamExhausted)
+    }
+
+    @Test("what an upload is made of can be made again", arguments: Form.allCases)
+    func uploadables(form: Form) throws {
+        let request = try upload(form, to: server.url("/upload"))
+        switch (form, try request.upload.createUploadable()) {
+        case (.data, .data(let data)): #expect(data.count == 100_000)
+        case (.file, .file(let url, shouldRemove: false)): #expect(url == folder.file("body"))
+        case (.multipart, .data(let data)): #expect(data.count > 100_000)
+        case (.streamedMultipart, .file(let url, shouldRemove: true)):
+            #expect(try Data(contentsOf: url).count > 100_000)
+            try FileManager.default.removeItem(at: url.deletingLastPathComponent())
+        default: Issue.record("another uploadable")
+        }
+    }
 }

@@ -1,22 +1,34 @@
-// Shows a download's progress on standard error.
+// Shows the progress of a download or an upload on standard error.
 
 import Foundation
 import Synchronization
 
 /// Draws the bar at most ten times a second.
-final class DownloadMeter: Sendable {
+final class TransferMeter: Sendable {
     private struct State {
         var lastDrawn: ContinuousClock.Instant?
         var hasEnded = false
+        var base: Int64?
     }
 
     private let start = ContinuousClock.now
     private let state = Mutex(State())
+    private let leastTotal: Int64
+
+    /// Makes a meter; transfers that are known to be shorter than `leastTotal` get no bar.
+    init(leastTotal: Int64 = 0) {
+        self.leastTotal = leastTotal
+    }
+
+    /// Bytes that were there before the transfer began.
+    func begin(at base: Int64) {
+        state.withLock { $0.base = base }
+    }
 
     func show(_ progress: Progress) {
         let now = ContinuousClock.now
         state.withLock { state in
-            if state.hasEnded { return }
+            if state.hasEnded || progress.totalUnitCount < leastTotal { return }
             if let last = state.lastDrawn, now - last < .milliseconds(100),
                 progress.completedUnitCount < progress.totalUnitCount
             {
@@ -27,7 +39,8 @@ final class DownloadMeter: Sendable {
             let total = progress.totalUnitCount > 0 ? progress.totalUnitCount : nil
             let bar = ProgressBar(
                 completed: progress.completedUnitCount, total: total,
-                elapsed: Double(seconds) + Double(attoseconds) / 1e18)
+                elapsed: Double(seconds) + Double(attoseconds) / 1e18,
+                base: state.base ?? 0)
             Terminal.tell("\r\u{1B}[K\(bar.text(width: Terminal.width - 1))")
         }
     }

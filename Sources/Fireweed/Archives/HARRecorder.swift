@@ -1,0 +1,107 @@
+// Exchanges recorded as an HTTP archive.
+
+public import Dispatch
+public import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Records every exchange of a session, or of a request, as an HTTP Archive (HAR 1.2), which browsers' developer tools read.
+///
+/// Each hop is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are left out as `redaction` says. The
+/// archive grows in memory until `removeAll()`.
+///
+/// ```swift
+/// let recorder = HARRecorder()
+/// let session = Session(eventMonitors: [recorder])
+/// // …
+/// try recorder.write(to: URL(fileURLWithPath: "exchange.har"))
+/// ```
+public final class HARRecorder: EventMonitor {
+    /// The recorder's own serial queue.
+    public let queue = DispatchQueue(label: "fireweed.archive")
+    private let includesContent: Bool
+    private let maximumContentByteCount: Int
+    private let redaction: Redaction
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var entries: [HAREntry] = []
+        /// What has come of tasks that have not ended.
+        var content: [SessionTask: Data] = [:]
+    }
+
+    /// Makes a recorder.
+    ///
+    /// - Parameters:
+    ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads and of
+    ///     uploaded files and streams never is.
+    ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
+    ///   - redaction: what is left out; of content, the secret members of forms and of JSON.
+    public init(
+        includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
+    ) {
+        self.includesContent = includesContent
+        self.maximumContentByteCount = max(0, maximumContentByteCount)
+        self.redaction = redaction
+    }
+
+    // MARK: The archive
+
+    /// The archive as JSON, with everything that happened before this call; waits for the recorder's queue.
+    public var archive: Data {
+        get throws {
+            queue.sync {}
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            return try encoder.encode(HARDocument(entries: state.withLock { $0.entries }))
+        }
+    }
+
+    /// How many entries there are.
+    public var entryCount: Int {
+        queue.sync {}
+        return state.withLock { $0.entries.count }
+    }
+
+    /// Writes the archive to a file, in the place of one that is there; throws what writing throws.
+    public func write(to url: URL) throws {
+        try archive.write(to: url, options: .atomic)
+    }
+
+    /// Forgets every entry.
+    public func removeAll() {
+        queue.sync {}
+        state.withLock { $0.entries = [] }
+    }
+
+    // MARK: Events
+
+    /// Keeps content, if it is wanted.
+    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {
+        guard includesContent else { return }
+        state.withLock { state in
+            let room = maximumContentByteCount - (state.content[dataTask]?.count ?? 0)
+            if room > 0 { state.content[dataTask, default: Data()].append(data.prefix(room)) }
+        }
+    }
+
+    /// Makes the entries of a task.
+    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+        let content = state.withLock { $0.content.removeValue(forKey: task) }
+        guard let hops = task.metrics?.transactionMetrics else { return }
+        let writer = HARWriter(redaction: redaction)
+        let sent = includesContent ? sentContent(of: request, task)?.prefix(maximumContentByteCount) : nil
+        let entries = hops.enumerated().map { index, hop in
+            let isLast = index == hops.count - 1
+            return writer.entry(
+                of: hop, sent: hop.countOfRequestBodyBytesSent > 0 ? sent.map { Data($0) } : nil,
+                received: isLast ? content : nil, error: isLast ? error : nil)
+        }
+        state.withLock { $0.entries += entries }
+    }
+
+    private func sentContent(of request: Request, _ task: SessionTask) -> Data? {
+        if case .data(let data) = (request as? UploadRequest)?.uploadable { return data }
+        return task.originalRequest?.httpBody
+    }
+}

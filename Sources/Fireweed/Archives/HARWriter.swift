@@ -1,0 +1,126 @@
+// From a hop to an entry of an archive.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// Makes entries, without secrets.
+struct HARWriter {
+    let redaction: Redaction
+
+    func entry(of hop: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
+        let timings = HARTimings(hop)
+        return HAREntry(
+            startedDateTime: Self.text(of: hop.fetchStartDate ?? Date()), time: timings.sum,
+            request: request(of: hop, content: sent), response: response(of: hop, content: received),
+            timings: timings, serverIPAddress: hop.remoteAddress, connection: hop.localPort.map(String.init),
+            _error: error.map(ExchangeText.line))
+    }
+
+    private func request(of hop: TransactionMetrics, content: Data?) -> HAREntry.Request {
+        let url = redaction.text(ofURL: hop.url.absoluteString)
+        let fields = hop.requestFields
+        return HAREntry.Request(
+            method: hop.method, url: url, httpVersion: Self.version(hop.networkProtocolName),
+            cookies: fields.filter { $0.name.isEqualIgnoringASCIICase("Cookie") }.flatMap(cookies),
+            headers: headers(fields), queryString: Self.pairs(url: url),
+            postData: content.map { postData($0, type: Self.value("Content-Type", in: fields)) },
+            headersSize: hop.countOfRequestHeaderBytesSent > 0 ? hop.countOfRequestHeaderBytesSent : -1,
+            bodySize: hop.countOfRequestBodyBytesSent)
+    }
+
+    private func response(of hop: TransactionMetrics, content: Data?) -> HAREntry.Response {
+        let fields = hop.responseFields
+        let status = hop.statusCode ?? 0
+        return HAREntry.Response(
+            status: status, statusText: status == 0 ? "" : HTTPURLResponse.localizedString(forStatusCode: status),
+            httpVersion: Self.version(hop.networkProtocolName),
+            cookies: fields.filter { $0.name.isEqualIgnoringASCIICase("Set-Cookie") }.map(setCookie),
+            headers: headers(fields), content: self.content(content, of: hop),
+            redirectURL: Self.value("Location", in: fields).map(redaction.text) ?? "",
+            headersSize: hop.countOfResponseHeaderBytesReceived > 0 ? hop.countOfResponseHeaderBytesReceived : -1,
+            bodySize: status == 0 ? -1 : hop.countOfResponseBodyBytesReceived)
+    }
+
+    // MARK: Parts
+
+    private func headers(_ fields: [Field]) -> [HAREntry.Pair] {
+        fields.map { HAREntry.Pair(name: $0.name, value: redaction.value($0.value, ofField: $0.name)) }
+    }
+
+    private func cookies(_ field: Field) -> [HAREntry.Pair] {
+        field.value.split(separator: ";").map { pair in
+            cookie(pair, isSecret: redaction.fieldNames.contains("cookie"))
+        }
+    }
+
+    private func setCookie(_ field: Field) -> HAREntry.Pair {
+        cookie(field.value.prefix { $0 != ";" }, isSecret: redaction.fieldNames.contains("set-cookie"))
+    }
+
+    private func cookie(_ pair: Substring, isSecret: Bool) -> HAREntry.Pair {
+        let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = (halves.first ?? "").trimmingCharacters(in: .whitespaces)
+        let value = halves.count > 1 ? halves[1].trimmingCharacters(in: .whitespaces) : ""
+        return HAREntry.Pair(name: name, value: isSecret ? Redaction.mark : value)
+    }
+
+    private func postData(_ data: Data, type: String?) -> HAREntry.PostData {
+        let clean = redaction.content(data, type: type)
+        let type = type ?? "application/octet-stream"
+        guard let text = String(data: clean, encoding: .utf8) else {
+            return HAREntry.PostData(mimeType: type, text: clean.base64EncodedString(), _encoding: "base64")
+        }
+        let isForm = type.lowercased().contains("x-www-form-urlencoded")
+        return HAREntry.PostData(mimeType: type, params: isForm ? Self.pairs(text) : [], text: text)
+    }
+
+    private func content(_ data: Data?, of hop: TransactionMetrics) -> HAREntry.Content {
+        let type = Self.value("Content-Type", in: hop.responseFields)
+        let (size, wire) = (hop.countOfResponseBodyBytesAfterDecoding, hop.countOfResponseBodyBytesReceived)
+        var content = HAREntry.Content(size: size, compression: size > wire ? size - wire : nil, mimeType: type ?? "")
+        guard let data else { return content }
+        let clean = redaction.content(data, type: type)
+        if let text = String(data: clean, encoding: .utf8) {
+            content.text = text
+        } else {
+            content.text = clean.base64EncodedString()
+            content.encoding = "base64"
+        }
+        return content
+    }
+
+    // MARK: Texts
+
+    private static func value(_ name: String, in fields: [Field]) -> String? {
+        fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+    }
+
+    private static func pairs(url: String) -> [HAREntry.Pair] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        return pairs(String(url[url.index(after: mark)...].prefix { $0 != "#" }))
+    }
+
+    private static func pairs(_ query: String) -> [HAREntry.Pair] {
+        query.split(separator: "&").map { pair in
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { half in
+                let spaced = half.replacingOccurrences(of: "+", with: " ")
+                return spaced.removingPercentEncoding ?? spaced
+            }
+            return HAREntry.Pair(name: halves[0], value: halves.count > 1 ? halves[1] : "")
+        }
+    }
+
+    private static func version(_ name: String?) -> String {
+        switch name {
+        case "h2": "HTTP/2"
+        case let name?: name.uppercased()
+        case nil: ""
+        }
+    }
+
+    /// ISO 8601 with milliseconds.
+    private static func text(of date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

@@ -1,0 +1,23 @@
+// What an `AuthenticationInterceptor` ends requests with.
+
+public import Foundation
+
+/// Why an `AuthenticationInterceptor` could not authenticate a request.
+///
+/// Arrives inside `AFError.requestAdaptationFailed(error:)` or `AFError.requestRetryFailed(retryError:originalError:)`.
+public enum AuthenticationError: Error, Hashable, Sendable {
+    /// The interceptor has no credential; set one.
+    case missingCredential
+    /// As many refreshes as the refresh window allows were begun within its interval.
+    case excessiveRefresh
+}
+
+extension AuthenticationError: LocalizedError {
+    /// What is missing, or what came too often.
+    public var errorDescription: String? {
+        switch self {
+        case .missingCredential: "There is no credential to authenticate the request with."
+        case .excessiveRefresh: "The credential was refreshed too often within the refresh window."
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// One credential for many requests, renewed once for all of them.
+
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+
+/// Applies a credential to every request, and renews it when it has to be: once, for any number of requests.
+///
+/// Adapting: while a refresh runs that was begun for an adapted request, others wait for it. Without a credential the request fails
+/// with `AuthenticationError.missingCredential`. A credential that requires it is refreshed first. Otherwise it is applied at once.
+///
+/// Retrying: a failure that the authenticator calls one of authentication begins a refresh, or waits for the one that runs. A request
+/// that carried an older credential is sent again without one. When a refresh fails, everything that waits for it fails with its
+/// error, and so does every further retry until another request is adapted.
+///
+/// ```swift
+/// let interceptor = AuthenticationInterceptor(authenticator: OAuthAuthenticator(), credential: stored)
+/// let session = Session(interceptor: interceptor)
+/// ```
+public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
+    /// The kind of credential.
+    public typealias Credential = AuthenticatorType.Credential
+
+    /// How often credentials may be renewed within a span of time: a service that refuses every new one must not be asked for ever.
+    public struct RefreshWindow: Sendable {
+        /// The span, in seconds; 30 by default.
+        public let interval: TimeInterval
+        /// How many refreshes may begin within the span; 5 by default, and zero allows none.
+        public let maximumAttempts: Int
+
+        /// Makes a window.
+        public init(interval: TimeInterval = 30.0, maximumAttempts: Int = 5) {
+            self.interval = interval
+            self.maximumAttempts = maximumAttempts
+        }
+    }
+
+    private typealias Retry = @Sendable (RetryResult) -> Void
+    private typealias State = RefreshState<Credential, PendingAdapt, Retry>
+
+    private struct PendingAdapt: Sendable {
+        let urlRequest: URLRequest
+        let session: Session
+        let completion: @Sendable (Result<URLRequest, any Error>) -> Void
+    }
+
+    private let authenticator: AuthenticatorType
+    private let state: Mutex<State>
+    /// Refreshes are begun here and not on the thread of a request: one that ends at once must not nest.
+    private let queue = DispatchQueue(label: "fireweed.authentication")
+
+    /// The credential in use; `nil` when there is none.
+    ///
+    /// It may be set at any time, and then wins over the outcome of a refresh that is running: whoever waits for that goes on with
+    /// the credential that was set.
+    public var credential: Credential? {
+        get { state.withLock { $0.held.credential } }
+        set { state.withLock { $0.set(newValue) } }
+    }
+
+    /// Makes an interceptor.
+    ///
+    /// - Parameters:
+    ///   - authenticator: applies, checks and renews credentials.
+    ///   - credential: the one to begin with; `nil` fails requests until one is set.
+    ///   - refreshWindow: how often credentials may be renewed; `nil` sets no limit.
+    public init(
+        authenticator: AuthenticatorType, credential: Credential? = nil,
+        refreshWindow: RefreshWindow? = RefreshWindow()
+    ) {
+        self.authenticator = authenticator
+        let limit = refreshWindow.map {
+            RefreshHistory.Limit(interval: $0.interval, maximumAttempts: $0.maximumAttempts)
+        }
+        state = Mutex(State(credential: credential, limit: limit))
+    }
+
+    // MARK: Adapting
+
+    /// Applies the credential, after a refresh where that is due.
+    ///
+    /// Fails with `AuthenticationError`, or with the error of the refresh.
+    public func adapt(
+        _ urlRequest: URLRequest, for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(PendingAdapt(urlRequest: urlRequest, session: session, completion: completion))
+    }
+
+    private func adapt(_ pending: PendingAdapt) {
+        switch answer(to: pending) {
+        case .apply(let credential):
+            var request = pending.urlRequest
+            authenticator.apply(credential, to: &request)
+            pending.completion(.success(request))
+        case .begin(let refresh): begin(refresh, for: pending.session)
+        case .fail(let error): pending.completion(.failure(error))
+        case .wait, .lookAgain: break
+        }
+    }
+
+    /// Asks the credential outside the lock, and again when it was replaced meanwhile.
+    private func answer(to pending: PendingAdapt) -> State.AdaptAnswer {
+        while true {
+            let held = state.withLock { $0.held }
+            let requiresRefresh = held.credential?.requiresRefresh ?? false
+            let answer = state.withLock {
+                $0.adapt(pending, requiresRefresh: requiresRefresh, version: held.version, now: Self.now)
+            }
+            if case .lookAgain = answer { continue }
+            return answer
+        }
+    }
+
+    // MARK: Retrying
+
+    /// Sends the request again with the current credential, after a refresh where that is due.
+    ///
+    /// Fails with `AuthenticationError`, or with the error of the refresh; does not retry what is no failure of authentication.
+    public func retry(
+        _ request: Request, for session: Session, dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        guard let urlRequest = request.request, let response = request.response,
+            authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
+        else { return completion(.doNotRetry) }
+        let held = state.withLock { $0.held }
+        guard let credential = held.credential else {
+            return completion(.doNotRetryWithError(AuthenticationError.missingCredential))
+        }
+        guard authenticator.isRequest(urlRequest, authenticatedWith: credential) else { return completion(.retry) }
+        switch state.withLock({ $0.retry(completion, version: held.version, now: Self.now) }) {
+        case .retry: completion(.retry)
+        case .wait: break
+        case .begin(let refresh): begin(refresh, for: session)
+        case .fail(let error): completion(.doNotRetryWithError(error))
+        }
+    }
+
+    // MARK: Refreshing
+
+    private func begin(_ refresh: State.Refresh, for session: Session) {
+        queue.async { [self] in
+            authenticator.refresh(refresh.credential, for: session) { [self] result in
+                end(refresh.number, result)
+            }
+        }
+    }
+
+    private func end(_ number: Int, _ result: Result<Credential, any Error>) {
+        guard let ending = state.withLock({ $0.end(number, result) }) else { return }
+        if let error = ending.error {
+            for pending in ending.adapts { pending.completion(.failure(error)) }
+            for completion in ending.retries { completion(.doNotRetryWithError(error)) }
+        } else {
+            for pending in ending.adapts { adapt(pending) }
+            for completion in ending.retries { completion(.retry) }
+        }
+    }
+
+    /// Seconds on a clock that is never set.
+    private static var now: TimeInterval { ProcessInfo.processInfo.systemUptime }
+}

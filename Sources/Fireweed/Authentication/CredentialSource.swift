@@ -1,0 +1,162 @@
+// Where credentials come from, beside the request's own.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Glibc
+
+/// Finds the credentials of an origin, and keeps those that were accepted.
+///
+/// The order: the request's own, the URL's userinfo, the netrc file at once, and the storage of the configuration when there is a
+/// challenge. Credentials of the request that are refused are not replaced by others: the 401 is the response then.
+struct CredentialSource: @unchecked Sendable {
+    // SAFETY: the storage synchronises itself, and is never changed for another.
+    private let storage: URLCredentialStorage?
+    private let netrc: Netrc?
+
+    init(storage: URLCredentialStorage?, netrc: Netrc?) {
+        self.storage = storage
+        self.netrc = netrc
+    }
+
+    // MARK: Before the first message to an origin
+
+    /// True when the hop may have to be changed by `completing`; cheap, since every hop is asked.
+    func concerns(_ hop: Hop, urlText: String) -> Bool {
+        guard netrc == nil else { return true }
+        // Byte by byte, Swift takes ten times as long for it, and every hop is asked.
+        let found = urlText.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, 0x40, bytes.count) != nil } ?? false
+        }
+        return found ?? true
+    }
+
+    /// The hop without userinfo in its URL, and with credentials from there or from the netrc file where it has none.
+    func completing(_ hop: Hop) -> Hop {
+        var hop = hop
+        if let (text, user, password) = Userinfo.split(hop.url.absoluteString), let url = URL(string: text) {
+            hop.url = url
+            hop.urlRequest?.url = url
+            let isNeeded = hop.credentials == nil && !hop.fields.contains("Authorization") && !user.isEmpty
+            if isNeeded { hop.adopt(RequestMessage.Credentials(user: user, password: password)) }
+        }
+        guard hop.credentials == nil, !hop.fields.contains("Authorization"), let host = hop.url.host,
+            let entry = netrc?.entry(forHost: host), let login = entry.login
+        else { return hop }
+        let credentials = RequestMessage.Credentials(user: login, password: entry.password ?? "", schemes: .basic)
+        if credentials.isSendable { hop.credentials = credentials }
+        return hop
+    }
+
+    // MARK: After a challenge
+
+    /// The hop again, with credentials that fit one of the challenges and were not refused already; `nil` when there are none.
+    func answering(_ challenges: [HTTPChallenge], to hop: Hop) -> Hop? {
+        guard !hop.hasOwnCredentials, !hop.fields.contains("Authorization") else { return nil }
+        let refused = hop.refusedCredentials + [hop.credentials].compactMap { $0 }
+        for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
+            guard let scheme = challenge.known else { continue }
+            for (user, password) in candidates(for: challenge, of: hop.url) {
+                let made = RequestMessage.Credentials(user: user, password: password, schemes: scheme)
+                guard made.isSendable, !refused.contains(made), refused.count < Self.maximumRefusals else { continue }
+                var next = hop
+                next.credentials = made
+                next.refusedCredentials = refused
+                return next
+            }
+        }
+        return nil
+    }
+
+    /// As many credentials as are tried for one message, whatever a server asks for.
+    private static let maximumRefusals = 4
+
+    private func candidates(for challenge: HTTPChallenge, of url: URL) -> [(user: String, password: String)] {
+        var found = stored(for: challenge, of: url).map { ($0.user ?? "", $0.password ?? "") }
+        if let host = url.host, let entry = netrc?.entry(forHost: host), let login = entry.login {
+            found.append((login, entry.password ?? ""))
+        }
+        return found
+    }
+
+    /// What the storage has for the challenge's protection space; the default credential comes first.
+    ///
+    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds what was stored with another
+    /// object: we compare their values.
+    private func stored(for challenge: HTTPChallenge, of url: URL) -> [URLCredential] {
+        guard let storage else { return [] }
+        return storage.allCredentials.flatMap { space, credentials -> [URLCredential] in
+            guard space.covers(challenge, of: url) else { return [] }
+            let byDefault = storage.defaultCredential(for: space)
+            return [byDefault].compactMap { $0 }
+                + credentials.sorted { $0.key < $1.key }.map(\.value).filter { $0 !== byDefault }
+        }
+    }
+
+    // MARK: After success
+
+    /// Stores a credential that answered a challenge, as its persistence asks for.
+    func remember(_ credential: URLCredential, for challenges: [HTTPChallenge], of url: URL) {
+        guard let storage, credential.persistence != .none,
+            let challenge = challenges.filter({ $0.known != nil }).max(by: { $0.strength < $1.strength })
+        else { return }
+        let existing = storage.allCredentials.keys.first {
+            $0.covers(challenge, of: url) && $0.realm == challenge.realm
+        }
+        let space =
+            existing
+            ?? URLProtectionSpace(
+                host: url.host ?? "", port: url.effectivePort, protocol: url.scheme?.lowercased(),
+                realm: challenge.realm, authenticationMethod: challenge.method)
+        storage.set(credential, for: space)
+    }
+}
+
+extension HTTPChallenge {
+    /// Which of several challenges is taken: the one that gives least away.
+    fileprivate var strength: Int {
+        switch known {
+        case .digest: 3
+        case .ntlm: 2
+        case .basic: 1
+        default: 0
+        }
+    }
+}
+
+extension URLProtectionSpace {
+    /// True when the challenge of this origin is for this space; a space without a realm is for all of the origin.
+    fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
+        host.lowercased() == url.host?.lowercased() && port == url.effectivePort
+            && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
+            && (realm == nil || realm == challenge.realm)
+            && [challenge.method, NSURLAuthenticationMethodDefault].contains(authenticationMethod)
+    }
+}
+
+extension URL {
+    /// The port, or the scheme's own.
+    var effectivePort: Int { port ?? (scheme?.lowercased() == "https" ? 443 : 80) }
+}
+
+extension RequestMessage.Credentials {
+    /// False when something in it could forge a field of the message, or would end it early.
+    var isSendable: Bool { FieldSyntax.isValue(user) && FieldSyntax.isValue(password) }
+}
+
+extension Hop {
+    /// Takes credentials that are the request's own.
+    mutating func adopt(_ credentials: RequestMessage.Credentials) {
+        guard credentials.isSendable else { return }
+        self.credentials = credentials
+        hasOwnCredentials = true
+    }
+
+    /// Drops everything that belongs to the origin which is left.
+    mutating func forgetCredentials() {
+        credentials = nil
+        hasOwnCredentials = false
+        refusedCredentials = []
+        remembered = nil
+    }
+}

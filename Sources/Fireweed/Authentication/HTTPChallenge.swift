@@ -1,0 +1,145 @@
+// Challenges, read from the fields that carry them.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
+struct HTTPChallenge: Equatable, Sendable {
+    /// The scheme, in lower case.
+    var scheme: String
+    /// The single token that some schemes have in the place of parameters.
+    var token: String?
+    /// The parameters by their names in lower case; of several with one name the first counts.
+    var parameters: [String: String] = [:]
+
+    /// The protection space within the origin (RFC 9110 §11.5).
+    var realm: String? { parameters["realm"] }
+
+    /// The scheme as the transport names it; `nil` for one that it does not know.
+    var known: AuthenticationSchemes? {
+        switch scheme {
+        case "basic": .basic
+        case "digest": .digest
+        case "ntlm": .ntlm
+        case "negotiate": .negotiate
+        default: nil
+        }
+    }
+
+    /// The scheme as Foundation names it.
+    var method: String {
+        switch known {
+        case .basic: NSURLAuthenticationMethodHTTPBasic
+        case .digest: NSURLAuthenticationMethodHTTPDigest
+        case .ntlm: NSURLAuthenticationMethodNTLM
+        case .negotiate: NSURLAuthenticationMethodNegotiate
+        default: NSURLAuthenticationMethodDefault
+        }
+    }
+
+    /// Every challenge of a response, in its order; 401 has them in one field and 407 in another.
+    static func all(in head: ResponseHead) -> [HTTPChallenge] {
+        head.values(of: head.status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate").flatMap(all(in:))
+    }
+
+    /// The challenges of one field line; what is none is left out.
+    static func all(in line: String) -> [HTTPChallenge] {
+        var scanner = ChallengeScanner(line)
+        return scanner.challenges()
+    }
+}
+
+/// Takes a field line apart.
+///
+/// The grammar is ambiguous at commas: a word that `=` follows is a parameter of the challenge before it, any other begins a new one
+/// (RFC 9110 §11.6.1). What fits nowhere is skipped byte by byte, so that the end is always reached.
+private struct ChallengeScanner {
+    private let bytes: [UInt8]
+    private var position = 0
+    /// More than a server has reason to send; the rest of a line is not read.
+    private static let limit = 64
+
+    init(_ line: String) {
+        bytes = Array(line.utf8.prefix(64 * 1024))
+    }
+
+    mutating func challenges() -> [HTTPChallenge] {
+        var found: [HTTPChallenge] = []
+        while position < bytes.count, found.count <= Self.limit {
+            guard let word = token() else {
+                position += 1
+                continue
+            }
+            if skipEquals() {
+                let value = quotedOrToken() ?? ""
+                guard let last = found.indices.last else { continue }
+                let name = word.lowercased()
+                if found[last].parameters[name] == nil { found[last].parameters[name] = value }
+            } else {
+                found.append(HTTPChallenge(scheme: word.lowercased(), token: token68()))
+            }
+        }
+        return Array(found.prefix(Self.limit))
+    }
+
+    private mutating func token() -> String? {
+        let start = position
+        while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
+        return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+
+    /// True, and past it, when `=` comes next, white space around it or not.
+    private mutating func skipEquals() -> Bool {
+        let after = bytes[position...].firstIndex { !Self.isSpace($0) } ?? bytes.count
+        guard after < bytes.count, bytes[after] == UInt8(ascii: "=") else { return false }
+        position = bytes[(after + 1)...].firstIndex { !Self.isSpace($0) } ?? bytes.count
+        return true
+    }
+
+    /// A single token after a scheme: it ends with the line or at a comma.
+    private mutating func token68() -> String? {
+        guard position < bytes.count, Self.isSpace(bytes[position]) else { return nil }
+        let start = bytes[position...].firstIndex { !Self.isSpace($0) } ?? bytes.count
+        var end = start
+        while end < bytes.count, Self.isToken68Byte(bytes[end]) { end += 1 }
+        guard end > start else { return nil }
+        while end < bytes.count, bytes[end] == UInt8(ascii: "=") { end += 1 }
+        let after = bytes[end...].firstIndex { !Self.isSpace($0) } ?? bytes.count
+        guard after == bytes.count || bytes[after] == UInt8(ascii: ",") else { return nil }
+        position = after
+        return String(decoding: bytes[start..<end], as: UTF8.self)
+    }
+
+    private mutating func quotedOrToken() -> String? {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return token() }
+        position += 1
+        var value: [UInt8] = []
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "\"") { break }
+            if byte == UInt8(ascii: "\\"), position < bytes.count {
+                value.append(bytes[position])
+                position += 1
+            } else {
+                value.append(byte)
+            }
+        }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+
+    private static func isToken68Byte(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || "-._~+/".utf8.contains(byte)
+    }
+}

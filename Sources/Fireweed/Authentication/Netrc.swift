@@ -1,0 +1,178 @@
+// Credentials from a `.netrc` file.
+
+public import Foundation
+
+/// What a `.netrc` file says about hosts, for sessions that are given it.
+///
+/// ```swift
+/// let session = Session(netrc: try Netrc.ofUser())
+/// ```
+public struct Netrc: Sendable, Equatable {
+    /// The credentials for one host, or for every other one.
+    public struct Entry: Sendable, Equatable {
+        /// The host; `nil` for the `default` entry.
+        public var machine: String?
+        /// The user.
+        public var login: String?
+        /// The password.
+        public var password: String?
+
+        /// Makes an entry.
+        public init(machine: String? = nil, login: String? = nil, password: String? = nil) {
+            self.machine = machine
+            self.login = login
+            self.password = password
+        }
+    }
+
+    /// The entries in the order of the file.
+    public let entries: [Entry]
+
+    /// Reads the text of a file; throws `NetrcError.syntax`.
+    ///
+    /// Words stand between white space or in double quotes, where a backslash escapes the next character. Known are `machine`,
+    /// `default`, `login`, `password`, `account`, `port` (both without effect) and `macdef`, whose text up to the next empty line
+    /// is skipped. `#` in the place of a keyword begins a comment.
+    public init(_ text: String) throws {
+        var parser = NetrcParser(text)
+        entries = try parser.entries()
+    }
+
+    /// Reads a file; throws `NetrcError`.
+    public init(contentsOf url: URL) throws {
+        let text: String
+        do {
+            text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
+        } catch {
+            throw NetrcError.unreadable(url, underlying: error)
+        }
+        try self.init(text)
+    }
+
+    /// Reads the user's file: the one that `NETRC` in the environment names, else `~/.netrc`; throws `NetrcError`.
+    public static func ofUser() throws -> Netrc {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["NETRC"], !path.isEmpty { return try Netrc(contentsOf: URL(fileURLWithPath: path)) }
+        let home =
+            environment["HOME"].map { URL(fileURLWithPath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
+        return try Netrc(contentsOf: home.appendingPathComponent(".netrc"))
+    }
+
+    /// The first entry for a host, compared without case, or the `default` entry where it comes first.
+    public func entry(forHost host: String) -> Entry? {
+        entries.first { entry in
+            guard let machine = entry.machine else { return true }
+            return machine.lowercased() == host.lowercased()
+        }
+    }
+}
+
+/// Why a `.netrc` file could not be used.
+public enum NetrcError: Error, Sendable {
+    /// The file could not be read.
+    case unreadable(URL, underlying: any Error)
+    /// The file says something that is not understood in this line, counted from 1; nothing of it is repeated here.
+    case syntax(line: Int)
+}
+
+extension NetrcError: LocalizedError {
+    /// Which file, or which line of it.
+    public var errorDescription: String? {
+        switch self {
+        case .unreadable(let url, _): "The netrc file \(url.path) cannot be read."
+        case .syntax(let line): "Line \(line) of the netrc file is not understood."
+        }
+    }
+}
+
+/// Reads word after word.
+private struct NetrcParser {
+    private let characters: [Character]
+    private var position = 0
+    private var line = 1
+
+    init(_ text: String) {
+        // A line may end in CRLF, which Swift takes for one character.
+        characters = text.map { $0 == "\r\n" || $0 == "\r" ? "\n" : $0 }
+    }
+
+    mutating func entries() throws -> [Netrc.Entry] {
+        var entries: [Netrc.Entry] = []
+        while let keyword = try word(isKeyword: true) {
+            switch keyword {
+            case "machine": entries.append(Netrc.Entry(machine: try value()))
+            case "default": entries.append(Netrc.Entry())
+            case "login": try set(\.login, in: &entries)
+            case "password": try set(\.password, in: &entries)
+            case "account", "port": _ = try value()
+            case "macdef":
+                _ = try value()
+                skipMacro()
+            default: throw NetrcError.syntax(line: line)
+            }
+        }
+        return entries
+    }
+
+    private mutating func set(_ member: WritableKeyPath<Netrc.Entry, String?>, in entries: inout [Netrc.Entry]) throws {
+        let text = try value()
+        guard let last = entries.indices.last else { throw NetrcError.syntax(line: line) }
+        entries[last][keyPath: member] = text
+    }
+
+    private mutating func value() throws -> String {
+        guard let value = try word(isKeyword: false) else { throw NetrcError.syntax(line: line) }
+        return value
+    }
+
+    private mutating func word(isKeyword: Bool) throws -> String? {
+        skipSpace()
+        while isKeyword, position < characters.count, characters[position] == "#" {
+            while position < characters.count, characters[position] != "\n" { position += 1 }
+            skipSpace()
+        }
+        guard position < characters.count else { return nil }
+        if characters[position] == "\"" { return try quoted() }
+        let start = position
+        while position < characters.count, !characters[position].isWhitespace { position += 1 }
+        return String(characters[start..<position])
+    }
+
+    private mutating func quoted() throws -> String {
+        position += 1
+        var text = ""
+        while position < characters.count, characters[position] != "\n" {
+            let character = characters[position]
+            position += 1
+            switch character {
+            case "\"": return text
+            case "\\":
+                guard position < characters.count, characters[position] != "\n" else { break }
+                text.append(Self.escapes[characters[position]] ?? characters[position])
+                position += 1
+            default: text.append(character)
+            }
+        }
+        throw NetrcError.syntax(line: line)
+    }
+
+    private static let escapes: [Character: Character] = ["n": "\n", "r": "\r", "t": "\t"]
+
+    private mutating func skipSpace() {
+        while position < characters.count, characters[position].isWhitespace { advance() }
+    }
+
+    /// Skips to the end of the first empty line.
+    private mutating func skipMacro() {
+        while position < characters.count {
+            let isEmptyLine = characters[position] == "\n" && (position > 0 && characters[position - 1] == "\n")
+            advance()
+            if isEmptyLine { return }
+        }
+    }
+
+    private mutating func advance() {
+        if characters[position] == "\n" { line += 1 }
+        position += 1
+    }
+}

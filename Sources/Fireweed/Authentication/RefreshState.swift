@@ -1,0 +1,184 @@
+// When a credential is renewed, and who waits for it, as a table.
+
+import Foundation
+
+/// The credential of an interceptor, the refresh that runs, and who waits for its end.
+///
+/// Pure: time comes in with the questions, and whoever holds the state acts on the answers outside its lock. `Adapt` and `Retry` are
+/// what waits, and are only kept here.
+struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sendable {
+    /// A credential and how many others came before it.
+    ///
+    /// Credentials cannot be compared: the number tells whether one was replaced while user code looked at it.
+    struct Held: Sendable {
+        var credential: Credential?
+        var version = 0
+    }
+
+    /// Why a refresh was begun.
+    enum Origin: Sendable {
+        case adapt, retry
+    }
+
+    /// A refresh to be performed.
+    struct Refresh: Sendable {
+        let number: Int
+        let credential: Credential
+    }
+
+    private struct Running: Sendable {
+        let number: Int
+        let origin: Origin
+        let version: Int
+        var adapts: [Adapt] = []
+        var retries: [Retry] = []
+    }
+
+    private enum Phase: Sendable {
+        case idle
+        /// The last refresh failed, and nothing has been adapted since.
+        case failed(any Error)
+        case refreshing(Running)
+    }
+
+    private(set) var held: Held
+    private var phase = Phase.idle
+    private var history: RefreshHistory
+    private var refreshCount = 0
+
+    init(credential: Credential?, limit: RefreshHistory.Limit?) {
+        held = Held(credential: credential)
+        history = RefreshHistory(limit: limit)
+    }
+
+    // MARK: Setting
+
+    /// Replaces the credential from outside: it wins over the outcome of a refresh that is running.
+    mutating func set(_ credential: Credential?) {
+        held = Held(credential: credential, version: held.version + 1)
+        if case .failed = phase { phase = .idle }
+    }
+
+    // MARK: Adapting
+
+    enum AdaptAnswer: Sendable {
+        case apply(Credential)
+        case wait
+        case begin(Refresh)
+        case fail(AuthenticationError)
+        /// The credential was replaced since it was looked at: look again.
+        case lookAgain
+    }
+
+    /// Says what to do with a request that is to be adapted.
+    ///
+    /// `requiresRefresh` is what the credential of `version` says. Forgets a failed refresh.
+    mutating func adapt(
+        _ waiter: @autoclosure () -> Adapt, requiresRefresh: Bool, version: Int, now: TimeInterval
+    ) -> AdaptAnswer {
+        switch phase {
+        case .refreshing(var running) where running.origin == .adapt:
+            running.adapts.append(waiter())
+            phase = .refreshing(running)
+            return .wait
+        case .failed: phase = .idle
+        case .idle, .refreshing: break
+        }
+        guard version == held.version else { return .lookAgain }
+        guard let credential = held.credential else { return .fail(.missingCredential) }
+        guard requiresRefresh, case .idle = phase else { return .apply(credential) }
+        guard let refresh = begin(.adapt, credential, now: now, { $0.adapts = [waiter()] }) else {
+            return .fail(.excessiveRefresh)
+        }
+        return .begin(refresh)
+    }
+
+    // MARK: Retrying
+
+    enum RetryAnswer: Sendable {
+        case retry
+        case wait
+        case begin(Refresh)
+        case fail(any Error)
+    }
+
+    /// Says what to do with a request that failed although it carried the credential of `version`.
+    mutating func retry(_ waiter: @autoclosure () -> Retry, version: Int, now: TimeInterval) -> RetryAnswer {
+        guard version == held.version else { return .retry }
+        guard let credential = held.credential else { return .fail(AuthenticationError.missingCredential) }
+        switch phase {
+        case .failed(let error): return .fail(error)
+        case .refreshing(var running):
+            running.retries.append(waiter())
+            phase = .refreshing(running)
+            return .wait
+        case .idle:
+            guard let refresh = begin(.retry, credential, now: now, { $0.retries = [waiter()] }) else {
+                return .fail(AuthenticationError.excessiveRefresh)
+            }
+            return .begin(refresh)
+        }
+    }
+
+    // MARK: Refreshing
+
+    private mutating func begin(
+        _ origin: Origin, _ credential: Credential, now: TimeInterval, _ admit: (inout Running) -> Void
+    ) -> Refresh? {
+        guard history.admit(at: now) else { return nil }
+        refreshCount += 1
+        var running = Running(number: refreshCount, origin: origin, version: held.version)
+        admit(&running)
+        phase = .refreshing(running)
+        return Refresh(number: refreshCount, credential: credential)
+    }
+
+    /// Who waited for a refresh, and the error for all of them; without one they go on with the credential that is held now.
+    struct Ending: Sendable {
+        let adapts: [Adapt]
+        let retries: [Retry]
+        let error: (any Error)?
+    }
+
+    /// Takes the outcome of a refresh; `nil` for one that has already ended.
+    mutating func end(_ number: Int, _ result: Result<Credential, any Error>) -> Ending? {
+        guard case .refreshing(let running) = phase, running.number == number else { return nil }
+        phase = .idle
+        var failure: (any Error)?
+        // A credential that was set meanwhile stands: putting a renewed one in its place would undo a logout.
+        if running.version == held.version {
+            switch result {
+            case .success(let credential): held = Held(credential: credential, version: held.version + 1)
+            case .failure(let error):
+                phase = .failed(error)
+                failure = error
+            }
+        }
+        return Ending(adapts: running.adapts, retries: running.retries, error: failure)
+    }
+}
+
+/// When the latest refreshes began.
+struct RefreshHistory: Sendable {
+    /// So many refreshes may begin within so many seconds.
+    struct Limit: Sendable {
+        let interval: TimeInterval
+        let maximumAttempts: Int
+    }
+
+    private let limit: Limit?
+    private var beginnings: [TimeInterval] = []
+
+    init(limit: Limit?) {
+        self.limit = limit
+    }
+
+    /// True, and noted, when one more refresh may begin.
+    mutating func admit(at now: TimeInterval) -> Bool {
+        guard let limit else { return true }
+        beginnings.removeAll { $0 < now - limit.interval }
+        guard beginnings.count < limit.maximumAttempts else { return false }
+        beginnings.append(now)
+        return true
+    }
+}

@@ -1,0 +1,121 @@
+// A request as a `curl` command.
+
+import FireweedTransport
+import Foundation
+
+/// Writes the command: one that a POSIX shell can run, and that sends the same bytes.
+///
+/// It begins as Alamofire's does, `$ curl -v`, and is written as that one where that is safe.
+struct CURLCommand {
+    let method: String
+    let url: URL
+    let fields: [Field]
+    var credential: (user: String, password: String)?
+    var content = CURLContent.none
+    /// Whether `fields` are all that is sent, so that curl has to be told to add nothing.
+    var isComplete = true
+
+    /// Fields that follow from the content.
+    private static let framing = ["Content-Length", "Transfer-Encoding"]
+
+    func text(_ secrets: CURLSecrets) -> String {
+        let command = secrets == .hidden ? redacted : self
+        let (pipe, contentOptions) = command.sentContent.shellText
+        var parts = ["$ \(pipe)curl -v", "-X \(Self.methodWord(method))"]
+        parts += command.behaviour + command.identity + command.fieldOptions + contentOptions
+        parts.append(ShellText.quoted(command.target))
+        return parts.joined(separator: " \\\n\t")
+    }
+
+    /// POST, PUT and PATCH without content announce a length of zero (RFC 9110 §8.6).
+    private var sentContent: CURLContent {
+        if case .none = content, ["POST", "PUT", "PATCH"].contains(method) { return .data(Data()) }
+        return content
+    }
+
+    private var hasContent: Bool { if case .none = sentContent { false } else { true } }
+
+    /// What curl has to do, or not to do, to the request.
+    private var behaviour: [String] {
+        var options: [String] = []
+        if method == "HEAD", !hasContent { options.append("-I") }  // with -X alone, it would wait for content
+        let text = url.absoluteString
+        if text.contains(where: "[]{}".contains) { options.append("-g") }
+        if text.contains("/.") { options.append("--path-as-is") }
+        return options
+    }
+
+    // MARK: Credentials and cookies
+
+    private var identity: [String] {
+        var options: [String] = []
+        if let credential {
+            let isForOption = !credential.user.contains(":")
+            if isForOption { options.append("-u \(ShellText.word("\(credential.user):\(credential.password)"))") }
+            options.append("--anyauth")  // only after a challenge, and as it demands
+        }
+        if let cookie = fields.first(where: isCookieOption) { options.append("-b \(ShellText.quoted(cookie.value))") }
+        return options
+    }
+
+    /// `-b` would read a file where there is no `=`, or an `@` at the start; and leave out what is too long.
+    private func isCookieOption(_ field: Field) -> Bool {
+        field.name.isEqualIgnoringASCIICase("Cookie") && !field.value.hasPrefix("@")
+            && (field.value.contains("=") || field.value == SecretFields.mark) && field.value.utf8.count < 8000
+    }
+
+    /// The URL, with the user and password that `-u` would split at the wrong colon.
+    private var target: String {
+        guard let credential, credential.user.contains(":"),
+            var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return url.absoluteString }
+        components.percentEncodedUser = QueryText.escaped(credential.user, keeping: QueryText.Kept(.alphanumerics))
+        components.percentEncodedPassword = QueryText.escaped(
+            credential.password, keeping: QueryText.Kept(.alphanumerics))
+        return components.string ?? url.absoluteString
+    }
+
+    // MARK: Fields
+
+    private var fieldOptions: [String] {
+        let sent = fields.filter { field in
+            !isCookieOption(field) && !Self.framing.contains(where: field.name.isEqualIgnoringASCIICase)
+        }
+        // "Name;" is curl's way to say a field without a value; "Name:" takes one away that it would add.
+        let options = sent.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        var removed: [String] = []
+        if hasContent {
+            if !has("Content-Type") { removed.append("Content-Type:") }
+            if sentContent.isLarge, !has("Expect") { removed.append("Expect:") }
+        }
+        if isComplete, !has("User-Agent") { removed.append("User-Agent:") }
+        let coding = isComplete && !has("Accept-Encoding") ? ["--compressed"] : []
+        return (options + removed).map { "-H \(ShellText.quoted($0))" } + coding
+    }
+
+    private func has(_ name: String) -> Bool {
+        fields.contains { $0.name.isEqualIgnoringASCIICase(name) }
+    }
+
+    // MARK: Redacting
+
+    private var redacted: CURLCommand {
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        if components?.user != nil || components?.password != nil {
+            components?.percentEncodedUser = SecretFields.mark
+            components?.percentEncodedPassword = nil
+        }
+        let fields = fields.map {
+            SecretFields.contains($0.name) ? Field(name: $0.name, value: SecretFields.mark) : $0
+        }
+        return CURLCommand(
+            method: method, url: components?.url ?? url, fields: fields,
+            credential: credential.map { _ in (SecretFields.mark, SecretFields.mark) }, content: content,
+            isComplete: isComplete)
+    }
+
+    private static func methodWord(_ method: String) -> String {
+        method.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x2D }
+            ? method : ShellText.quoted(method)
+    }
+}

@@ -1,0 +1,59 @@
+// The content of a request as a shell can make it.
+
+import Foundation
+
+/// What a `curl` command sends as content.
+enum CURLContent: Sendable {
+    /// A run of content.
+    enum Piece: Sendable {
+        case bytes(Data)
+        case file(URL)
+        /// Bytes of a stream, which nobody can show; the command takes them from its standard input.
+        case stream
+    }
+
+    case none
+    case pieces([Piece])
+
+    static func data(_ data: Data) -> CURLContent { .pieces([.bytes(data)]) }
+
+    /// More than Linux takes in one argument (`MAX_ARG_STRLEN` is 128 KiB) does not go into the command line, but into a pipe.
+    private static let argumentLimit = 100_000
+
+    /// What stands before `curl`, and its own options.
+    var shellText: (pipe: String, options: [String]) {
+        switch self {
+        case .none: return ("", [])
+        case .pieces(let pieces) where pieces.count == 1: return Self.shellText(pieces[0])
+        case .pieces(let pieces):
+            let commands = pieces.map { piece in
+                switch piece {
+                case .bytes(let data): "printf \(ShellText.format(data))"
+                case .file(let url): "cat \(ShellText.word(url.path))"
+                case .stream: "cat"
+                }
+            }
+            return ("{ \(commands.joined(separator: "; ")); } | ", ["--data-binary @-"])
+        }
+    }
+
+    private static func shellText(_ piece: Piece) -> (pipe: String, options: [String]) {
+        switch piece {
+        case .file(let url): return ("", ["--data-binary \(ShellText.quoted("@\(url.path)"))"])
+        case .stream: return ("", ["--data-binary @-"])
+        case .bytes(let data):
+            guard data.count < argumentLimit, let text = String(data: data, encoding: .utf8),
+                !text.unicodeScalars.contains(where: ShellText.isControl)
+            else { return ("printf \(ShellText.format(data)) | ", ["--data-binary @-"]) }
+            // `-d` would read a file.
+            return ("", ["\(text.hasPrefix("@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
+        }
+    }
+
+    /// More bytes than curl sends without asking first (`Expect: 100-continue`), which we never do.
+    var isLarge: Bool {
+        guard case .pieces(let pieces) = self else { return false }
+        if pieces.count == 1, case .bytes(let data) = pieces[0] { return data.count > 1_000_000 }
+        return true
+    }
+}

@@ -1,0 +1,145 @@
+// From the options of a curl command to a request.
+
+import Foundation
+import FoundationNetworking
+
+/// Applies options one after the other, as curl does, and makes the request.
+struct CURLRequestBuilder {
+    private var content: CURLRequestContent
+    private var url: String?
+    private var method: String?
+    private var headers: [HTTPHeader] = []
+    private var removedHeaders: [String] = []
+    private var cookies: [String] = []
+    private var authorization: HTTPHeader?
+    private var timeout: TimeInterval?
+    private var sendsDataInQuery = false
+    private var headOption: String?
+
+    init(files: CURLFiles) {
+        content = CURLRequestContent(files: files)
+    }
+
+    // MARK: Options
+
+    mutating func apply(_ argument: CURLArgument) throws {
+        switch argument.meaning {
+        case .data(let kind): try content.add(argument, as: kind)
+        case .query: sendsDataInQuery = true
+        case .head: headOption = argument.written
+        case .ignored, .ignoredValue: break
+        default: try apply(argument, try text(of: argument))
+        }
+    }
+
+    private mutating func apply(_ argument: CURLArgument, _ value: String) throws {
+        switch argument.meaning {
+        case .method: method = value
+        case .header: try add(header: value, argument)
+        case .user:
+            let halves = value.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            authorization = .authorization(username: halves[0], password: halves.count > 1 ? halves[1] : "")
+        case .bearer: authorization = .authorization(bearerToken: value)
+        case .cookie:
+            // Without "=", curl reads cookies from a file.
+            guard value.contains("="), !value.hasPrefix("@") else { throw invalid(argument, value) }
+            cookies.append(value)
+        case .userAgent: add(HTTPHeader(name: "User-Agent", value: value))
+        case .referer:
+            let referer = value.hasSuffix(";auto") ? String(value.dropLast(5)) : value
+            add(HTTPHeader(name: "Referer", value: referer))
+        case .maximumTime:
+            guard let seconds = Double(value), seconds >= 0, seconds.isFinite else { throw invalid(argument, value) }
+            timeout = seconds > 0 ? seconds : nil
+        case .url:
+            guard url == nil else { throw CURLParsingError.severalURLs(value) }
+            url = value
+        case .form, .formText:
+            let field = argument.meaning == .form ? CURLFormField(value) : CURLFormField(literally: value)
+            guard let field else { throw invalid(argument, value) }
+            try content.add(field, of: argument.written)
+        case .data, .query, .head, .ignored, .ignoredValue: break
+        }
+    }
+
+    private func text(of argument: CURLArgument) throws -> String {
+        guard let text = String(validating: argument.value, as: UTF8.self) else {
+            throw invalid(argument, String(decoding: argument.value, as: UTF8.self))
+        }
+        return text
+    }
+
+    private func invalid(_ argument: CURLArgument, _ value: String) -> CURLParsingError {
+        .invalidValue(option: argument.written, value: value)
+    }
+
+    /// `Name: value`; `Name;` is a field without a value, `Name:` takes away what curl would add.
+    private mutating func add(header line: String, _ argument: CURLArgument) throws {
+        guard let end = line.firstIndex(where: { $0 == ":" || $0 == ";" }), end > line.startIndex else {
+            throw invalid(argument, line)
+        }
+        let name = String(line[..<end])
+        let value = line[line.index(after: end)...].trimmingCharacters(in: .whitespaces)
+        if line[end] == ";" {
+            guard value.isEmpty else { throw invalid(argument, line) }
+            headers.append(HTTPHeader(name: name, value: ""))
+        } else if value.isEmpty {
+            removedHeaders.append(name)
+        } else if name.isEqualIgnoringASCIICase("Cookie") {
+            cookies.append(value)
+        } else {
+            headers.append(HTTPHeader(name: name, value: value))
+        }
+    }
+
+    private mutating func add(_ header: HTTPHeader) {
+        if !header.value.isEmpty { headers.append(header) }
+    }
+
+    // MARK: The request
+
+    func request(takingURLLiterally isLiteral: Bool) throws -> URLRequest {
+        guard let url else { throw CURLParsingError.missingURL }
+        let query = sendsDataInQuery ? content.data.map { String(decoding: $0, as: UTF8.self) } : nil
+        if let headOption, !sendsDataInQuery, let option = content.option {
+            throw CURLParsingError.conflictingOptions(headOption, option)
+        }
+        var request = URLRequest(url: try CURLTarget.url(url, query: query, isLiteral: isLiteral))
+        request.httpMethod = method ?? impliedMethod
+        if let timeout { request.timeoutInterval = timeout }
+        for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        if !cookies.isEmpty { request.setValue(cookies.joined(separator: "; "), forHTTPHeaderField: "Cookie") }
+        if let authorization { setDefault(authorization, in: &request) }
+        try setContent(of: &request)
+        return request
+    }
+
+    private var impliedMethod: String {
+        if headOption != nil { return "HEAD" }
+        return content.option == nil || sendsDataInQuery ? "GET" : "POST"
+    }
+
+    private func setContent(of request: inout URLRequest) throws {
+        if let form = content.form {
+            request.httpBody = try form.encode()
+            let type = request.value(forHTTPHeaderField: "Content-Type")
+            // curl, too, adds the boundary to a type that was given without one.
+            if type == nil || type?.lowercased().hasPrefix("multipart/form-data") == true {
+                request.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
+            }
+        } else if let data = content.data, !sendsDataInQuery {
+            request.httpBody = data.isEmpty ? nil : Data(data)
+            let type = content.isJSON ? "application/json" : "application/x-www-form-urlencoded"
+            setDefault(.contentType(type), in: &request)
+        }
+        if content.isJSON { setDefault(.accept("application/json"), in: &request) }
+    }
+
+    /// Sets what curl adds by itself, unless the command has it or takes it away.
+    private func setDefault(_ header: HTTPHeader, in request: inout URLRequest) {
+        guard request.value(forHTTPHeaderField: header.name) == nil,
+            !removedHeaders.contains(where: header.name.isEqualIgnoringASCIICase)
+        else { return }
+        request.setValue(header.value, forHTTPHeaderField: header.name)
+    }
+}

@@ -1,0 +1,76 @@
+// A request as a `curl` command.
+
+public import Dispatch
+import FireweedTransport
+import Foundation
+public import FoundationNetworking
+import Synchronization
+
+extension Request {
+    /// A `curl` command, behind a prompt, that sends what this request sends first; for a POSIX shell.
+    ///
+    /// It has the session's fields and cookies and the request's credentials. Content goes into an argument where that is possible, else
+    /// through `printf` and `cat` into a pipe; files are named, and the bytes of a stream, which cannot be shown, are
+    /// expected on standard input. Before there is a request, a sentence says so.
+    ///
+    /// - Parameter secrets: `.hidden` for logs; by default everything is shown.
+    public func cURLDescription(secrets: CURLSecrets = .shown) -> String {
+        guard let record = mutable.withLock({ $0.records.last }) else {
+            return "$ curl command could not be created: the request has not been made yet."
+        }
+        let fields = core.settings.fields(addedTo: record.ownHeaders)
+        let hop = Hop(url: record.url, method: record.method, fields: fields, body: .none)
+        var command = CURLCommand(
+            method: record.method, url: record.url,
+            fields: core.cookies.addingCookies(for: hop, settings: core.settings).fields)
+        if let credential, let user = credential.user { command.credential = (user, credential.password ?? "") }
+        command.content = ownContent ?? record.existing?.curlContent ?? .none
+        return command.text(secrets)
+    }
+
+    /// Calls `handler` with the command as soon as there is one, on a queue of the session.
+    @discardableResult
+    public func cURLDescription(
+        secrets: CURLSecrets = .shown, calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        cURLDescription(secrets: secrets, on: core.rootQueue, calling: handler)
+    }
+
+    /// Calls `handler` on `queue` with the command as soon as there is one.
+    ///
+    /// Once: a request that is changed by an adapter is described as it is sent, where the handler was set before.
+    @discardableResult
+    public func cURLDescription(
+        secrets: CURLSecrets = .shown, on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        let isMade = mutable.withLock { state in
+            if state.records.isEmpty {
+                let describe: @Sendable (Request) -> Void = { handler($0.cURLDescription(secrets: secrets)) }
+                state.withExtras { $0.curlHandlers.append((queue, describe)) }
+            }
+            return !state.records.isEmpty
+        }
+        if isMade { queue.async { handler(self.cURLDescription(secrets: secrets)) } }
+        return self
+    }
+}
+
+extension URLRequest {
+    /// A `curl` command, behind a prompt, that sends this request as it is, without what a session would add.
+    ///
+    /// `URLRequest(cURL:)` makes the same request of it: method, URL, fields and content.
+    ///
+    /// - Parameter secrets: `.hidden` for logs; by default everything is shown.
+    public func cURLDescription(secrets: CURLSecrets = .shown) -> String {
+        guard let url else { return "$ curl command could not be created: the request has no URL." }
+        return CURLCommand(
+            method: httpMethod ?? "GET", url: url, fields: headers.map { Field(name: $0.name, value: $0.value) },
+            content: curlContent, isComplete: false
+        ).text(secrets)
+    }
+
+    fileprivate var curlContent: CURLContent {
+        if let httpBody { return httpBody.isEmpty ? .none : .data(httpBody) }
+        return httpBodyStream == nil ? .none : .pieces([.stream])
+    }
+}

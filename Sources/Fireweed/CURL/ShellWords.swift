@@ -1,0 +1,173 @@
+// From a command line to its words, as a shell makes them.
+
+/// What a shell's first look at a command line gives.
+enum ShellToken: Equatable {
+    /// A word without its quotes; bytes, because `$'\xFF'` is no text.
+    case word([UInt8])
+    /// `|`, `;`, `&`, `<`, `>` and their doubles.
+    case control(String)
+}
+
+/// Splits a command line into words (POSIX.1-2017, Shell & Utilities §2.2, §2.3), with bash's `$'…'`; pure.
+///
+/// Variables, globs with a match, and commands inside commands need a shell and are errors, but for `$(printf '…')`, which is how we
+/// write control characters ourselves. A `\0` in `$'…'` is a NUL, where bash would end the word.
+struct ShellWords {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var tokens: [ShellToken] = []
+    private var word: [UInt8]?
+
+    static func tokens(of text: String) throws -> [ShellToken] {
+        var words = ShellWords(bytes: Array(text.utf8))
+        return try words.all()
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private mutating func all() throws -> [ShellToken] {
+        while let byte = next() {
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"): endWord()
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): endLine()
+            case UInt8(ascii: "#") where word == nil: skipComment()
+            case UInt8(ascii: "'"): try singleQuoted()
+            case UInt8(ascii: "\""): try doubleQuoted()
+            case UInt8(ascii: "\\"): escaped()
+            case UInt8(ascii: "$"): try dollar()
+            case UInt8(ascii: "`"): throw CURLParsingError.shellSyntax("`")
+            case UInt8(ascii: "|"), UInt8(ascii: ";"), UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"),
+                UInt8(ascii: "("), UInt8(ascii: ")"):
+                control(byte)
+            default: append([byte])
+            }
+        }
+        endLine()
+        if tokens.last == .control("\n") { tokens.removeLast() }
+        return tokens
+    }
+
+    // MARK: Reading and writing
+
+    private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private mutating func next() -> UInt8? {
+        guard let byte = peek else { return nil }
+        position += 1
+        return byte
+    }
+
+    private mutating func append(_ more: [UInt8]) {
+        word = (word ?? []) + more
+    }
+
+    private mutating func endWord() {
+        if let word { tokens.append(.word(word)) }
+        word = nil
+    }
+
+    /// A line break ends a command, where there is one to end.
+    private mutating func endLine() {
+        endWord()
+        if case .word? = tokens.last { tokens.append(.control("\n")) }
+    }
+
+    private mutating func control(_ byte: UInt8) {
+        endWord()
+        var text = String(UnicodeScalar(byte))
+        while peek == byte, text.count < 2 {
+            text.unicodeScalars.append(UnicodeScalar(byte))
+            position += 1
+        }
+        tokens.append(.control(text))
+    }
+
+    private mutating func skipComment() {
+        while let byte = peek, byte != UInt8(ascii: "\n") {
+            _ = byte
+            position += 1
+        }
+    }
+
+    // MARK: Quotes
+
+    /// A backslash outside quotes: the next character is itself, a line break is nothing.
+    private mutating func escaped() {
+        if peek == UInt8(ascii: "\r"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "\n") {
+            position += 1
+        }
+        guard let byte = next() else { return append([UInt8(ascii: "\\")]) }
+        if byte != UInt8(ascii: "\n") { append([byte]) }
+    }
+
+    private mutating func singleQuoted() throws {
+        append([])
+        while let byte = next() {
+            if byte == UInt8(ascii: "'") { return }
+            append([byte])
+        }
+        throw CURLParsingError.unbalancedQuote("'")
+    }
+
+    private mutating func doubleQuoted() throws {
+        append([])
+        while let byte = next() {
+            switch byte {
+            case UInt8(ascii: "\""): return
+            case UInt8(ascii: "`"): throw CURLParsingError.shellSyntax("`")
+            case UInt8(ascii: "$"): try variable()
+            case UInt8(ascii: "\\"):
+                guard let escaped = next() else { break }
+                switch escaped {
+                case UInt8(ascii: "$"), UInt8(ascii: "`"), UInt8(ascii: "\""), UInt8(ascii: "\\"): append([escaped])
+                case UInt8(ascii: "\n"): break
+                default: append([byte, escaped])
+                }
+            default: append([byte])
+            }
+        }
+        throw CURLParsingError.unbalancedQuote("\"")
+    }
+
+    private mutating func dollar() throws {
+        switch peek {
+        case UInt8(ascii: "'"):
+            position += 1
+            append(try ANSIQuotedText.read(bytes, &position))
+        case UInt8(ascii: "\""): break  // a translated string: the quote follows
+        default: try variable()
+        }
+    }
+
+    /// A `$`: itself before what begins no name, else something to expand.
+    private mutating func variable() throws {
+        if bytes[position...].starts(with: "(printf '".utf8) {
+            position += "(printf '".utf8.count
+            return try printed()
+        }
+        let name = bytes[position...].prefix { byte in
+            byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                || (0x61...0x7A).contains(byte)
+        }
+        let special = peek.map { "{(@*#?-$!".utf8.contains($0) } ?? false
+        guard name.isEmpty, !special else {
+            let shown = name.isEmpty ? bytes[position...].prefix { $0 > 0x20 && $0 != 0x22 } : name
+            throw CURLParsingError.shellSyntax("$" + String(decoding: shown, as: UTF8.self))
+        }
+        append([UInt8(ascii: "$")])
+    }
+
+    /// `$(printf '…')`, from behind its quote; line feeds at its end are lost, as in a shell.
+    private mutating func printed() throws {
+        let start = position
+        while let byte = next(), byte != UInt8(ascii: "'") {}
+        guard position > start, bytes[position - 1] == UInt8(ascii: "'"), next() == UInt8(ascii: ")") else {
+            throw CURLParsingError.shellSyntax("$(printf")
+        }
+        var text = try PrintfFormat.bytes(of: Array(bytes[start..<(position - 2)]))
+        while text.last == UInt8(ascii: "\n") { text.removeLast() }
+        append(text)
+    }
+}

@@ -1,0 +1,82 @@
+// zlib's deflate as a value that bytes go through.
+
+import CZlib
+import Foundation
+
+/// A content coding of requests (RFC 9110 §8.4.1).
+enum RequestCoding: String, Sendable {
+    /// DEFLATE in the zlib format (RFC 1950): what HTTP calls `deflate`.
+    case deflate
+    /// DEFLATE in the gzip format (RFC 1952).
+    case gzip
+
+    /// What zlib is told: a window of 32 KiB, and 16 more for the gzip format.
+    fileprivate var windowBits: Int32 { self == .gzip ? 15 + 16 : 15 }
+}
+
+/// zlib could not compress; the code is zlib's own.
+struct DeflateError: Error {
+    let code: Int32
+}
+
+/// Owns one stream of zlib; bytes go in piece by piece and come out the same way.
+final class Deflater {
+    /// What Apple's Compression uses for the zlib format, so that the bytes begin alike (`78 5E`).
+    private static let level: Int32 = 5
+
+    // In a place of its own: zlib keeps its address.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private(set) var isFinished = false
+
+    /// Makes a stream; throws `DeflateError` when there is no memory for it.
+    init(_ coding: RequestCoding) throws {
+        stream.initialize(to: z_stream())
+        let size = Int32(MemoryLayout<z_stream>.size)
+        let code = deflateInit2_(
+            stream, Self.level, Z_DEFLATED, coding.windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)
+        guard code == Z_OK else { throw DeflateError(code: code) }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Compresses from `input` into `output`, and says how much of each was used.
+    ///
+    /// With `isLast` the coding's end is written as soon as all input is taken; call it until `isFinished`.
+    func compress(
+        _ input: UnsafeRawBufferPointer, isLast: Bool, into output: UnsafeMutableRawBufferPointer
+    ) throws -> (taken: Int, made: Int) {
+        let offered = min(input.count, Int(UInt32.max))
+        let room = min(output.count, Int(UInt32.max))
+        // zlib does not write through `next_in`; its type is older than `const`.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(offered)
+        stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+        stream.pointee.avail_out = UInt32(room)
+        let code = deflate(stream, isLast && offered == input.count ? Z_FINISH : Z_NO_FLUSH)
+        defer { (stream.pointee.next_in, stream.pointee.next_out) = (nil, nil) }
+        // No progress is no error: the next call brings more input or more room.
+        guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw DeflateError(code: code) }
+        isFinished = code == Z_STREAM_END
+        return (offered - Int(stream.pointee.avail_in), room - Int(stream.pointee.avail_out))
+    }
+
+    /// Compresses bytes in memory; needs a buffer of 64 KiB beside the result.
+    static func compressed(_ data: Data, _ coding: RequestCoding) throws -> Data {
+        let deflater = try Deflater(coding)
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: min(64 * 1024, data.count + 64), alignment: 16)
+        defer { room.deallocate() }
+        var result = Data()
+        try data.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !deflater.isFinished {
+                let step = try deflater.compress(UnsafeRawBufferPointer(rebasing: rest), isLast: true, into: room)
+                rest = rest.dropFirst(step.taken)
+                result.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<step.made]))
+            }
+        }
+        return result
+    }
+}

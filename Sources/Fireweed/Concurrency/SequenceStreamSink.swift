@@ -1,0 +1,66 @@
+// A stream's async sequence.
+
+import Foundation
+
+/// Keeps the values of a stream for one reader.
+final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
+    typealias Element = DataStreamRequest.Stream<Value, Failure>
+
+    private let request: DataStreamRequest
+    private let feed: PieceFeed<Value, Failure>
+    /// Only what is never dropped holds the transport up.
+    private let isLossless: Bool
+    private let buffer: StreamBuffer<(stream: Element, weight: Int)>
+
+    init(request: DataStreamRequest, limit: BufferLimit, reader: PieceReader<Value, Failure>) {
+        self.request = request
+        feed = PieceFeed(request: request, reader: reader)
+        if case .unbounded = limit { isLossless = true } else { isLossless = false }
+        buffer = StreamBuffer(limit: limit)
+    }
+
+    var isFull: Bool { feed.isFull }
+
+    func receive(_ data: Data) {
+        feed.take(data) { [self] in handOn($0, weight: $1) }
+    }
+
+    func restart() {
+        feed.restart()
+    }
+
+    func finish(isWhole: Bool) {
+        feed.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+    }
+
+    private func handOn(_ result: Result<Value, Failure>, weight: Int) {
+        let stream = Element(event: .stream(result), token: .init(request: request))
+        buffer.push((stream, isLossless ? weight : 0))
+        if !isLossless { feed.consumed(weight) }
+    }
+
+    /// The next event; room that it makes lets the transport go on.
+    func next() async -> Element? {
+        guard let (stream, weight) = await buffer.next() else { return nil }
+        if weight > 0 { feed.consumed(weight) }
+        return stream
+    }
+
+    /// The reader is gone: nothing is kept for it, and nobody waits for it.
+    func detach(cancelling: Bool) {
+        if cancelling { request.cancel() }
+        request.remove(self)
+        feed.detach()
+        buffer.finish(discarding: true)
+    }
+
+    func serialise() -> AFError? { nil }
+    func handOver() -> Bool { false }
+
+    func deliver() {
+        feed.inOrder { [self] in
+            buffer.push((.init(event: .complete(request.completion), token: .init(request: request)), 0))
+            buffer.finish()
+        }
+    }
+}

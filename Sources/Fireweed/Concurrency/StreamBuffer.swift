@@ -1,0 +1,117 @@
+// Elements on their way from one side to one waiting reader.
+
+import Synchronization
+
+/// How many elements a buffer keeps, and which.
+enum BufferLimit: Sendable {
+    case unbounded
+    case oldest(Int)
+    case newest(Int)
+}
+
+extension AsyncStream.Continuation.BufferingPolicy {
+    var bufferLimit: BufferLimit {
+        switch self {
+        case .unbounded: .unbounded
+        case .bufferingOldest(let count): .oldest(count)
+        case .bufferingNewest(let count): .newest(count)
+        @unknown default: .unbounded
+        }
+    }
+}
+
+/// Elements in their order; both ends cost the same however many there are, and what was taken is released at once.
+struct ElementQueue<Element> {
+    private var storage: [Element?] = []
+    private var head = 0
+
+    var count: Int { storage.count - head }
+
+    mutating func append(_ element: Element) {
+        storage.append(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        guard head < storage.count else { return nil }
+        let element = storage[head]
+        storage[head] = nil
+        head += 1
+        if head == storage.count {
+            storage.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 64, head * 2 >= storage.count {
+            storage.removeFirst(head)  // half of it is used up: moving the rest costs less than was taken
+            head = 0
+        }
+        return element
+    }
+}
+
+/// Elements on their way from any thread to one waiting reader.
+final class StreamBuffer<Element: Sendable>: Sendable {
+    private struct State {
+        var elements = ElementQueue<Element>()
+        var reader: UnsafeContinuation<Element?, Never>?
+        var isFinished = false
+    }
+
+    private enum Step {
+        case give(Element?)
+        case wait
+    }
+
+    private let limit: BufferLimit
+    private let state = Mutex(State())
+
+    init(limit: BufferLimit = .unbounded) {
+        self.limit = limit
+    }
+
+    /// How many elements wait.
+    var count: Int { state.withLock { $0.elements.count } }
+
+    func push(_ element: Element) {
+        let reader = state.withLock { state -> UnsafeContinuation<Element?, Never>? in
+            guard !state.isFinished else { return nil }
+            if let reader = state.reader {
+                state.reader = nil
+                return reader
+            }
+            switch limit {
+            case .oldest(let most) where state.elements.count >= most: break
+            case .newest(let most) where state.elements.count >= most:
+                guard most > 0 else { break }
+                _ = state.elements.popFirst()
+                state.elements.append(element)
+            case .unbounded, .oldest, .newest: state.elements.append(element)
+            }
+            return nil
+        }
+        reader?.resume(returning: element)
+    }
+
+    /// Lets the reader take what is there, or not even that, and no more.
+    func finish(discarding: Bool = false) {
+        let reader = state.withLock { state in
+            state.isFinished = true
+            if discarding { state.elements = ElementQueue() }
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume(returning: nil)
+    }
+
+    func next() async -> Element? {
+        // Unsafe: resumed once by construction, by whoever takes it out of the state.
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
+            let step = state.withLock { state -> Step in
+                if let element = state.elements.popFirst() { return .give(element) }
+                // A second reader would take the first one's place: it gets the end instead.
+                if state.isFinished || state.reader != nil { return .give(nil) }
+                state.reader = continuation
+                return .wait
+            }
+            if case .give(let element) = step { continuation.resume(returning: element) }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// Which cookies are kept, and which go where.
+
+import Foundation
+import FoundationNetworking
+
+/// The rules of RFC 6265 §5, on plain values.
+///
+/// They take the place of Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two digits as one of
+/// the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at every comma, and sends
+/// `Secure` cookies over clear text and `/app` cookies to `/apple`.
+enum CookieRules {
+    // MARK: Keeping (§5.3)
+
+    /// The cookie to be kept, or `nil` when it has to be ignored.
+    static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
+        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty else { return nil }
+        let isSecureOrigin = url.scheme?.lowercased() == "https"
+        // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
+        guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
+        var domain = cookie.domain
+        if let named = domain, PublicSuffixes.contains(named), !isAddress(named) {
+            guard named == host else { return nil }  // step 5
+            domain = nil
+        }
+        if let domain, !domainMatches(host, ".\(domain)") { return nil }  // step 6
+        var properties: [HTTPCookiePropertyKey: Any] = [
+            .name: cookie.name, .value: cookie.value, .path: cookie.path ?? defaultPath(of: url),
+            // A dot before the domain is Foundation's way to say that it is no host-only cookie.
+            .domain: domain.map { ".\($0)" } ?? host,
+        ]
+        if cookie.isSecure { properties[.secure] = "TRUE" }
+        if cookie.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
+        if let expiry = expiry(of: cookie, now: now) {
+            properties[.expires] = expiry
+        } else {
+            properties[.discard] = "TRUE"
+        }
+        return HTTPCookie(properties: properties)
+    }
+
+    /// The end of the cookie's life, `Max-Age` before `Expires`; at most 400 days from now; `nil` ends it with the session.
+    static func expiry(of cookie: SetCookie, now: Date) -> Date? {
+        let latest = now.addingTimeInterval(400 * 86_400)
+        if let age = cookie.maximumAge { return age <= 0 ? .distantPast : min(now.addingTimeInterval(age), latest) }
+        return cookie.expires.map { min($0, latest) }
+    }
+
+    /// The folder of the request's path (§5.1.4).
+    static func defaultPath(of url: URL) -> String {
+        let path = requestPath(of: url)
+        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// A name that begins with `__Secure-` or `__Host-` promises attributes, which the cookie has to have.
+    static func prefixAllows(_ cookie: SetCookie) -> Bool {
+        let name = cookie.name.lowercased()
+        if name.hasPrefix("__secure-") { return cookie.isSecure }
+        if name.hasPrefix("__host-") { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
+        return true
+    }
+
+    /// True when a cookie that came in clear text would stand in the way of a `Secure` one that is there.
+    static func overlays(_ cookie: HTTPCookie, _ present: HTTPCookie) -> Bool {
+        guard present.isSecure, present.name == cookie.name else { return false }
+        let (new, old) = (cookie.domain.drop { $0 == "." }, present.domain.drop { $0 == "." })
+        let areRelated = domainMatches(String(new), ".\(old)") || domainMatches(String(old), ".\(new)")
+        return areRelated && pathMatches(cookie.path, present.path)
+    }
+
+    /// True when the policy lets a response of this host set cookies for a request that belongs to a document.
+    static func allows(_ policy: HTTPCookie.AcceptPolicy, host: String, mainDocument: URL?) -> Bool {
+        switch policy {
+        case .never: return false
+        case .always: return true
+        case .onlyFromMainDocumentDomain:
+            guard let main = mainDocument?.host?.lowercased() else { return true }
+            return PublicSuffixes.site(of: main) == PublicSuffixes.site(of: host.lowercased())
+        @unknown default: return true
+        }
+    }
+
+    // MARK: Sending (§5.4)
+
+    /// True when the cookie is to be sent to this URL, whose host is given in lower case.
+    static func applies(_ cookie: HTTPCookie, to url: URL, host: String, path: String, now: Date) -> Bool {
+        if let expiry = cookie.expiresDate, expiry <= now { return false }
+        if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
+        return domainMatches(host, cookie.domain) && pathMatches(path, cookie.path)
+    }
+
+    /// The path of a URL as it goes on the wire.
+    static func requestPath(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        return path.isEmpty ? "/" : path
+    }
+
+    /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
+    static func domainMatches(_ host: String, _ domain: String) -> Bool {
+        guard domain.hasPrefix(".") else { return host.isEqualIgnoringASCIICase(domain) }
+        let domain = domain.lowercased()
+        return host == domain.dropFirst() || (host.hasSuffix(domain) && !isAddress(host))
+    }
+
+    /// The path itself, or a folder above it (§5.1.4).
+    static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
+        guard path != cookiePath else { return true }
+        guard path.hasPrefix(cookiePath) else { return false }
+        return cookiePath.hasSuffix("/") || path.dropFirst(cookiePath.count).hasPrefix("/")
+    }
+
+    static func isAddress(_ host: String) -> Bool {
+        host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+}

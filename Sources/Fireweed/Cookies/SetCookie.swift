@@ -1,0 +1,72 @@
+// A `Set-Cookie` field, taken apart.
+
+import Foundation
+
+/// What one `Set-Cookie` field says (RFC 6265 §5.2); of several attributes of one name the last one counts.
+struct SetCookie: Equatable {
+    let name: String
+    let value: String
+    /// From `Expires`; `nil` without one that can be read.
+    private(set) var expires: Date?
+    /// From `Max-Age`, in seconds; zero and less mean at once.
+    private(set) var maximumAge: TimeInterval?
+    /// From `Domain`, without a dot before it and in lower case.
+    private(set) var domain: String?
+    /// From `Path`; `nil` where the default path is meant.
+    private(set) var path: String?
+    private(set) var isSecure = false
+    private(set) var isHTTPOnly = false
+
+    /// Longest name and value together, in bytes (RFC 6265 §6.1).
+    private static let maximumByteCount = 4096
+    /// Longest value of an attribute; a longer one is as none.
+    private static let maximumAttributeByteCount = 1024
+
+    /// Reads a field; `nil` for one without a name, without `=`, too long, or with control characters in it.
+    init?(_ line: String) {
+        // RFC 6265 does not say what becomes of control characters; its successor drops the cookie.
+        guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
+        let parts = line.split(separator: ";", omittingEmptySubsequences: false)
+        guard let pair = parts.first, let (name, value) = Self.halves(pair), !name.isEmpty, let value,
+            name.utf8.count + value.utf8.count <= Self.maximumByteCount
+        else { return nil }
+        self.name = name
+        self.value = value
+        for part in parts.dropFirst() {
+            guard let (name, value) = Self.halves(part) else { continue }
+            let text = value ?? ""
+            if text.utf8.count <= Self.maximumAttributeByteCount { take(name.lowercased(), text) }
+        }
+    }
+
+    private mutating func take(_ attribute: String, _ value: String) {
+        switch attribute {
+        case "expires": expires = CookieDate.parse(value) ?? expires
+        case "max-age": maximumAge = Self.seconds(value) ?? maximumAge
+        case "domain" where !value.isEmpty:
+            domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
+        case "path": path = value.hasPrefix("/") ? value : nil
+        case "secure": isSecure = true
+        case "httponly": isHTTPOnly = true
+        default: break  // `SameSite` too: whoever sends our requests is no page of another site
+        }
+    }
+
+    /// Digits with or without `-` before them (§5.2.2).
+    private static func seconds(_ text: String) -> TimeInterval? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return TimeInterval(text)  // any number of digits; the caller has a limit
+    }
+
+    /// Name and value without the white space around them; the value is `nil` without `=`.
+    private static func halves(_ part: Substring) -> (name: String, value: String?)? {
+        let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = halves.first else { return nil }
+        return (trimmed(name), halves.count > 1 ? trimmed(halves[1]) : nil)
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        text.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+    }
+}

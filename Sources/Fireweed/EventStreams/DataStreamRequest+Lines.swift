@@ -1,0 +1,74 @@
+// Lines and JSON Lines.
+
+public import Foundation
+
+extension DataStreamRequest {
+    /// The longest line that is taken unless said otherwise, in bytes: 16 MiB.
+    public static let defaultMaximumLineByteCount = 16 * 1024 * 1024
+
+    /// The content's lines, as text without their ends.
+    ///
+    /// Lines end with LF, CR or CRLF; empty ones count. A last line without an end is one, if all of the content came. Bytes that are
+    /// no UTF-8 become U+FFFD; a byte order mark at the start is dropped.
+    ///
+    /// ```swift
+    /// for try await line in session.streamRequest("https://example.com/log").validate().lines() { print(line) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
+    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with `StreamedContentError.lineTooLong`.
+    public func lines(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        maximumLineByteCount: Int = DataStreamRequest.defaultMaximumLineByteCount
+    ) -> Elements<String> {
+        elements(cancelling: shouldAutomaticallyCancel) {
+            .lines(LineSplitter(terminator: .any, maximumByteCount: maximumLineByteCount))
+        } convert: { line in
+            .success(String(decoding: line, as: UTF8.self))
+        }
+    }
+
+    /// A decoded value for each line of the content (JSON Lines, NDJSON).
+    ///
+    /// Lines end with LF; empty ones count for nothing. Decoding happens on the task that reads. A line that cannot be decoded ends
+    /// request and sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - decoder: decodes one line at a time.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end, or a line is no value.
+    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with `StreamedContentError.lineTooLong`.
+    public func jsonLines<Value: Decodable & Sendable>(
+        of type: Value.Type = Value.self, decoder: any DataDecoder = JSONDecoder(),
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        maximumLineByteCount: Int = DataStreamRequest.defaultMaximumLineByteCount
+    ) -> Elements<Value> {
+        let serializer = DecodableStreamSerializer<Value>(decoder: decoder)
+        return elements(cancelling: shouldAutomaticallyCancel) {
+            .lines(LineSplitter(terminator: .lineFeed, maximumByteCount: maximumLineByteCount))
+        } convert: { line in
+            let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            return isBlank ? nil : serializer.result(of: line)
+        }
+    }
+}
+
+extension PieceReader where Value == Data, Failure == AFError {
+    /// The lines of the content.
+    fileprivate static func lines(_ splitter: LineSplitter) -> Self {
+        let lines = SerialBox(splitter)
+        return PieceReader(isQuick: false, endsOnFailure: true) { data, emit in
+            lines.value.append(data)
+            do throws(StreamedContentError) {
+                while let line = try lines.value.next() { emit(.success(Data(line)), line.count) }
+            } catch {
+                emit(.failure(error.asAFError), 0)
+            }
+        } restart: {
+            lines.value.restart()
+        } finish: { isWhole, emit in
+            if isWhole, let line = lines.value.finish() { emit(.success(Data(line)), line.count) }
+        }
+    }
+}

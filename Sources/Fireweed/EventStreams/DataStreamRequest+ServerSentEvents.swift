@@ -1,0 +1,62 @@
+// Server-sent events.
+
+import Foundation
+
+extension DataStreamRequest {
+    /// The longest event that is taken unless said otherwise, in bytes: 16 MiB.
+    public static let defaultMaximumEventByteCount = 16 * 1024 * 1024
+
+    /// The events that a server sends (WHATWG HTML §9.2), across reconnections.
+    ///
+    /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, it connects again after
+    /// the server's `retry` time, with `Last-Event-ID`; this makes the request's next attempt, with its own task, and counts as a
+    /// retry. Adapters see each one; retriers are asked about what is not a failure of the network. The sequence
+    /// - ends with status 204;
+    /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type;
+    /// - throws what `cancel()`, the session's end or a failure that will not pass end the request with.
+    ///
+    /// What comes after the last empty line of a connection is no event. To be called before the request is resumed.
+    ///
+    /// ```swift
+    /// for try await event in session.streamRequest("https://example.com/events").serverSentEvents() {
+    ///     print(event.event, event.data)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - reconnection: whether and when it connects again.
+    ///   - maximumEventByteCount: the longest line and the longest data of an event; a longer one ends request and sequence with
+    ///     `StreamedContentError.eventTooLong`.
+    public func serverSentEvents(
+        reconnection: ServerSentEvent.Reconnection = .automatic,
+        maximumEventByteCount: Int = DataStreamRequest.defaultMaximumEventByteCount
+    ) -> Elements<ServerSentEvent> {
+        // An iterator that goes always cancels: nobody would hear of the reconnections.
+        elements(cancelling: true) { [self] in
+            .events(of: becomeEventSource { EventSource(rule: reconnection) }, maximumEventByteCount)
+        } convert: {
+            .success($0)
+        }
+    }
+}
+
+extension PieceReader where Value == ServerSentEvent, Failure == AFError {
+    /// The events of a source, which learns how far it was read.
+    fileprivate static func events(of source: EventSource, _ maximumEventByteCount: Int) -> Self {
+        let parser = SerialBox(
+            ServerSentEventParser(lastEventID: source.lastEventID, maximumEventByteCount: maximumEventByteCount))
+        return PieceReader(isQuick: false, endsOnFailure: true) { data, emit in
+            parser.value.append(data)
+            do throws(StreamedContentError) {
+                while let event = try parser.value.next() {
+                    emit(.success(event), event.data.utf8.count + event.event.utf8.count)
+                }
+            } catch {
+                emit(.failure(error.asAFError), 0)
+            }
+            source.note(parser.value)
+        } restart: {
+            parser.value.restart()
+        }
+    }
+}

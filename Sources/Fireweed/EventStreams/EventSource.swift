@@ -1,0 +1,108 @@
+// What a client of server-sent events knows from connection to connection (WHATWG HTML §9.2.2 to §9.2.4).
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// The state of a source of events; pure.
+struct EventSourceState: Sendable {
+    let rule: ServerSentEvent.Reconnection
+    /// The last event ID of the events that were read.
+    var lastEventID = ""
+    /// How long to wait: the rule's time, until the server says otherwise.
+    var reconnectionTime: Duration
+    private var failureCount = 0
+    private var isOpen = false
+    private var isStopped = false
+
+    /// Failed connections in a row are this far apart at least, whatever the server said.
+    private static let shortestBackoff = Duration.milliseconds(100)
+
+    init(rule: ServerSentEvent.Reconnection) {
+        self.rule = rule
+        reconnectionTime = rule.delay
+    }
+
+    /// The error that a response's head ends the source with; `nil` when its content may be read.
+    mutating func refusal(status: Int, contentType: String?) -> AFError? {
+        isOpen = false
+        // "Clients can be told to stop reconnecting using the 204 response": not an error.
+        isStopped = status == 204
+        guard !isStopped else { return nil }
+        guard status == 200 else {
+            return .responseValidationFailed(reason: .unacceptableStatusCode(code: status))
+        }
+        let acceptable = ["text/event-stream"]
+        guard let contentType else {
+            return .responseValidationFailed(reason: .missingContentType(acceptableContentTypes: acceptable))
+        }
+        let essence = contentType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        guard essence == acceptable[0] else {
+            return .responseValidationFailed(
+                reason: .unacceptableContentType(
+                    acceptableContentTypes: acceptable, responseContentType: contentType))
+        }
+        isOpen = true
+        failureCount = 0
+        return nil
+    }
+
+    /// How long to wait before connecting again after a connection ended; `nil` when that is the end.
+    mutating func delay(after error: AFError?) -> Duration? {
+        let wasOpen = isOpen
+        isOpen = false
+        guard rule.isEnabled, !isStopped else { return nil }
+        if let error, !Self.mayPass(error) { return nil }
+        if wasOpen { return reconnectionTime }
+        failureCount += 1
+        if let limit = rule.maximumFailureCount, failureCount >= limit { return nil }
+        guard failureCount > 1 else { return reconnectionTime }
+        let doubled = max(reconnectionTime, Self.shortestBackoff) * (1 << min(failureCount - 1, 20))
+        return max(min(doubled, rule.maximumDelay), reconnectionTime)
+    }
+
+    /// Failures of the network; the same ones that a `RetryPolicy` takes for passing.
+    private static func mayPass(_ error: AFError) -> Bool {
+        guard case .sessionTaskFailed(let error) = error, let code = (error as? URLError)?.code else { return false }
+        return RetryPolicy.defaultRetryableURLErrorCodes.contains(code)
+    }
+}
+
+/// A source of events, as its request and the reader of its content share it.
+final class EventSource: Sendable {
+    private let state: Mutex<EventSourceState>
+
+    init(rule: ServerSentEvent.Reconnection) {
+        state = Mutex(EventSourceState(rule: rule))
+    }
+
+    var lastEventID: String { state.withLock { $0.lastEventID } }
+
+    func refusal(of head: ResponseHead) -> AFError? {
+        state.withLock { $0.refusal(status: head.status, contentType: head.value(of: "Content-Type")) }
+    }
+
+    /// Seconds until the next connection; `nil` when there is none.
+    func delay(after error: AFError?) -> TimeInterval? {
+        state.withLock { $0.delay(after: error) }.map { $0 / .seconds(1) }
+    }
+
+    /// Notes how far the content has been read.
+    func note(_ parser: ServerSentEventParser) {
+        state.withLock { state in
+            state.lastEventID = parser.lastEventID
+            if let time = parser.reconnectionTime { state.reconnectionTime = time }
+        }
+    }
+
+    /// The request with the fields of an event source, where it does not have its own.
+    func completing(_ request: URLRequest) -> URLRequest {
+        var request = request
+        if request.headers["Accept"] == nil { request.headers.add(name: "Accept", value: "text/event-stream") }
+        if request.headers["Cache-Control"] == nil { request.headers.add(name: "Cache-Control", value: "no-cache") }
+        let id = lastEventID
+        if !id.isEmpty { request.headers.update(name: "Last-Event-ID", value: id) }
+        return request
+    }
+}

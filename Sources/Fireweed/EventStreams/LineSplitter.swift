@@ -1,0 +1,103 @@
+// Lines out of bytes that come in pieces; pure.
+
+/// Cuts bytes into lines, wherever the pieces of them begin and end.
+///
+/// A byte order mark at the start of the content is dropped (WHATWG Encoding, "UTF-8 decode").
+struct LineSplitter: Sendable {
+    /// What ends a line.
+    enum Terminator: Sendable {
+        /// LF alone: in JSON Lines a CR is white space inside or at the end of a value (RFC 8259 §2).
+        case lineFeed
+        /// CR, LF, or CR followed by LF, which is one.
+        case any
+    }
+
+    private let terminator: Terminator
+    private let maximumByteCount: Int
+    private var bytes: [UInt8] = []
+    /// Where the present line begins, and up to where no terminator was found.
+    private var start = 0
+    private var scanned = 0
+    /// The last line ended with a CR; an LF that follows belongs to it.
+    private var skipsLineFeed = false
+    private var hasSeenStart = false
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    private static let lineFeed: UInt8 = 0x0A
+    private static let carriageReturn: UInt8 = 0x0D
+
+    /// A line may hold `maximumByteCount` bytes without its end.
+    init(terminator: Terminator, maximumByteCount: Int) {
+        self.terminator = terminator
+        self.maximumByteCount = maximumByteCount
+    }
+
+    mutating func append(_ piece: some Sequence<UInt8>) {
+        if start > 0 {
+            bytes.removeFirst(start)
+            scanned -= start
+            start = 0
+        }
+        bytes.append(contentsOf: piece)
+    }
+
+    /// The next line without its end; `nil` until more comes.
+    mutating func next() throws(StreamedContentError) -> ArraySlice<UInt8>? {
+        guard skipByteOrderMark() else { return nil }
+        if skipsLineFeed, start < bytes.count {
+            skipsLineFeed = false
+            if bytes[start] == Self.lineFeed { start += 1 }
+            scanned = max(scanned, start)
+        }
+        guard let end = nextTerminator() else {
+            scanned = bytes.count
+            guard bytes.count - start <= maximumByteCount else { throw .lineTooLong(limit: maximumByteCount) }
+            return nil
+        }
+        let line = bytes[start..<end]
+        guard line.count <= maximumByteCount else { throw .lineTooLong(limit: maximumByteCount) }
+        skipsLineFeed = bytes[end] == Self.carriageReturn
+        start = end + 1
+        scanned = start
+        return line
+    }
+
+    /// What is left when no more comes: a last line that has no end; `nil` when there is none.
+    mutating func finish() -> ArraySlice<UInt8>? {
+        let isSkipped = skipsLineFeed && start < bytes.count && bytes[start] == Self.lineFeed
+        let rest = bytes[(isSkipped ? start + 1 : start)...]
+        restart()
+        return rest.isEmpty ? nil : rest
+    }
+
+    /// Forgets what is there: other content begins.
+    mutating func restart() {
+        self = LineSplitter(terminator: terminator, maximumByteCount: maximumByteCount)
+    }
+
+    private func nextTerminator() -> Int? {
+        let isAny = terminator == .any
+        return bytes.withUnsafeBufferPointer { bytes in
+            var index = scanned
+            while index < bytes.count {
+                let byte = bytes[index]
+                if byte == Self.lineFeed || isAny && byte == Self.carriageReturn { return index }
+                index += 1
+            }
+            return nil
+        }
+    }
+
+    /// False while it cannot be said yet whether the content begins with a mark.
+    private mutating func skipByteOrderMark() -> Bool {
+        guard !hasSeenStart else { return true }
+        let mark = Self.byteOrderMark
+        if bytes.count < mark.count, mark.starts(with: bytes) { return false }
+        hasSeenStart = true
+        if bytes.starts(with: mark) {
+            start = mark.count
+            scanned = start
+        }
+        return true
+    }
+}

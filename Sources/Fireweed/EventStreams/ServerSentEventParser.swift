@@ -1,0 +1,112 @@
+// The parsing rules of event streams (WHATWG HTML §9.2.5 and §9.2.6); pure.
+
+/// Makes events of the bytes of an event stream, wherever the pieces of them begin and end.
+///
+/// What is left without its empty line at the end of a stream is no event: `restart` forgets it.
+struct ServerSentEventParser: Sendable {
+    /// The last event ID at the latest event: what a reconnection sends.
+    private(set) var lastEventID: String
+    /// What the latest `retry` field said.
+    private(set) var reconnectionTime: Duration?
+
+    private var lines: LineSplitter
+    private let maximumEventByteCount: Int
+    private var data = ""
+    private var hasData = false
+    private var type = ""
+    private var retry: Duration?
+    /// Set by an `id` field, and in force from the next empty line on.
+    private var idBuffer: String
+
+    /// A reconnection begins with the last event ID that is in force, as browsers do; the standard would begin with none.
+    init(lastEventID: String = "", maximumEventByteCount: Int) {
+        self.lastEventID = lastEventID
+        idBuffer = lastEventID
+        self.maximumEventByteCount = maximumEventByteCount
+        // The longest line that can be of use: a field name, a colon and a space before the data.
+        lines = LineSplitter(terminator: .any, maximumByteCount: maximumEventByteCount + 8)
+    }
+
+    mutating func append(_ piece: some Sequence<UInt8>) {
+        lines.append(piece)
+    }
+
+    /// The next event; `nil` until more comes.
+    mutating func next() throws(StreamedContentError) -> ServerSentEvent? {
+        while let line = try nextLine() {
+            if line.isEmpty {
+                if let event = dispatch() { return event }
+            } else if line.first != UInt8(ascii: ":") {
+                try take(line)
+            }
+        }
+        return nil
+    }
+
+    /// Another connection's content begins.
+    mutating func restart() {
+        lines.restart()
+        idBuffer = lastEventID
+        forgetEvent()
+    }
+
+    private mutating func nextLine() throws(StreamedContentError) -> ArraySlice<UInt8>? {
+        do throws(StreamedContentError) {
+            return try lines.next()
+        } catch {
+            throw .eventTooLong(limit: maximumEventByteCount)
+        }
+    }
+
+    private mutating func dispatch() -> ServerSentEvent? {
+        defer { forgetEvent() }
+        lastEventID = idBuffer
+        guard hasData else { return nil }
+        return ServerSentEvent(
+            event: type.isEmpty ? "message" : type, data: data, id: lastEventID.isEmpty ? nil : lastEventID,
+            retry: retry)
+    }
+
+    private mutating func forgetEvent() {
+        data = ""
+        hasData = false
+        type = ""
+        retry = nil
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>) throws(StreamedContentError) {
+        let colon = line.firstIndex(of: UInt8(ascii: ":"))
+        var value = colon.map { line[($0 + 1)...] } ?? []
+        if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+        // Names are compared as they are: `Data` is no field.
+        switch String(decoding: line[..<(colon ?? line.endIndex)], as: UTF8.self) {
+        case "data": try takeData(value)
+        case "event": type = String(decoding: value, as: UTF8.self)
+        case "id": if !value.contains(0) { idBuffer = String(decoding: value, as: UTF8.self) }
+        case "retry": takeRetry(value)
+        default: break
+        }
+    }
+
+    private mutating func takeData(_ value: ArraySlice<UInt8>) throws(StreamedContentError) {
+        // The line feeds between the lines count.
+        guard data.utf8.count + value.count + (hasData ? 1 : 0) <= maximumEventByteCount else {
+            throw .eventTooLong(limit: maximumEventByteCount)
+        }
+        if hasData { data += "\n" }
+        data += String(decoding: value, as: UTF8.self)
+        hasData = true
+    }
+
+    /// Takes whole milliseconds; more than fit are a very long time.
+    private mutating func takeRetry(_ value: ArraySlice<UInt8>) {
+        guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { return }
+        let milliseconds = Int64(String(decoding: value, as: UTF8.self)) ?? .max
+        let time = Duration.milliseconds(min(milliseconds, Self.longestMilliseconds))
+        retry = time
+        reconnectionTime = time
+    }
+
+    /// A year: longer than any process waits, and short enough for every clock.
+    private static let longestMilliseconds: Int64 = 365 * 86_400_000
+}

@@ -1,0 +1,88 @@
+// Async sequences of what a stream's content holds.
+
+extension DataStreamRequest {
+    /// An async sequence of the lines, values or events in a stream's content.
+    ///
+    /// Each iterator gets what comes after it was made; making the first one resumes the request, as a handler does. The reader sets the
+    /// pace: while it does not read, at most about a megabyte waits for it, and then the network does. What is read by an iterator
+    /// that goes before the end, or whose task is cancelled, ends with the cancellation of the request, unless that was turned off.
+    public struct Elements<Element: Sendable>: AsyncSequence, Sendable {
+        /// The iterator.
+        public typealias AsyncIterator = Iterator
+        /// Why the sequence ended early.
+        public typealias Failure = AFError
+
+        private let open: @Sendable () -> StreamSource<Result<Element, AFError>>
+
+        init(open: @escaping @Sendable () -> StreamSource<Result<Element, AFError>>) {
+            self.open = open
+        }
+
+        /// Makes an iterator, for which content is kept from now on.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(open())
+        }
+
+        /// Gives the elements one by one, to one task at a time.
+        public struct Iterator: AsyncIteratorProtocol {
+            /// Why the sequence ended early.
+            public typealias Failure = AFError
+
+            private let produce: @Sendable () async -> Result<Element, AFError>?
+            private let token: TerminationToken
+            private var isOver = false
+
+            init(_ source: StreamSource<Result<Element, AFError>>) {
+                produce = source.next
+                token = TerminationToken(source.onTermination)
+            }
+
+            /// The next element; `nil` when the content is over.
+            ///
+            /// Throws the request's error, `AFError.explicitlyCancelled` too when the task was cancelled, and
+            /// `AFError.responseSerializationFailed` for content that cannot be read. After that it gives `nil`.
+            public mutating func next() async throws(AFError) -> Element? {
+                guard !isOver else { return nil }
+                let result = await withTaskCancellationHandler { [produce] in
+                    await produce()
+                } onCancel: { [token] in
+                    token.terminate()
+                }
+                switch result {
+                case .success(let element): return element
+                case nil: isOver = true
+                case .failure(let error):
+                    isOver = true
+                    throw error
+                }
+                return nil
+            }
+        }
+    }
+
+    /// A sequence of what `convert` makes of a reader's values, on the task that asks for it; where it gives `nil`, nothing comes.
+    func elements<Raw: Sendable, Element: Sendable>(
+        cancelling: Bool, reader: @escaping @Sendable () -> PieceReader<Raw, AFError>,
+        convert: @escaping @Sendable (Raw) -> Result<Element, AFError>?
+    ) -> Elements<Element> {
+        Elements { [self] in
+            let sink = SequenceStreamSink(request: self, limit: .unbounded, reader: reader())
+            _ = add(sink as any StreamSink)
+            return StreamSource {
+                while let stream = await sink.next() {
+                    switch stream.event {
+                    case .complete(let completion): return completion.error.map { .failure($0) }
+                    case .stream(.failure(let error)): return .failure(error)
+                    case .stream(.success(let raw)):
+                        guard let result = convert(raw) else { continue }
+                        if case .failure(let error) = result, cancelling { self.fail(inStream: error) }
+                        return result
+                    }
+                }
+                return .failure(.explicitlyCancelled)  // given up, or its task was cancelled
+            } onTermination: {
+                sink.detach(cancelling: cancelling)
+            }
+        }
+    }
+}

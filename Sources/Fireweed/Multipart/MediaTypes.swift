@@ -1,0 +1,33 @@
+// The media type of a file, by its name.
+
+import Foundation
+
+/// Media types by the extension of a file's name.
+public enum MediaTypes {
+    /// The type of an extension, whatever its case; `application/octet-stream` when it is unknown.
+    public static func type(ofExtension name: String) -> String {
+        installed[name.lowercased()] ?? "application/octet-stream"
+    }
+
+    /// Debian's table (package `media-types`) where it is installed, over ours.
+    private static let installed = table(
+        with: FileManager.default.contents(atPath: "/etc/mime.types").map { String(decoding: $0, as: UTF8.self) })
+
+    /// Our table, with another one in the format of `mime.types(5)` over it.
+    static func table(with lines: String?) -> [String: String] {
+        var table = builtIn
+        for line in lines?.split(whereSeparator: \.isNewline) ?? [] where !line.hasPrefix("#") {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            for name in words.dropFirst() { table[name.lowercased()] = String(words[0]) }
+        }
+        return table
+    }
+
+    private static let builtIn = [
+        "txt": "text/plain", "html": "text/html", "htm": "text/html", "css": "text/css", "csv": "text/csv",
+        "js": "text/javascript", "json": "application/json", "xml": "application/xml", "pdf": "application/pdf",
+        "zip": "application/zip", "gz": "application/gzip", "png": "image/png", "jpg": "image/jpeg",
+        "jpeg": "image/jpeg", "gif": "image/gif", "svg": "image/svg+xml", "webp": "image/webp", "mp3": "audio/mpeg",
+        "mp4": "video/mp4",
+    ]
+}

@@ -1,0 +1,138 @@
+// A log of what was sent and what came back.
+
+public import Dispatch
+import Foundation
+import Glibc
+
+/// Writes a line, or the whole exchange, for every attempt of every request.
+///
+/// Secrets are left out as `redaction` says, and control characters too, so that a server cannot forge lines or steer a terminal.
+///
+/// ```swift
+/// let session = Session(eventMonitors: [LoggingMonitor()])
+/// // GET https://example.com/users?page=2 → 200, 1.2 kB in 34 ms
+/// ```
+public final class LoggingMonitor: EventMonitor {
+    /// How much is written.
+    public enum Detail: Sendable {
+        /// One line for each attempt: method, URL, status or error, bytes and time.
+        case line
+        /// Below the line, for each hop the heads of both messages, the connection and where the time went; no content.
+        case full
+    }
+
+    /// The serial queue on which `write` is called.
+    public let queue: DispatchQueue
+    private let detail: Detail
+    private let redaction: Redaction
+    private let write: @Sendable (String) -> Void
+
+    /// Makes a monitor.
+    ///
+    /// - Parameters:
+    ///   - detail: how much is written; a line by default.
+    ///   - redaction: what is left out.
+    ///   - queue: the queue to write on; it has to be serial for lines to come in order. `nil` makes one.
+    ///   - write: takes one entry, without a line end after it; standard error by default.
+    public init(
+        detail: Detail = .line, redaction: Redaction = .standard, queue: DispatchQueue? = nil,
+        write: @escaping @Sendable (String) -> Void = LoggingMonitor.writeToStandardError
+    ) {
+        self.detail = detail
+        self.redaction = redaction
+        self.queue = queue ?? DispatchQueue(label: "fireweed.logging")
+        self.write = write
+    }
+
+    /// Writes a text and a line end to standard error, whole or not at all as far as the system allows.
+    public static let writeToStandardError: @Sendable (String) -> Void = { text in
+        let bytes = Array((text + "\n").utf8)
+        _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    // MARK: Events
+
+    /// Writes that a request was not sent.
+    public func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) {
+        write(ExchangeText.visible("not sent: \(ExchangeText.line(of: error))"))
+    }
+
+    /// Writes that a request was not sent.
+    public func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError) {
+        let target = "\(initial.httpMethod ?? "GET") \(redaction.text(ofURL: initial.url?.absoluteString ?? ""))"
+        write(ExchangeText.visible("\(target) not sent: \(ExchangeText.line(of: error))"))
+    }
+
+    /// Writes what became of an attempt.
+    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+        let text = ExchangeText(redaction: redaction)
+        let metrics = task.metrics
+        var lines = [text.summary(of: task, metrics: metrics, error: error)]
+        if detail == .full, let metrics { lines += metrics.transactionMetrics.flatMap(text.lines) }
+        write(lines.joined(separator: "\n"))
+    }
+}
+
+/// Writes exchanges in words.
+struct ExchangeText {
+    let redaction: Redaction
+
+    func summary(of task: SessionTask, metrics: TaskMetrics?, error: AFError?) -> String {
+        let attempt = task.attempt
+        let target = redaction.text(ofURL: attempt.record.url.absoluteString)
+        var text = "\(attempt.record.method) \(target) →"
+        if let status = attempt.statusCode { text += " \(status)" }
+        if let metrics {
+            let byteCount = metrics.transactionMetrics.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived }
+            text += "\(attempt.statusCode == nil ? "" : ",") \(Self.bytes(byteCount))"
+            text += " in \(Self.milliseconds(metrics.taskInterval.duration))"
+            if metrics.redirectCount > 0 { text += ", \(metrics.redirectCount) redirected" }
+        }
+        if let error { text += ", failed: \(Self.line(of: error))" }
+        return Self.visible(text)
+    }
+
+    func lines(of hop: TransactionMetrics) -> [String] {
+        var lines = ["  > \(hop.method) \(redaction.text(ofURL: hop.url.absoluteString))"]
+        lines += hop.requestFields.map { "  > \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
+        if let status = hop.statusCode { lines.append("  < \(hop.networkProtocolName ?? "http") \(status)") }
+        lines += hop.responseFields.map { "  < \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
+        var connection = hop.isReusedConnection ? "reused connection" : "new connection"
+        if let address = hop.remoteAddress { connection += " to \(address):\(hop.remotePort ?? 0)" }
+        if let version = hop.negotiatedTLSProtocolVersion { connection += ", \(version)" }
+        lines.append("  * \(connection)")
+        let timings = HARTimings(hop)
+        let phases = [
+            ("blocked", timings.blocked), ("name", timings.dns), ("connect", timings.connect), ("TLS", timings.ssl),
+            ("send", timings.send), ("wait", timings.wait), ("receive", timings.receive),
+        ]
+        let shown = phases.filter { $0.1 > 0 }.map { "\($0.0) \(Self.milliseconds($0.1 / 1000))" }
+        if !shown.isEmpty { lines.append("  * \(shown.joined(separator: ", "))") }
+        return lines.map(Self.visible)
+    }
+
+    static func line(of error: AFError) -> String {
+        (error.errorDescription ?? "\(error)").split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    static func bytes(_ count: Int64) -> String {
+        switch count {
+        case ..<1000: "\(count) B"
+        case ..<1_000_000: String(format: "%.1f kB", Double(count) / 1e3)
+        default: String(format: "%.1f MB", Double(count) / 1e6)
+        }
+    }
+
+    static func milliseconds(_ seconds: TimeInterval) -> String {
+        String(format: seconds < 0.01 ? "%.1f ms" : "%.0f ms", seconds * 1000)
+    }
+
+    /// Without control characters.
+    static func visible(_ text: String) -> String {
+        let isVisible = { (scalar: Unicode.Scalar) in
+            scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value)
+        }
+        guard !text.unicodeScalars.allSatisfy(isVisible) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.filter(isVisible)))
+    }
+}

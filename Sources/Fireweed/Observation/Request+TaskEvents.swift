@@ -1,0 +1,78 @@
+// Events of a request's tasks, made for monitors; nothing is made when there are none.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+extension Request {
+    func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {
+        guard hasMonitors else { return }
+        let (hop, response) = (attempt.state.withLock { $0.hop }, head.httpURLResponse(for: attempt.record.url))
+        // What cannot be read is still a challenge.
+        let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
+        let shown = ShownChallenge(
+            challenge.shown(
+                host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
+                response: response, failureCount: hop.refusedCredentials.count))
+        tellTaskMonitors { $0.urlSession($1, task: attempt.sessionTask, didReceive: shown.value) }
+    }
+
+    func attempt(_ attempt: Attempt, willRedirectTo next: Hop) {
+        guard hasMonitors, let response = attempt.httpURLResponse else { return }
+        let request = Redirection.urlRequest(of: next)
+        tellTaskMonitors {
+            $0.urlSession(
+                $1, task: attempt.sessionTask, willPerformHTTPRedirection: response, newRequest: request)
+        }
+    }
+
+    func tellOfHead(_ attempt: Attempt) {
+        guard hasMonitors, let task = attempt.sessionTask as? SessionDataTask, let response = attempt.httpURLResponse
+        else { return }
+        tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: response) }
+    }
+
+    func tellOfContent(_ bytes: UnsafeRawBufferPointer, _ attempt: Attempt) {
+        guard hasMonitors else { return }
+        switch attempt.sessionTask {
+        case let task as SessionDataTask:
+            let received = Data(bytes)
+            tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: received) }
+        case let task as SessionDownloadTask:
+            let (count, counts) = (Int64(bytes.count), attempt.downloadCounts)
+            tellTaskMonitors {
+                $0.urlSession(
+                    $1, downloadTask: task, didWriteData: count, totalBytesWritten: counts.completed,
+                    totalBytesExpectedToWrite: counts.total ?? -1)
+            }
+        default: break
+        }
+    }
+
+    func tellOfSending(_ byteCount: Int, total: Int64, expected: Int64?, _ attempt: Attempt) {
+        guard hasMonitors else { return }
+        tellTaskMonitors {
+            $0.urlSession(
+                $1, task: attempt.sessionTask, didSendBodyData: Int64(byteCount), totalBytesSent: total,
+                totalBytesExpectedToSend: expected ?? -1)
+        }
+    }
+
+    /// The end of a task and its metrics, before validation.
+    func tellOfEnd(_ attempt: Attempt) {
+        guard hasMonitors else { return }
+        let (task, error) = (attempt.sessionTask, attempt.error)
+        if let metrics = attempt.metrics {
+            tellTaskMonitors { $0.urlSession($1, task: task, didFinishCollecting: metrics) }
+            tellMonitors { $0.request($1, didGatherMetrics: metrics) }
+        }
+        tellTaskMonitors { $0.urlSession($1, task: task, didCompleteWithError: error) }
+    }
+
+    /// A stream that was read already is needed for another hop.
+    func tellOfStreamNeed() {
+        guard hasMonitors, let attempt = lastAttempt else { return }
+        tellTaskMonitors { $0.urlSession($1, taskNeedsNewBodyStream: attempt.sessionTask) }
+    }
+}

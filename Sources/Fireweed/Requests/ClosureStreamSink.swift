@@ -1,0 +1,66 @@
+// A stream's handler: a closure on a queue.
+
+import Dispatch
+import Foundation
+
+/// Calls a closure with each value, one at a time and in order, whatever queue it was given; then with the completion.
+final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
+    private let request: DataStreamRequest
+    private let feed: PieceFeed<Value, Failure>
+    private let queue: DispatchQueue
+    private let handler: DataStreamRequest.Handler<Value, Failure>
+
+    init(
+        request: DataStreamRequest, queue: DispatchQueue, reader: PieceReader<Value, Failure>,
+        handler: @escaping DataStreamRequest.Handler<Value, Failure>
+    ) {
+        self.request = request
+        feed = PieceFeed(request: request, reader: reader)
+        // The queue may be concurrent: this one, above it, keeps the order.
+        self.queue = DispatchQueue(label: "fireweed.stream.handler", target: queue)
+        self.handler = handler
+    }
+
+    var isFull: Bool { feed.isFull }
+
+    func receive(_ data: Data) {
+        feed.take(data) { [self] in handOn($0, weight: $1) }
+    }
+
+    func restart() {
+        feed.restart()
+    }
+
+    func finish(isWhole: Bool) {
+        feed.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+    }
+
+    private func handOn(_ result: Result<Value, Failure>, weight: Int) {
+        request.beginWork()
+        queue.async { [self] in
+            if !request.isStopped { call(with: result) }
+            feed.consumed(weight)
+            request.endWork()
+        }
+    }
+
+    private func call(with result: Result<Value, Failure>) {
+        do {
+            try handler(.init(event: .stream(result), token: .init(request: request)))
+        } catch {
+            request.fail(inStream: error.asSerializationError(requestError: nil))
+        }
+    }
+
+    func serialise() -> AFError? { nil }
+    func handOver() -> Bool { false }
+
+    func deliver() {
+        // Behind what is still being read or handled.
+        feed.inOrder { [self] in
+            queue.async { [self] in
+                try? handler(.init(event: .complete(request.completion), token: .init(request: request)))
+            }
+        }
+    }
+}

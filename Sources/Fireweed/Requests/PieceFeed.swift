@@ -1,0 +1,119 @@
+// From the pieces of a stream to values, in order and counted.
+
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Makes values of the pieces of a stream.
+///
+/// Its closures are called one at a time, in order.
+struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
+    /// Takes a value and the number of bytes that it holds.
+    typealias Emit = (Result<Value, Failure>, Int) -> Void
+
+    /// So quick, and so surely our own, that it may run on the transport's thread.
+    var isQuick: Bool
+    /// Whether a failure ends the request.
+    var endsOnFailure: Bool
+    var read: @Sendable (Data, Emit) -> Void
+    /// The next piece begins a new attempt's content.
+    var restart: @Sendable () -> Void = {}
+    /// No more comes; `true` when all of the content did.
+    var finish: @Sendable (Bool, Emit) -> Void = { _, _ in }
+}
+
+/// The way of pieces to one consumer.
+///
+/// Whatever is not quick runs on a serial queue of its own, above the session's serialisation queue, which may be concurrent.
+final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
+    typealias HandOn = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
+
+    let request: DataStreamRequest
+    private let reader: PieceReader<Value, Failure>
+    private let queue: DispatchQueue?
+    private let backlog = Mutex(Backlog())
+
+    init(request: DataStreamRequest, reader: PieceReader<Value, Failure>) {
+        self.request = request
+        self.reader = reader
+        queue = reader.isQuick ? nil : DispatchQueue(label: "fireweed.stream", target: request.serializationQueue)
+    }
+
+    var isFull: Bool { backlog.withLock { $0.isFull } }
+
+    /// Reads a piece, and hands on what comes out.
+    func take(_ data: Data, handOn: @escaping HandOn) {
+        guard let queue else { return read(data, pieceWeight: 0, handOn) }
+        let weight = Backlog.weight(data.count)
+        change(by: weight)
+        request.beginWork()
+        queue.async { [self] in
+            read(data, pieceWeight: weight, handOn)
+            request.endWork()
+        }
+    }
+
+    private func read(_ data: Data, pieceWeight: Int, _ handOn: HandOn) {
+        var sum = -pieceWeight
+        if !request.isStopped, !isOver {
+            reader.read(data) { result, byteCount in sum += emit(result, byteCount, handOn) }
+        }
+        change(by: sum)
+    }
+
+    /// Returns the weight of what was handed on.
+    private func emit(_ result: Result<Value, Failure>, _ byteCount: Int, _ handOn: HandOn) -> Int {
+        guard !isOver else { return 0 }
+        if case .failure(let error) = result, reader.endsOnFailure {
+            backlog.withLock { $0.hasFailed = true }
+            request.fail(inStream: error.asSerializationError(requestError: nil))
+        }
+        let weight = Backlog.weight(byteCount)
+        handOn(result, weight)
+        return weight
+    }
+
+    private var isOver: Bool { backlog.withLock { $0.hasFailed || $0.isDetached } }
+
+    /// Notes that a value was consumed.
+    func consumed(_ weight: Int) {
+        change(by: -weight)
+    }
+
+    private func change(by count: Int) {
+        if backlog.withLock({ $0.change(by: count) }) { request.lastAttempt?.resumeIntake() }
+    }
+
+    /// Keeps nothing more, and holds nothing up.
+    func detach() {
+        if backlog.withLock({ $0.detach() }) { request.lastAttempt?.resumeIntake() }
+    }
+
+    func restart() {
+        inOrder { [reader] in reader.restart() }
+    }
+
+    func finish(isWhole: Bool, handOn: @escaping HandOn) {
+        inOrder { [self] in
+            var sum = 0
+            reader.finish(isWhole) { result, byteCount in sum += emit(result, byteCount, handOn) }
+            change(by: sum)
+        }
+    }
+
+    /// Runs `body` when everything that came before has been read.
+    func inOrder(_ body: @escaping @Sendable () -> Void) {
+        guard let queue else { return body() }
+        queue.async(execute: body)
+    }
+}
+
+/// A value that one serial queue at a time touches.
+final class SerialBox<Value>: @unchecked Sendable {
+    // SAFETY: it belongs to a piece reader, whose closures are called one at a time, in order.
+    var value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+}

@@ -1,0 +1,40 @@
+// The field that says which part of a representation came.
+
+/// A `Content-Range` in bytes (RFC 9110 §14.4).
+struct ContentRange: Equatable {
+    /// The first and the last byte that came; `nil` in `bytes */N`, which says that no range fits.
+    var bounds: ClosedRange<Int64>?
+    /// The length of the whole representation; `nil` for `*`.
+    var completeByteCount: Int64?
+
+    init(bounds: ClosedRange<Int64>?, completeByteCount: Int64?) {
+        self.bounds = bounds
+        self.completeByteCount = completeByteCount
+    }
+
+    /// Reads a field value; `nil` when it is none in bytes, or when its numbers contradict each other.
+    init?(_ text: String) {
+        let words = text.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        if parts[1] != "*" {
+            guard let count = Self.number(parts[1]) else { return nil }
+            completeByteCount = count
+        }
+        if parts[0] == "*" {
+            guard completeByteCount != nil else { return nil }
+            return
+        }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+            last < completeByteCount ?? .max
+        else { return nil }
+        bounds = first...last
+    }
+
+    /// Digits alone; a sign or a space is none.
+    private static func number(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+}

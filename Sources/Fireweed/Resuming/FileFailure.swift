@@ -1,0 +1,78 @@
+// What went wrong with a download's file, in words that help.
+
+import FireweedTransport
+import Foundation
+import Glibc
+
+/// A failed call on a file: which file, which call, and the kernel's reason.
+struct FileFailure: Error {
+    enum Step {
+        case create, write
+    }
+
+    let step: Step
+    let file: URL
+    let code: Int32
+
+    /// `errno` of the call before.
+    static func current(_ step: Step, _ file: URL) -> FileFailure {
+        FileFailure(step: step, file: file, code: errno)
+    }
+
+    var urlErrorCode: URLError.Code { step == .create ? .cannotCreateFile : .cannotWriteToFile }
+
+    var posixError: POSIXError { POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+
+    var text: String {
+        let what = step == .create ? "could not be created" : "could not be written"
+        return "\(file.path) \(what): \(Self.text(of: posixError))"
+    }
+
+    /// The error that users see, with the kernel's below it.
+    var urlError: URLError {
+        URLError(
+            urlErrorCode,
+            userInfo: [
+                NSLocalizedDescriptionKey: text, NSFilePathErrorKey: file.path, NSUnderlyingErrorKey: posixError,
+            ])
+    }
+
+    /// The same as file managers say it, for moves.
+    var cocoaError: CocoaError {
+        let code: CocoaError.Code =
+            switch self.code {
+            case EEXIST: .fileWriteFileExists
+            case ENOSPC, EDQUOT: .fileWriteOutOfSpace
+            case ENOENT: .fileNoSuchFile
+            case EACCES, EPERM: .fileWriteNoPermission
+            case EROFS: .fileWriteVolumeReadOnly
+            default: .fileWriteUnknown
+            }
+        return CocoaError(
+            code,
+            userInfo: [
+                NSLocalizedDescriptionKey: text, NSFilePathErrorKey: file.path, NSUnderlyingErrorKey: posixError,
+            ])
+    }
+
+    /// The same for an attempt, which it ends.
+    var transferFailure: TransferFailure { .exchange(urlErrorCode, detail: text, engineCode: Int(code)) }
+
+    /// The kernel's reason as a person would say it.
+    static func text(of error: any Error) -> String {
+        guard let code = (error as? POSIXError)?.code else { return error.plainText }
+        return switch code {
+        case .ENOSPC: "the disk is full"
+        case .EDQUOT: "the quota is used up"
+        case .EFBIG: "the file would be larger than is allowed"
+        case .ENOENT: "its folder does not exist"
+        case .ENOTDIR: "a part of its path is no folder"
+        case .EACCES, .EPERM: "that is not permitted"
+        case .EROFS: "the file system is read-only"
+        case .EEXIST: "something is there already"
+        case .EISDIR: "a folder is there"
+        case .ELOOP: "a symbolic link is there"
+        default: String(cString: strerror(code.rawValue))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// A file of the library's own, until somebody takes it.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// A file in a temporary folder of its own, removed with its last reference unless it was taken.
+///
+/// Requests, responses and errors that can give its URL away hold a reference; giving it away takes it.
+final class OwnedFile: Sendable {
+    let url: URL
+    private let isTaken = Atomic<Bool>(false)
+
+    /// A new place, where there is no file yet.
+    ///
+    /// Throws when its folder cannot be made.
+    init() throws {
+        url = try TemporaryFiles.newPlace()
+    }
+
+    /// From now on the file is somebody else's.
+    func take() {
+        isTaken.store(true, ordering: .releasing)
+    }
+
+    /// The file has gone from its folder; the folder goes now.
+    func moved() {
+        take()
+        TemporaryFiles.leave(url)
+    }
+
+    deinit {
+        guard !isTaken.load(ordering: .acquiring) else { return }
+        unlink(url.path)
+        TemporaryFiles.leave(url)
+    }
+}
+
+/// Where a response's content is, and who owns that file.
+struct ContentFile: Sendable {
+    let url: URL
+    /// `nil` when the file is the user's.
+    let owner: OwnedFile?
+
+    /// The URL, for somebody who keeps it.
+    var taken: URL {
+        owner?.take()
+        return url
+    }
+}
+
+/// Resume data, and who owns the partial file that it names.
+struct ProducedResumeData: Sendable {
+    let data: Data
+    let owner: OwnedFile?
+
+    /// The data, for somebody who keeps it.
+    var taken: Data {
+        owner?.take()
+        return data
+    }
+}

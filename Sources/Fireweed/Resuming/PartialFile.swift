@@ -1,0 +1,170 @@
+// A file that a download is writing, and what is known about the bytes in it.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// A partial file, open and locked: no two downloads write to it, in whatever processes they are.
+///
+/// With a sidecar, the file of the same name with `.resume` behind it, the download can be gone on with however its process ended:
+/// the sidecar is replaced whole, after the file was emptied and before the first byte of another representation.
+final class PartialFile: Sendable {
+    /// What is known about the bytes in the file; `nil` when they are of no use to a later download.
+    private struct State {
+        var resumeData: ResumeData?
+        var isLocked = true
+        var isComplete = false
+    }
+
+    let url: URL
+    let hasSidecar: Bool
+    /// The file's owner when it is the library's own; goes with it unless somebody takes the file.
+    let owner: OwnedFile?
+    let descriptor: Int32
+    private let state: Mutex<State>
+
+    var resumeData: ResumeData? { state.withLock { $0.resumeData } }
+
+    /// Makes a new file in a temporary place.
+    init(temporary: OwnedFile) throws {
+        url = temporary.url
+        hasSidecar = false
+        owner = temporary
+        descriptor = Glibc.open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        state = Mutex(State())
+        guard descriptor >= 0 else { throw FileFailure.current(.create, url) }
+    }
+
+    /// Opens the file that resume data names; `nil` when it is gone.
+    ///
+    /// Throws `ResumeError`.
+    convenience init?(resuming data: ResumeData) throws {
+        guard let opened = try Self.open(data.file, flags: 0) else { return nil }
+        self.init(url: data.file, hasSidecar: false, descriptor: opened, resumeData: data)
+    }
+
+    /// Opens or makes the file at a place of the caller's, with a sidecar.
+    ///
+    /// Throws `ResumeError`: a file that is not empty and has no sidecar is none of ours.
+    convenience init(at url: URL) throws {
+        guard let opened = try Self.open(url, flags: O_CREAT) else {
+            throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
+        }
+        let known = (try? Data(contentsOf: Self.sidecar(of: url))).flatMap { try? ResumeData($0) }
+        self.init(url: url, hasSidecar: true, descriptor: opened, resumeData: known)
+        guard known != nil || byteCount == 0 else { throw ResumeError.notPartial(url) }
+    }
+
+    private init(url: URL, hasSidecar: Bool, descriptor: Int32, resumeData: ResumeData?) {
+        self.url = url
+        self.hasSidecar = hasSidecar
+        owner = nil
+        self.descriptor = descriptor
+        state = Mutex(State(resumeData: resumeData))
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Opens and locks a regular file of this user's; `nil` when there is none.
+    private static func open(_ url: URL, flags: Int32) throws -> Int32? {
+        let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o666)
+        guard descriptor >= 0 else {
+            if errno == ENOENT, flags & O_CREAT == 0 { return nil }
+            throw ResumeError.unusable(url, underlying: POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            close(descriptor)
+            throw ResumeError.notPartial(url)
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw ResumeError.inUse(url)
+        }
+        return descriptor
+    }
+
+    /// The length of the file at this moment.
+    var byteCount: Int64 {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// How many bytes of the file are good, or why none is.
+    var usableByteCount: Result<Int64, NotUsable> {
+        let length = byteCount
+        guard let known = resumeData, length > 0 else { return .failure(.init(reason: .fileMissing)) }
+        guard known.validator != nil else { return .failure(.init(reason: .noValidator)) }
+        let count = known.byteCount ?? length
+        guard count > 0, count <= length, count <= known.expectedByteCount ?? .max else {
+            return .failure(.init(reason: .fileMissing))
+        }
+        return .success(count)
+    }
+
+    /// Why no byte of a file is good.
+    struct NotUsable: Error {
+        var reason: Resumption.Reason
+    }
+
+    private func unlock() {
+        let wasLocked = state.withLock { state in
+            defer { state.isLocked = false }
+            return state.isLocked
+        }
+        if wasLocked { flock(descriptor, LOCK_UN) }
+    }
+
+    // MARK: Before and behind the bytes
+
+    /// Readies the file for bytes from `offset` on; off the loop, before the first write.
+    ///
+    /// `content` says of which representation they are.
+    func prepare(offset: Int64, content: ResumeData?) throws {
+        guard ftruncate(descriptor, off_t(offset)) == 0 else { throw FileFailure.current(.write, url) }
+        let isOther = state.withLock { state in
+            defer { state.resumeData = content }
+            return offset == 0 || state.resumeData?.validator != content?.validator
+        }
+        guard hasSidecar, isOther, let content else { return }
+        do {
+            try content.withoutCredentials.data.write(to: Self.sidecar(of: url), options: .atomic)
+        } catch {
+            throw FileFailure(step: .create, file: Self.sidecar(of: url), code: Self.code(of: error))
+        }
+    }
+
+    /// What a later download can go on from, when so many bytes were written; `nil` when nothing can.
+    func resumeData(byteCount: Int64) -> ResumeData? {
+        guard byteCount > 0, var data = resumeData, data.validator != nil else { return nil }
+        data.byteCount = byteCount
+        return data
+    }
+
+    /// The file is complete and has got to its place.
+    func complete() {
+        state.withLock { state in
+            state.resumeData = nil
+            state.isComplete = true
+        }
+        if hasSidecar { unlink(Self.sidecar(of: url).path) }
+    }
+
+    /// Another download may open the file from now on; an empty one that was made for nothing goes.
+    func release() {
+        let isNothing = state.withLock { !$0.isComplete && $0.resumeData == nil } && hasSidecar && byteCount == 0
+        if isNothing { unlink(url.path) }
+        unlock()
+    }
+
+    static func sidecar(of url: URL) -> URL {
+        url.appendingPathExtension("resume")
+    }
+
+    private static func code(of error: any Error) -> Int32 {
+        let below = (error as NSError).userInfo[NSUnderlyingErrorKey] as? POSIXError
+        return below?.code.rawValue ?? (error as? POSIXError)?.code.rawValue ?? EIO
+    }
+}

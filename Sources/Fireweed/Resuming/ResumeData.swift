@@ -1,0 +1,151 @@
+// What a download can go on from: a value, and its form as bytes.
+
+public import Foundation
+
+/// Everything that a later download needs to go on where an earlier one ended, in this process or another.
+///
+/// Its form as bytes (`data`) is what `DownloadRequest.resumeData` gives and `Session.download(resumingWith:)` takes: a JSON
+/// object with these members, of which readers ignore those that they do not know.
+///
+/// | member | value |
+/// |---|---|
+/// | `fireweedResumeData` | the version, 1 |
+/// | `url` | the URL that was asked for, before redirects |
+/// | `headers` | the request's own fields, as pairs of name and value |
+/// | `entityTag` | the strong `ETag` of the representation, else |
+/// | `lastModified` | its `Last-Modified`, where that is a strong validator |
+/// | `byteCount` | how many bytes of the file count; as many as it has without this member |
+/// | `expectedByteCount` | how long the representation is, where that is known |
+/// | `file` | the path of the partial file |
+///
+/// Keep it as you keep the request: its fields may hold credentials, and a download writes to the file that it names.
+public struct ResumeData: Sendable, Hashable {
+    /// By what a representation is told from a later one (RFC 9110 §8.8); always a strong validator.
+    public enum Validator: Sendable, Hashable {
+        /// An `ETag`, quotes included.
+        case entityTag(String)
+        /// A `Last-Modified`, as the server wrote it.
+        case lastModified(String)
+
+        /// The value for `If-Range`.
+        var fieldValue: String {
+            switch self {
+            case .entityTag(let value), .lastModified(let value): value
+            }
+        }
+    }
+
+    /// The version that this library writes, and the latest that it reads.
+    public static let version = 1
+
+    /// The URL that was asked for, before redirects.
+    public var url: URL
+    /// The request's own fields; those that resuming needs are added when it is sent.
+    public var headers: HTTPHeaders
+    /// The representation's strong validator; without one the download starts again.
+    public var validator: Validator?
+    /// How many bytes of the file count; `nil` stands for all that it has.
+    public var byteCount: Int64?
+    /// The length of the whole representation in bytes; `nil` where it is not known.
+    public var expectedByteCount: Int64?
+    /// The partial file.
+    public var file: URL
+
+    /// Makes resume data of its parts.
+    public init(
+        url: URL, headers: HTTPHeaders = [:], validator: Validator?, byteCount: Int64? = nil,
+        expectedByteCount: Int64? = nil, file: URL
+    ) {
+        self.url = url
+        self.headers = headers
+        self.validator = validator
+        self.byteCount = byteCount
+        self.expectedByteCount = expectedByteCount
+        self.file = file
+    }
+}
+
+// MARK: - The form as bytes
+
+extension ResumeData {
+    /// The members of the JSON object.
+    private struct Members: Codable {
+        var fireweedResumeData: Int
+        var url: String?
+        var headers: [[String]]?
+        var entityTag: String?
+        var lastModified: String?
+        var byteCount: Int64?
+        var expectedByteCount: Int64?
+        var file: String?
+    }
+
+    /// Reads the form as bytes; throws `ResumeError.unreadable` or `.unsupportedVersion`.
+    public init(_ data: Data) throws {
+        let members: Members
+        do {
+            members = try JSONDecoder().decode(Members.self, from: data)
+        } catch {
+            throw ResumeError.unreadable("the bytes are no JSON object with the member fireweedResumeData")
+        }
+        guard members.fireweedResumeData == Self.version else {
+            throw ResumeError.unsupportedVersion(members.fireweedResumeData)
+        }
+        guard let url = members.url.flatMap({ URL(string: $0) }), url.scheme == "http" || url.scheme == "https" else {
+            throw ResumeError.unreadable("its url is none of http or https")
+        }
+        guard let path = members.file, path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw ResumeError.unreadable("its file is no absolute path")
+        }
+        guard (members.byteCount ?? 0) >= 0, (members.expectedByteCount ?? 0) >= 0 else {
+            throw ResumeError.unreadable("a count of bytes is negative")
+        }
+        self.init(
+            url: url, headers: try Self.headers(members.headers ?? []), validator: try Self.validator(members),
+            byteCount: members.byteCount, expectedByteCount: members.expectedByteCount,
+            file: URL(fileURLWithPath: path))
+    }
+
+    /// The form as bytes.
+    public var data: Data {
+        var members = Members(
+            fireweedResumeData: Self.version, url: url.absoluteString, byteCount: byteCount,
+            expectedByteCount: expectedByteCount, file: file.path)
+        if !headers.isEmpty { members.headers = headers.map { [$0.name, $0.value] } }
+        switch validator {
+        case .entityTag(let value): members.entityTag = value
+        case .lastModified(let value): members.lastModified = value
+        case nil: break
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(members)) ?? Data()  // strings and numbers: nothing that JSON could refuse
+    }
+
+    private static func headers(_ pairs: [[String]]) throws -> HTTPHeaders {
+        try HTTPHeaders(
+            pairs.map { pair in
+                guard pair.count == 2 else { throw ResumeError.unreadable("a field is no pair of name and value") }
+                return HTTPHeader(name: pair[0], value: pair[1])
+            })
+    }
+
+    private static func validator(_ members: Members) throws -> Validator? {
+        if let tag = members.entityTag {
+            guard ResumeRules.isStrong(entityTag: tag) else { throw ResumeError.unreadable("its ETag is not strong") }
+            return .entityTag(tag)
+        }
+        guard let date = members.lastModified else { return nil }
+        guard ValidatorDate.date(from: date) != nil else {
+            throw ResumeError.unreadable("its Last-Modified is no date")
+        }
+        return .lastModified(date)
+    }
+
+    /// The same without fields that hold credentials: for a file beside the partial one.
+    var withoutCredentials: ResumeData {
+        var stripped = self
+        for name in ["Authorization", "Proxy-Authorization", "Cookie"] { stripped.headers.remove(name: name) }
+        return stripped
+    }
+}

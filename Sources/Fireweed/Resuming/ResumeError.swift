@@ -1,0 +1,64 @@
+// What can be wrong with what a download is to go on from.
+
+public import Foundation
+
+/// Why a download cannot go on from a partial file; what is on disk is left as it is in every case.
+///
+/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A representation that changed, a
+/// server without ranges or a partial file that is gone are no errors: the download starts again, and
+/// `DownloadRequest.resumption` says why.
+public enum ResumeError: Error, Sendable {
+    /// The bytes are no resume data of this library, or were damaged; the text says what is wrong with them.
+    case unreadable(String)
+    /// The resume data is of a later version of the library; the number is its version.
+    case unsupportedVersion(Int)
+    /// Only `GET` can go on from a partial file (RFC 9110 §14.2).
+    case unsupportedMethod(String)
+    /// Another download is writing the partial file at this moment, in this process or another.
+    case inUse(URL)
+    /// A file is in the place of the partial file that no download has left there.
+    case notPartial(URL)
+    /// The partial file cannot be opened; the error is a `POSIXError`.
+    case unusable(URL, underlying: any Error)
+}
+
+extension ResumeError: LocalizedError {
+    /// One sentence about what is wrong, and what to try.
+    public var errorDescription: String? {
+        switch self {
+        case .unreadable(let reason): "This is no resume data: \(reason)."
+        case .unsupportedVersion(let version):
+            "The resume data has version \(version), and this library knows version \(ResumeData.version)."
+        case .unsupportedMethod(let method): "A \(method) request cannot go on from a partial file; only GET can."
+        case .inUse(let url): "Another download is writing \(url.path) at this moment."
+        case .notPartial(let url):
+            "A file is in the way at \(url.path) that no download has left there; move it, or choose another place."
+        case .unusable(let url, let error):
+            "The partial file \(url.path) cannot be opened: \(FileFailure.text(of: error))."
+        }
+    }
+}
+
+/// What became of the wish to go on from a partial file.
+public enum Resumption: Sendable, Hashable {
+    /// The download goes on behind this many bytes that were there.
+    case continued(offset: Int64)
+    /// The download starts from its first byte again.
+    case startedAgain(Reason)
+
+    /// Why a download starts again.
+    public enum Reason: Sendable, Hashable {
+        /// Nothing was there to go on from, or other than what was left there.
+        case fileMissing
+        /// What is there came without a strong validator, so nobody could tell whether it still is the same.
+        case noValidator
+        /// The validator or the length differ from the saved ones (RFC 9110 §13.1.5).
+        case representationChanged
+        /// The whole representation came, or a range other than the one that was asked for (RFC 9110 §14.2).
+        case rangeIgnored
+        /// The server refused the range (RFC 9110 §15.5.17).
+        case rangeNotSatisfiable
+        /// The content came in a content coding, in which ranges count other bytes (RFC 9110 §14.1).
+        case contentCoding
+    }
+}

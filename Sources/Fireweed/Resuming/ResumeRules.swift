@@ -1,0 +1,94 @@
+// When a download may go on from a part, as RFC 9110 §13.1.5 and §14 have it. Pure.
+
+import FireweedTransport
+
+/// Decides from fields and numbers alone.
+enum ResumeRules {
+    /// What to do about the response to a request for the rest.
+    enum Decision: Equatable {
+        /// It is the rest: write it behind what is there. The length of the whole, where it is known.
+        case append(completeByteCount: Int64?)
+        /// It is the whole representation: write it in the place of what is there.
+        case replace(Resumption.Reason)
+        /// It is of no use: ask again, for the whole.
+        case askAgain(Resumption.Reason)
+        /// It is an answer of another kind, and what is there stays as it is.
+        case other
+    }
+
+    /// Where the rest begins when `byteCount` bytes are there.
+    ///
+    /// A part that may be complete is asked for its last byte again: a range behind the end would be refused with 416,
+    /// which says nothing about the validator.
+    static func offset(byteCount: Int64, expectedByteCount: Int64?) -> Int64 {
+        guard byteCount > 0 else { return 0 }
+        if let expectedByteCount, byteCount < expectedByteCount { return byteCount }
+        return byteCount - 1
+    }
+
+    /// The decision about a response, when the bytes from `offset` on were asked for under `If-Range`.
+    static func decide(
+        on head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
+    ) -> Decision {
+        switch head.status {
+        case 206: decide(onPart: head, offset: offset, validator: validator, expectedByteCount: expectedByteCount)
+        case 200...299: .replace(agrees(head, with: validator) ? .rangeIgnored : .representationChanged)
+        case 416: .askAgain(.rangeNotSatisfiable)
+        default: .other
+        }
+    }
+
+    private static func decide(
+        onPart head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
+    ) -> Decision {
+        guard !isCoded(head) else { return .askAgain(.contentCoding) }
+        guard agrees(head, with: validator) else { return .askAgain(.representationChanged) }
+        // Several fields come joined by a comma, and `multipart/byteranges` comes without one: neither is the range.
+        guard let range = head.value(of: "Content-Range").flatMap({ ContentRange($0) }), let bounds = range.bounds,
+            bounds.lowerBound == offset
+        else { return .askAgain(.rangeIgnored) }
+        if let length = head.contentLength, length != bounds.upperBound - bounds.lowerBound + 1 {
+            return .askAgain(.rangeIgnored)
+        }
+        if let complete = range.completeByteCount, let expectedByteCount, complete != expectedByteCount {
+            return .askAgain(.representationChanged)
+        }
+        return .append(completeByteCount: range.completeByteCount ?? expectedByteCount)
+    }
+
+    /// False when the response names another validator than the saved one; a response that names none does not contradict.
+    private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
+        switch validator {
+        case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true
+        case .lastModified(let date): head.value(of: "Last-Modified").map { $0 == date } ?? true
+        }
+    }
+
+    // MARK: What a response offers for later
+
+    /// The strong validator of a response: its `ETag`, else its `Last-Modified`.
+    static func validator(of head: ResponseHead) -> ResumeData.Validator? {
+        if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
+        // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
+        guard let text = head.value(of: "Last-Modified"), let modified = ValidatorDate.date(from: text),
+            let sent = head.value(of: "Date").flatMap({ ValidatorDate.date(from: $0) }), sent - modified >= 1
+        else { return nil }
+        return .lastModified(text)
+    }
+
+    /// Whether the whole representation came in a form that can be asked for in parts later.
+    static func isResumable(_ head: ResponseHead, method: String) -> Bool {
+        method == "GET" && head.status == 200 && !isCoded(head)
+            && head.value(of: "Accept-Ranges")?.lowercased() != "none"
+    }
+
+    /// An entity-tag without `W/` (RFC 9110 §8.8.3).
+    static func isStrong(entityTag tag: String) -> Bool {
+        guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return false }
+        return tag.utf8.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }
+    }
+
+    private static func isCoded(_ head: ResponseHead) -> Bool {
+        head.value(of: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
+    }
+}

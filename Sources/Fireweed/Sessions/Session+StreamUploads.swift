@@ -1,0 +1,49 @@
+// Streams that send content which a `URLRequest` cannot hold.
+
+import FireweedTransport
+public import Foundation
+public import FoundationNetworking
+import Synchronization
+
+/// What a stream request sends besides its `URLRequest`.
+///
+/// `Session.upload` is for content whose response is gathered; this is for a response that is read as it comes.
+public enum StreamRequestContent {
+    /// Bytes in memory, for any method.
+    case data(Data)
+    /// What a file holds, read as it is sent.
+    case file(URL)
+    /// A form; above the threshold for memory it goes straight from its parts.
+    case form(MultipartFormData)
+}
+
+extension Session {
+    /// A request that sends content, and whose response's content is handed on as it comes.
+    ///
+    /// A form that cannot be read fails the request with `AFError.multipartEncodingFailed`. Content is sent again after a redirect
+    /// that keeps the method, an authentication round and a retry.
+    public func streamRequest(_ request: URLRequest, uploading content: StreamRequestContent?) -> DataStreamRequest {
+        var request = request
+        let body = content.map { content in
+            switch content {
+            case .data(let data): return Result<BodySource, any Error>.success(.data(data))
+            case .file(let file): return .success(.reader { try FileBodyReader(opening: file) })
+            case .form(let form):
+                request.headers.update(.contentType(form.contentType))
+                let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold
+                return Result { isSmall ? .data(try form.encode()) : try form.source() }
+            }
+        }
+        return begin(
+            DataStreamRequest(
+                convertible: request, automaticallyCancelOnStreamError: false, core: core, interceptor: nil,
+                shouldAutomaticallyResume: nil, body: body))
+    }
+}
+
+extension SessionTask {
+    /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is one.
+    public var responseProtocolName: String? {
+        attempt.state.withLock { $0.head }.map { $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased() }
+    }
+}

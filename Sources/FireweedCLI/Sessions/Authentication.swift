@@ -1,0 +1,51 @@
+// Who the command says it is.
+
+import Fireweed
+import Foundation
+
+/// Credentials and how they are shown.
+struct Authentication: Equatable {
+    let type: Invocation.AuthenticationType
+    /// `USER:PASSWORD`, or a token for bearer; empty for negotiate.
+    let secret: String
+
+    init(type: Invocation.AuthenticationType, secret: String) {
+        self.type = type
+        self.secret = secret
+    }
+
+    /// What the command line asks for; `nil` when it asks for nothing.
+    ///
+    /// `askForPassword` is given the user where no password is; throws `UsageError` when it has no answer.
+    init?(_ invocation: Invocation, askForPassword: (String) -> String?) throws {
+        let type = invocation.authenticationType ?? .basic
+        switch (type, invocation.authentication) {
+        case (.negotiate, _): self.init(type: .negotiate, secret: "")
+        case (_, nil): return nil
+        case (.bearer, let token?): self.init(type: .bearer, secret: token)
+        case (_, let secret?) where secret.contains(":"): self.init(type: type, secret: secret)
+        case (_, let user?):
+            guard let password = askForPassword(user) else {
+                throw UsageError(message: "--auth needs USER:PASSWORD where no password can be asked for")
+            }
+            self.init(type: type, secret: "\(user):\(password)")
+        }
+    }
+
+    /// Puts the credentials on a request, for the origin of its URL alone.
+    func apply(to request: Request) {
+        let parts = secret.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let credential = URLCredential(
+            user: parts.first ?? "", password: parts.count > 1 ? parts[1] : "", persistence: .none)
+        switch type {
+        case .basic: request.authenticate(with: credential, schemes: .basic)
+        case .digest: request.authenticate(with: credential, schemes: .digest)
+        case .ntlm: request.authenticate(with: credential, schemes: .ntlm)
+        case .negotiate: request.authenticate(with: credential, schemes: .negotiate)
+        case .bearer: break  // a field of the request
+        }
+    }
+
+    /// The field that the request carries from the start, if it is one.
+    var header: HTTPHeader? { type == .bearer ? .authorization(bearerToken: secret) : nil }
+}

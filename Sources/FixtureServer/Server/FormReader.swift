@@ -1,0 +1,81 @@
+// Forms as libmicrohttpd's own parser reads them.
+
+import CMicrohttpd
+import CZlib
+public import Foundation
+
+/// One part of a form.
+public struct FormPart: Sendable, Equatable {
+    /// The name of the field.
+    public let name: String
+    /// The name of the file, for a file.
+    public let fileName: String?
+    /// The media type, where the part says one.
+    public let type: String?
+    /// How many bytes of content it has.
+    public internal(set) var byteCount: Int
+    /// The CRC-32 of its content.
+    public internal(set) var checksum: UInt
+    /// Its content, up to 64 KiB.
+    public internal(set) var head: Data
+}
+
+/// Feeds a request's content to libmicrohttpd's post processor, piece by piece as it comes, and keeps what that finds.
+///
+/// On its connection's thread.
+final class FormReader {
+    private static let keptByteCount = 64 * 1024
+    private var processor: OpaquePointer?
+    private(set) var parts: [FormPart] = []
+    /// False as soon as the processor has refused something.
+    private(set) var isWellFormed = true
+
+    /// Makes a reader; `nil` when the request has no form.
+    init?(_ connection: OpaquePointer) {
+        processor = MHD_create_post_processor(
+            connection, 32 * 1024, partArrived, Unmanaged.passUnretained(self).toOpaque())
+        if processor == nil { return nil }
+    }
+
+    deinit {
+        if let processor { MHD_destroy_post_processor(processor) }
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let processor, isWellFormed else { return }
+        isWellFormed = MHD_post_process(processor, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count) == fw_yes
+    }
+
+    /// Ends the form: the last part comes, or the processor says what was missing.
+    func finish() {
+        guard let processor else { return }
+        if MHD_destroy_post_processor(processor) != fw_yes { isWellFormed = false }
+        self.processor = nil
+    }
+
+    fileprivate func take(_ part: FormPart, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) {
+        // A part may be announced before there is content of it, and then once more.
+        let isAnnounced = parts.last == part && !bytes.isEmpty
+        if offset == 0, !isAnnounced { parts.append(part) }
+        guard var last = parts.popLast() else { return }
+        last.byteCount += bytes.count
+        last.checksum = crc32(last.checksum, bytes.bindMemory(to: UInt8.self).baseAddress, UInt32(bytes.count))
+        last.head.append(contentsOf: bytes.prefix(Self.keptByteCount - last.head.count))
+        parts.append(last)
+    }
+}
+
+/// libmicrohttpd's call about some bytes of a part; the reader owns the processor that makes it.
+private func partArrived(
+    _ owner: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
+    _ fileName: UnsafePointer<CChar>?, _ type: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ data: UnsafePointer<CChar>?, _ offset: UInt64, _ count: Int
+) -> MHD_Result {
+    guard let owner else { return fw_no }
+    let part = FormPart(
+        name: name.map { String(cString: $0) } ?? "", fileName: fileName.map { String(cString: $0) },
+        type: type.map { String(cString: $0) }, byteCount: 0, checksum: crc32(0, nil, 0), head: Data())
+    Unmanaged<FormReader>.fromOpaque(owner).takeUnretainedValue()
+        .take(part, at: offset, UnsafeRawBufferPointer(start: data, count: count))
+    return fw_yes
+}

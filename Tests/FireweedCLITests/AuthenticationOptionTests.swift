@@ -1,0 +1,157 @@
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("Credentials on the command line", .timeLimit(.minutes(1)))
+struct AuthenticationOptionTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: String..., environment: [String: String] = [:]) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url, environment: environment)
+    }
+
+    @Test(
+        "each type of credentials opens what it is for",
+        arguments: [
+            (["--auth", "u:p"], "/hidden-basic-auth/u/p"), (["-a", "u:p", "--auth-type", "basic"], "/basic-auth/u/p"),
+            (["-a", "u:p:q"], "/basic-auth/u/p:q"), (["--auth-type=digest", "-a", "u:p"], "/digest-auth/auth/u/p"),
+            (["--auth-type=digest", "-a", "u:p"], "/digest-auth/auth/u/p/SHA-256"),
+            (["--auth-type=bearer", "-a", "token"], "/bearer"),
+        ])
+    func types(options: [String], path: String) throws {
+        let result = try Command.run(
+            options + ["--check-status", server.url(path).absoluteString], in: folder.url)
+        #expect(result.code == 0 && result.object?["authenticated"] as? Bool == true, "\(result.errors)")
+    }
+
+    @Test("wrong credentials end in the 401", arguments: ["basic", "digest", "ntlm", "negotiate"])
+    func wrong(type: String) throws {
+        let path = type == "digest" ? "/digest-auth/auth/u/p" : "/basic-auth/u/p"
+        let url = server.url(path).absoluteString
+        #expect(try run("--check-status", "--auth-type", type, "-a", "u:wrong", url).code == 4)
+    }
+
+    @Test("credentials are for the origin of the URL alone")
+    func otherOrigin() throws {
+        let other = try FixtureServer.start()
+        for options in [["-a", "u:p"], ["-a", "t", "--auth-type", "bearer"]] {
+            let target = server.url("/redirect-to?url=\(other.url("/anything").absoluteString)").absoluteString
+            let result = try Command.run(options + [target], in: folder.url)
+            let headers = result.object?["headers"] as? [String: String]
+            #expect(headers != nil && headers?["Authorization"] == nil)
+        }
+        #expect(server.requests.allSatisfy { $0.field("Authorization") != nil })
+    }
+
+    @Test(
+        "what cannot be is wrong usage",
+        arguments: [["--auth-type", "basic"], ["-a", "user"], ["--auth-type", "x", "-a", "u:p"]])
+    func usage(options: [String]) throws {
+        #expect(try Command.run(options + [server.url("/get").absoluteString], in: folder.url).code == 64)
+    }
+
+    @Test("--netrc takes what the file says, and says where it is wrong")
+    func netrc() throws {
+        let file = folder.file("netrc")
+        try "machine 127.0.0.1 login u password p".write(to: file, atomically: true, encoding: .utf8)
+        let url = server.url("/basic-auth/u/p").absoluteString
+        #expect(try run("--check-status", url, environment: ["NETRC": file.path]).code == 4)
+        #expect(try run("--check-status", "--netrc", url, environment: ["NETRC": file.path]).code == 0)
+        let home = folder.file(".netrc")
+        try FileManager.default.moveItem(at: file, to: home)
+        let atHome = try run("--check-status", "--netrc", url, environment: ["NETRC": "", "HOME": folder.url.path])
+        #expect(atHome.code == 0)
+        try "machine h pasword secret".write(to: home, atomically: true, encoding: .utf8)
+        let broken = try run("--netrc", url, environment: ["NETRC": home.path])
+        #expect(broken.code == 64 && broken.errors.contains("Line 1") && !broken.errors.contains("secret"))
+    }
+
+    // MARK: Sessions
+
+    @Test("a session keeps cookies and credentials between runs, in a file for the owner alone")
+    func session() throws {
+        let home = ["XDG_CONFIG_HOME": folder.url.path]
+        let set = server.url("/cookies/set?a=1").absoluteString
+        let (cookies, guarded) = (server.url("/cookies").absoluteString, server.url("/basic-auth/u/p").absoluteString)
+        #expect(try run("--session", "work", set, environment: home).code == 0)
+        #expect(try run("--session=work", "-a", "u:p", guarded, environment: home).code == 0)
+        let kept = try run("--session", "work", cookies, environment: home)
+        #expect(kept.object?["cookies"] as? [String: String] == ["a": "1"])
+        #expect(try run("--session", "work", "--check-status", guarded, environment: home).code == 0)
+        #expect(try run("--session", "other", "--check-status", guarded, environment: home).code == 4)
+        #expect(try run("--check-status", guarded, environment: home).code == 4)
+        let deleted = server.url("/cookies/delete?a").absoluteString
+        #expect(try run("--session", "work", deleted, environment: home).object?["cookies"] as? [String: String] == [:])
+        #expect(try run("--session", "work", cookies, environment: home).object?["cookies"] as? [String: String] == [:])
+
+        let sessions = folder.file("fireweed/sessions")
+        let names = try FileManager.default.contentsOfDirectory(atPath: sessions.path).sorted()
+        #expect(names == ["other.json", "work.json"])
+        let file = try FileManager.default.attributesOfItem(atPath: sessions.appendingPathComponent("work.json").path)
+        #expect(file[.posixPermissions] as? Int == 0o600)
+        let own = try FileManager.default.attributesOfItem(atPath: sessions.path)
+        #expect(own[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test("credentials of a session go to no other origin")
+    func sessionOrigin() throws {
+        let other = try FixtureServer.start()
+        let file = folder.file("here.json").path
+        #expect(try run("--session", file, "-a", "u:p", server.url("/basic-auth/u/p").absoluteString).code == 0)
+        _ = try run("--session", file, other.url("/get").absoluteString)
+        #expect(other.requests.map { $0.field("Authorization") } == [nil])
+    }
+
+    @Test("a file that was open to others is closed to them; a broken one is an error, and stays as it is")
+    func sessionFile() throws {
+        let file = folder.file("s.json")
+        try Data(#"{"version":1,"cookies":[],"credentials":[]}"#.utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        #expect(try run("--session", file.path, server.url("/get").absoluteString).code == 0)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+        try Data("{".utf8).write(to: file)
+        let broken = try run("--session", file.path, server.url("/get").absoluteString)
+        #expect(broken.code == 64 && broken.errors.contains("session file"))
+        #expect(try Data(contentsOf: file) == Data("{".utf8))
+    }
+
+    @Test("a name is a plain one, or a path", arguments: ["../x", "a/../../b", ".hidden", "a b", "", "a\n"])
+    func sessionNames(name: String) throws {
+        guard !name.contains("/") else {
+            let file = try SessionFile(name: name)
+            #expect(file.url.path.hasPrefix("/"))
+            return
+        }
+        #expect(throws: UsageError.self) {
+            _ = try ArgumentParser.parse(["--session", name, "localhost"])
+            _ = try SessionFile(name: name)
+        }
+    }
+
+    @Test("what is saved is read again, cookie by cookie")
+    func savedSession() throws {
+        let storage = URLSessionConfiguration.ephemeral.httpCookieStorage
+        var saved = SavedSession()
+        saved.cookies = [
+            .init(name: "a", value: "1", domain: ".example.com", path: "/", isSecure: true, isHTTPOnly: true),
+            .init(
+                name: "b", value: "\"2\"", domain: "example.com", path: "/x", expires: 4_000_000_000, isSecure: false,
+                isHTTPOnly: false),
+        ]
+        saved.restoreCookies(in: storage)
+        var again = SavedSession()
+        again.takeCookies(from: storage)
+        #expect(again.cookies == saved.cookies)
+        again.takeCookies(from: storage, now: Date(timeIntervalSince1970: 4_000_000_001))
+        #expect(again.cookies.map(\.name) == ["a"])
+    }
+}

@@ -1,0 +1,95 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("The command and curl", .timeLimit(.minutes(1)))
+struct CURLCommandTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: [String], program: URL? = nil) throws -> (output: String, errors: String, code: Int32)
+    {
+        let process = Process()
+        process.executableURL = program ?? Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        process.standardInput = FileHandle.nullDevice
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (text, said, process.terminationStatus)
+    }
+
+    private func url(_ path: String = "/anything") -> String { server.url(path).absoluteString }
+
+    @Test(
+        "--curl prints what a shell then sends, and sends nothing itself",
+        arguments: [
+            ["q==a b"], ["name=it's!", "age:=1"], ["--form", "a=b c"], ["--form", "f@file.bin"],
+            ["--raw", "$HOME `x`"], ["X-A:b"],
+        ])
+    func prints(items: [String]) throws {
+        try Data([0, 255, 10]).write(to: folder.file("file.bin"))
+        let arguments = items.filter { $0.hasPrefix("--") } + (items.contains("--raw") ? ["$HOME `x`"] : []) + [url()]
+        let rest = items.filter { !$0.hasPrefix("--") && $0 != "$HOME `x`" }
+        let printed = try run(["--curl"] + arguments + rest)
+        #expect(printed.code == 0 && printed.errors.isEmpty && printed.output.contains("curl -v \\\n"))
+        #expect(server.requests.isEmpty)
+        #expect(try run(arguments + rest).code == 0)
+        #expect(try run(["-c", printed.output], program: URL(fileURLWithPath: "/bin/sh")).code == 0)
+        #expect(server.requests.count == 2)
+        let (ours, theirs) = (server.requests[0], server.requests[1])
+        #expect(ours.method == theirs.method && ours.target == theirs.target)
+        if items != ["--form", "f@file.bin"] { #expect(ours.body == theirs.body) }  // its boundary is another one
+        #expect(ours.bodyByteCount == theirs.bodyByteCount)
+        #expect(Set(ours.fields.map(\.name)) == Set(theirs.fields.map(\.name)))
+    }
+
+    @Test("--from-curl sends what the command says")
+    func sends() throws {
+        try Data("from a file".utf8).write(to: folder.file("data"))
+        let result = try run(["--from-curl", "curl -X PUT '\(url())?q=1' -H 'X-A: b' -d @data --compressed"])
+        #expect(result.code == 0, "\(result.errors)")
+        let request = try #require(server.requests.last)
+        #expect(request.method == "PUT" && request.target == "/anything?q=1" && request.field("X-A") == "b")
+        #expect(request.body == Data("from a file".utf8))
+        #expect(result.output.contains("from a file"))
+    }
+
+    @Test("there and back: --from-curl with --curl prints the command anew")
+    func both() throws {
+        let printed = try run(["--curl", "--from-curl", "curl \(url()) -d 'a=b'"])
+        #expect(printed.code == 0 && printed.output.contains("-d \"a=b\"") && server.requests.isEmpty)
+    }
+
+    @Test(
+        "what is not understood is wrong usage, in one line that names it",
+        arguments: [
+            (["--from-curl", "curl --frob h.example"], "--frob"), (["--from-curl", "wget h.example"], "wget"),
+            (["--from-curl", "curl 'h.example"], "quote"), (["--from-curl", "curl h.example -d @none"], "none"),
+            (["--from-curl", "curl h.example", "h.example"], "--from-curl"), (["--from-curl"], "COMMAND"),
+            (["--from-curl", "curl h.example", "--raw", "x"], "--raw"),
+            (["--curl", "--download", "h.example"], "--download"),
+        ])
+    func errors(arguments: [String], part: String) throws {
+        let result = try run(arguments)
+        #expect(result.code == 64 && result.output.isEmpty)
+        #expect(result.errors.contains(part) && result.errors.count { $0 == "\n" } == 1, "\(result.errors)")
+    }
+
+    @Test("a time-out of the command is kept")
+    func timeout() throws {
+        #expect(try run(["--from-curl", "curl -m 0.2 \(url("/delay/10"))"]).code == 2)
+    }
+}

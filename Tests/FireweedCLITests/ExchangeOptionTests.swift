@@ -1,0 +1,99 @@
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Retries, redirects and archives on the command line", .timeLimit(.minutes(1)))
+struct ExchangeOptionTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+    private let attempts = Counter()
+
+    /// Counts what a server was asked.
+    private final class Counter: Sendable {
+        private let count = Atomic<Int>(0)
+        func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+        var value: Int { count.load(ordering: .relaxed) }
+    }
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: String...) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url)
+    }
+
+    /// Fails so many times, then answers.
+    private func failing(_ count: Int, status: Int = 503) -> String {
+        server.route("/flaky") { [attempts] _ in
+            attempts.next() <= count
+                ? FixtureResponse(status: status, fields: [("Retry-After", "0")]) : .text("there you are")
+        }
+        return server.url("/flaky").absoluteString
+    }
+
+    @Test("--retry tries again, for content and for files", arguments: [503, 429])
+    func retry(status: Int) throws {
+        let url = failing(1, status: status)
+        let result = try run("--retry", "2", "--check-status", url)
+        #expect(result.code == 0 && String(decoding: result.output, as: UTF8.self) == "there you are")
+        #expect(attempts.value == 2)
+    }
+
+    @Test("--retry for a download")
+    func retriedDownload() throws {
+        let url = failing(1)
+        #expect(try run("--retry", "1", "-o", "file", url).code == 0)
+        #expect(try String(contentsOf: folder.file("file"), encoding: .utf8) == "there you are")
+    }
+
+    @Test("a status that stays is the response, with its content and its exit code")
+    func lasting() throws {
+        server.route("/down") { [attempts] _ in
+            _ = attempts.next()
+            return .text("sorry", status: 503, fields: [("Retry-After", "0")])
+        }
+        let result = try run("--retry", "1", "--check-status", server.url("/down").absoluteString)
+        #expect(result.code == 5 && String(decoding: result.output, as: UTF8.self) == "sorry" && result.errors.isEmpty)
+        #expect(attempts.value == 2)
+    }
+
+    @Test("without --retry, and for a POST, there is one attempt")
+    func noRetry() throws {
+        let url = failing(9)
+        #expect(try run("--check-status", url).code == 5)
+        #expect(try run("--retry", "3", "--check-status", "POST", url, "a=b").code == 5)
+        #expect(attempts.value == 2)
+    }
+
+    @Test("--max-redirects is how many are followed")
+    func redirects() throws {
+        let url = server.url("/relative-redirect/3").absoluteString
+        #expect(try run("--max-redirects", "3", url).code == 0)
+        let tooMany = try run("--max-redirects=2", url)
+        #expect(tooMany.code == 6 && tooMany.errors.contains("redirects"))
+        #expect(try run("--max-redirects", "-1", url).code == 64)
+    }
+
+    @Test("--har records every hop, without secrets")
+    func archive() throws {
+        let url = server.url("/redirect/1?token=hidden").absoluteString
+        #expect(try run("--har", "x.har", "-a", "u:hidden", url).code == 0)
+        let data = try Data(contentsOf: folder.file("x.har"))
+        let log = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["log"] as? [String: Any]
+        let entries = try #require(log?["entries"] as? [[String: Any]])
+        let statuses = entries.map { ($0["response"] as? [String: Any])?["status"] as? Int }
+        #expect(statuses == [302, 200])
+        #expect(!String(decoding: data, as: UTF8.self).contains("hidden"))
+    }
+
+    @Test("--har records what failed, and says when it cannot be written")
+    func failedArchive() throws {
+        #expect(try run("--har", "x.har", "http://127.0.0.1:1/").code == 6)
+        #expect(FileManager.default.fileExists(atPath: folder.file("x.har").path))
+        let unwritable = try run("--har", "nowhere/x.har", server.url("/get").absoluteString)
+        #expect(unwritable.code == 1 && unwritable.errors.contains("nowhere/x.har"))
+    }
+}

@@ -1,0 +1,181 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("Content as it comes", .timeLimit(.minutes(1)))
+struct StreamingTests {
+    private static let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+    /// The command, with its output to be read while it runs.
+    ///
+    /// A thread of its own reads: tests must not wait on the threads that tasks run on.
+    private final class Running {
+        let process = Process()
+        private var pieces: AsyncStream<Data>.Iterator
+        private var held = Data()
+
+        convenience init(_ arguments: String...) throws {
+            try self.init(arguments)
+        }
+
+        init(_ arguments: [String]) throws {
+            let output = Pipe()
+            process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+            process.arguments = arguments
+            process.standardOutput = output
+            process.standardInput = FileHandle.nullDevice
+            let (stream, continuation) = AsyncStream<Data>.makeStream()
+            pieces = stream.makeAsyncIterator()
+            try process.run()
+            let reader = output.fileHandleForReading
+            Thread {
+                while case let data = reader.availableData, !data.isEmpty { continuation.yield(data) }
+                continuation.finish()
+            }.start()
+        }
+
+        /// Reads exactly so many bytes, however long they take.
+        func read(_ count: Int) async -> String {
+            while held.count < count, let more = await pieces.next() { held += more }
+            defer { held = Data(held.dropFirst(count)) }
+            return String(decoding: held.prefix(count), as: UTF8.self)
+        }
+
+        func rest() async -> (output: String, code: Int32) {
+            while let more = await pieces.next() { held += more }
+            process.waitUntilExit()  // it has closed its output: this is a moment
+            return (String(decoding: held, as: UTF8.self), process.terminationStatus)
+        }
+    }
+
+    @Test("bytes are printed as they arrive", arguments: [["--stream"], ["-S"], []])
+    func bytes(options: [String]) async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send("HTTP/1.1 200 OK\r\n\r\nfirst"), .wait(for: "go"), .send(" second"), .close])
+        let running = try Running(["GET", server.url().absoluteString] + options)
+        #expect(await running.read(5) == "first")
+        server.signal("go")
+        let rest = await running.rest()
+        #expect(rest.output == " second" && rest.code == 0)
+    }
+
+    @Test(
+        "events are printed one at a time, without being asked, and byte for byte in a pipe",
+        arguments: [[], ["--stream"]])
+    func events(options: [String]) async throws {
+        let server = try ScriptedServer.start(
+            [
+                .receiveHead, .send(Self.events + "data: one\n\ndata: t"), .wait(for: "go"), .send("wo\r\n\r\n: rest"),
+                .close,
+            ])
+        let running = try Running(["GET", server.url().absoluteString] + options)
+        #expect(await running.read(11) == "data: one\n\n")
+        server.signal("go")
+        let rest = await running.rest()
+        #expect(rest.output == "data: two\r\n\r\n: rest" && rest.code == 0)
+    }
+
+    @Test("the head comes before the first byte of content")
+    func head() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send(Self.events), .wait(for: "go"), .send("data: 1\n\n"), .close])
+        let running = try Running("--print=hb", server.url().absoluteString)
+        let head = "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\n"
+        #expect(await running.read(head.utf8.count).lowercased() == head.lowercased())
+        server.signal("go")
+        #expect(await running.rest().output == "data: 1\n\n")
+    }
+
+    @Test("Ctrl-C ends a stream between two events, with the code for that")
+    func interrupted() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Self.events + "data: one\n\ndata: t"), .hold])
+        let running = try Running(server.url().absoluteString)
+        #expect(await running.read(11) == "data: one\n\n")
+        running.process.interrupt()
+        let rest = await running.rest()
+        #expect(rest.output.isEmpty && rest.code == ExitCode.interrupted.rawValue)
+        try await server.events.next(.closedByPeer(0))
+    }
+
+    @Test("content is sent with a stream's request too")
+    func upload() async throws {
+        let server = try FixtureServer.start()
+        let running = try Running("--stream", server.url("/anything").absoluteString, "name=Ada")
+        let object = try JSONSerialization.jsonObject(with: Data(await running.rest().output.utf8)) as? [String: Any]
+        #expect(object?["method"] as? String == "POST")
+        #expect(object?["data"] as? String == #"{"name": "Ada"}"#)
+        let withGet = try Running("GET", server.url("/anything").absoluteString, "--raw", "x")
+        #expect(await withGet.rest().code == 0)
+    }
+
+    @Test("lines and drops of the fixture server come whole", arguments: ["/stream/20", "/drip?bytes=20&duration=0.2"])
+    func fixtures(path: String) async throws {
+        let server = try FixtureServer.start()
+        let expected = try String(contentsOf: server.url(path), encoding: .utf8)
+        #expect(try await Running("--stream", server.url(path).absoluteString).rest().output == expected)
+    }
+
+    @Test("--stream does not go with options that save")
+    func usage() {
+        let error = #expect(throws: UsageError.self) {
+            try ArgumentParser.parse(["--stream", "--download", "h.example"])
+        }
+        #expect(error?.message.contains("--stream") == true)
+    }
+}
+
+@Suite("Printing content")
+struct ContentPrinterTests {
+    private let text = MessageText(isColoured: false)
+
+    private func print(_ pieces: [String], _ form: ContentPrinter.Form) -> [String] {
+        var printer = ContentPrinter(form: form, text: text)
+        let outputs = pieces.map { printer.take(Data($0.utf8)) } + [printer.finish()]
+        return outputs.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(
+        "blocks end with their empty line, however they came",
+        arguments: [
+            "data: a\n\ndata: b\n\n", "data: a\r\rdata: b\r\r", "data: a\r\n\r\ndata: b\r\n\r\n", "\n\n: x\r\n\r\ny",
+            "data: a\n\r\ndata: b\r\n\n", "",
+        ])
+    func splitting(stream: String) {
+        let bytes = Array(stream.utf8)
+        for cut in 0...bytes.count {
+            var splitter = EventSplitter()
+            let blocks = splitter.take(Data(bytes[..<cut])) + splitter.take(Data(bytes[cut...]))
+            #expect(blocks.flatMap { $0 } + splitter.rest == bytes)
+            let texts = blocks.map { String(decoding: $0, as: UTF8.self) }
+            for (letter, index) in [("a", 0), ("b", 1)] where stream.contains("data: \(letter)") {
+                let holding = texts.indices.filter { texts[$0].contains("data: \(letter)") }
+                #expect(holding.count == 1 && texts.filter { $0.contains("data") }[index].contains(letter))
+            }
+        }
+    }
+
+    @Test("a terminal gets an event with its JSON indented, and without what would steer it")
+    func event() {
+        let shown = print(
+            ["event: add\ndata: {\"a\":1}", "\n\n: ping\r\n\r\ndata: \u{1B}[2Jx\n\n"], .events(areRaw: false))
+        #expect(shown[0].isEmpty)
+        #expect(shown[1] == "event: add\ndata: {\n    \"a\": 1\n}\n\n: ping\n\ndata: [2Jx\n\n")
+    }
+
+    @Test("a terminal gets text as it comes, with whole characters, and a note in the place of bytes that are none")
+    func terminalText() {
+        var printer = ContentPrinter(form: .text, text: text)
+        let euro = Array("€".utf8)
+        #expect(printer.take(Data(Array("a".utf8) + euro[..<1])) == Array("a".utf8))
+        #expect(printer.take(Data(euro[1...])) == euro)
+        #expect(String(decoding: printer.take(Data([0x62, 0])), as: UTF8.self).contains("no text"))
+        #expect(printer.take(Data("more".utf8)).isEmpty)
+    }
+
+    @Test("what is to be formatted waits for its end")
+    func whole() {
+        #expect(print(["{\"a\"", ":1}"], .whole(type: "application/json")) == ["", "", "{\n    \"a\": 1\n}\n"])
+    }
+}

@@ -1,0 +1,59 @@
+import Fireweed
+import Foundation
+import Testing
+
+@Suite("Parameters as dictionaries")
+struct ParameterEncodingTests {
+    private func query(_ parameters: Parameters, _ encoding: URLEncoding = .default, url: String = "https://h/") throws
+        -> String?
+    {
+        let request = try encoding.encode(URLRequest(url: #require(URL(string: url))), with: parameters)
+        return URLComponents(url: try #require(request.url), resolvingAgainstBaseURL: false)?.percentEncodedQuery
+    }
+
+    @Test("values are written as documented, keys sorted")
+    func values() throws {
+        #expect(try query(["b": 1, "a": "x y"]) == "a=x%20y&b=1")
+        #expect(try query(["a": [1, 2]]) == "a%5B%5D=1&a%5B%5D=2")
+        let nested: Parameters = ["c": 1, "b": true]
+        #expect(try query(["a": nested]) == "a%5Bb%5D=1&a%5Bc%5D=1")
+        #expect(try query(["a": true]) == "a=1")
+        #expect(try query(["a": 1.0]) == "a=1.0")
+        #expect(try query(["a": Int64.max]) == "a=9223372036854775807")
+        #expect(try query(["a": NSNumber(value: true)]) == "a=1")
+        let optional: String? = "x"
+        #expect(try query(["a": optional]) == "a=x")
+    }
+
+    @Test("options change arrays and Booleans")
+    func options() throws {
+        #expect(try query(["a": [1, 2]], URLEncoding(arrayEncoding: .noBrackets)) == "a=1&a=2")
+        #expect(try query(["a": [1, 2]], URLEncoding(arrayEncoding: .indexInBrackets)) == "a%5B0%5D=1&a%5B1%5D=2")
+        #expect(try query(["a": [1]], URLEncoding(arrayEncoding: .custom { "\($0).\($1)" })) == "a.0=1")
+        #expect(try query(["a": false], URLEncoding(boolEncoding: .literal)) == "a=false")
+    }
+
+    @Test("an existing query stays in front")
+    func existing() throws {
+        #expect(try query(["b": "2"], url: "https://h/?a=1") == "a=1&b=2")
+    }
+
+    @Test("everything but the documented characters is escaped")
+    func escaping() {
+        let all = String(String.UnicodeScalarView((0x20..<0x7F).compactMap(UnicodeScalar.init)))
+        let kept = URLEncoding.default.escape(all).replacing(#/%[0-9A-F]{2}/#, with: "")
+        #expect(Set(kept) == Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/?"))
+        #expect(URLEncoding.default.escape("日本 &=+#") == "%E6%97%A5%E6%9C%AC%20%26%3D%2B%23")
+    }
+
+    @Test("JSON takes what JSON can hold, and refuses the rest without a trap")
+    func json() throws {
+        let url = try #require(URL(string: "https://h/"))
+        let request = try JSONEncoding.default.encode(try URLRequest(url: url, method: .post), with: ["a": [1, 2]])
+        #expect(request.httpBody == Data(#"{"a":[1,2]}"#.utf8))
+        #expect(request.headers["Content-Type"] == "application/json")
+        #expect(throws: AFError.self) {
+            try JSONEncoding.default.encode(URLRequest(url: url, method: .post), with: ["a": Date()])
+        }
+    }
+}

@@ -1,0 +1,294 @@
+import Foundation
+import Testing
+
+@testable import Fireweed
+
+/// The whole table of a request's life, in writing.
+///
+/// A state, `intent work`, and under it what each event does that does anything: the next state, and the effects. An event that is not
+/// named is ignored there. Effects: R, S, C announce resume, suspend and cancel; M makes the request; r, s, c resume, suspend and
+/// cancel the task; T settles; F finishes; L serialises for late handlers; D delays the retry.
+private let table = """
+    initialized idle
+        resume -> resumed making! M
+        suspend -> suspended idle S
+        cancel -> cancelled settling CT
+        makeEagerly -> initialized making M
+        abort -> initialized settling T
+    suspended idle
+        resume -> resumed making! M
+        cancel -> cancelled settling CT
+        makeEagerly -> suspended making M
+        abort -> suspended settling T
+    initialized making
+        resume -> resumed making!
+        suspend -> suspended making!
+        cancel -> cancelled settling CT
+        made -> initialized transferring
+        makingFailed -> initialized settling T
+        abort -> initialized settling T
+    resumed making
+        suspend -> suspended making!
+        cancel -> cancelled settling CT
+        made -> resumed transferring r
+        makingFailed -> resumed settling T
+        abort -> resumed settling T
+    suspended making
+        resume -> resumed making!
+        cancel -> cancelled settling CT
+        made -> suspended transferring
+        makingFailed -> suspended settling T
+        abort -> suspended settling T
+    resumed making!
+        suspend -> suspended making!
+        cancel -> cancelled settling CT
+        made -> resumed transferring Rr
+        makingFailed -> resumed settling T
+        abort -> resumed settling T
+    suspended making!
+        resume -> resumed making!
+        cancel -> cancelled settling CT
+        made -> suspended transferring S
+        makingFailed -> suspended settling T
+        abort -> suspended settling T
+    initialized transferring
+        resume -> resumed transferring Rr
+        suspend -> suspended transferring Ss
+        cancel -> cancelled transferring Cc
+        completed -> initialized settling T
+        abort -> initialized transferring c
+    resumed transferring
+        suspend -> suspended transferring Ss
+        cancel -> cancelled transferring Cc
+        completed -> resumed settling T
+        abort -> resumed transferring c
+    suspended transferring
+        resume -> resumed transferring Rr
+        cancel -> cancelled transferring Cc
+        completed -> suspended settling T
+        abort -> suspended transferring c
+    cancelled transferring
+        completed -> cancelled settling T
+        abort -> cancelled transferring c
+    initialized settling
+        resume -> resumed settling R
+        suspend -> suspended settling S
+        cancel -> cancelled settling C
+        settled -> initialized serialising F
+        retryGranted -> initialized awaitingRetry D
+    resumed settling
+        suspend -> suspended settling S
+        cancel -> cancelled settling C
+        settled -> resumed serialising F
+        retryGranted -> resumed awaitingRetry D
+    suspended settling
+        resume -> resumed settling R
+        cancel -> cancelled settling C
+        settled -> suspended serialising F
+        retryGranted -> suspended awaitingRetry D
+    cancelled settling
+        settled -> cancelled serialising F
+    initialized serialising
+        resume -> resumed serialising R
+        suspend -> suspended serialising S
+        cancel -> cancelled serialising C
+        retryGranted -> initialized awaitingRetry D
+        serialised -> initialized done
+    resumed serialising
+        suspend -> suspended serialising S
+        cancel -> cancelled serialising C
+        retryGranted -> resumed awaitingRetry D
+        serialised -> resumed done
+    suspended serialising
+        resume -> resumed serialising R
+        cancel -> cancelled serialising C
+        retryGranted -> suspended awaitingRetry D
+        serialised -> suspended done
+    cancelled serialising
+        serialised -> cancelled done
+    initialized awaitingRetry
+        resume -> resumed awaitingRetry R
+        suspend -> suspended awaitingRetry S
+        cancel -> cancelled settling CT
+        retryDue -> initialized making M
+        abort -> initialized settling T
+    resumed awaitingRetry
+        suspend -> suspended awaitingRetry S
+        cancel -> cancelled settling CT
+        retryDue -> resumed making M
+        abort -> resumed settling T
+    suspended awaitingRetry
+        resume -> resumed awaitingRetry R
+        cancel -> cancelled settling CT
+        retryDue -> suspended making M
+        abort -> suspended settling T
+    initialized done
+        handlerAdded -> resumed serialising L
+    resumed done
+        handlerAdded -> resumed serialising L
+    suspended done
+        handlerAdded -> resumed serialising L
+    cancelled done
+        handlerAdded -> cancelled serialising L
+    """
+
+@Suite("The table of a request's life")
+struct RequestStateTableTests {
+    @Test("every state answers every event as the table says", arguments: RequestState.reachable)
+    func wholeTable(state: RequestState) throws {
+        let lines = table.split(separator: "\n").map(String.init)
+        let start = try #require(lines.firstIndex(of: state.code))
+        let rows = lines[(start + 1)...].prefix { $0.hasPrefix("    ") }.map { $0.trimmingCharacters(in: .whitespaces) }
+        for event in RequestState.Event.allCases {
+            var next = state
+            let effects = next.handle(event)
+            let expected = rows.first { $0.hasPrefix("\(event) -> ") }
+            let found = "\(event) -> \(next.code) \(effects.code)".trimmingCharacters(in: .whitespaces)
+            if let expected {
+                #expect(found == expected, "in \(state.code)")
+            } else {
+                #expect(next == state && effects.isEmpty, "in \(state.code): \(found)")
+            }
+        }
+    }
+
+    @Test("the table has the states that can be reached, and no others")
+    func completeness() {
+        let states = table.split(separator: "\n").filter { !$0.hasPrefix("    ") }.map(String.init)
+        #expect(Set(states) == Set(RequestState.reachable.map(\.code)) && states.count == 26)
+    }
+
+    /// A race that such libraries are known to lose: the events in the order of the race, and the effects that come out.
+    struct Race: Sendable {
+        let name: String
+        let events: [RequestState.Event]
+        let effects: String
+        let state: Request.State
+    }
+
+    static let races = [
+        Race(
+            name: "suspended before the task exists: it is not resumed", events: [.resume, .suspend, .made],
+            effects: "M S", state: .suspended),
+        Race(
+            name: "suspended before anything exists", events: [.suspend, .makeEagerly, .made], effects: "S M",
+            state: .suspended),
+        Race(
+            name: "cancelled before the task exists: what is made too late is nobody's",
+            events: [.resume, .cancel, .made, .makingFailed, .settled, .serialised], effects: "M CT F",
+            state: .cancelled),
+        Race(
+            name: "cancelled when the task has completed and the request has not",
+            events: [.resume, .made, .completed, .cancel, .completed, .settled, .serialised], effects: "M Rr T C F",
+            state: .cancelled),
+        Race(
+            name: "cancelled while the handlers are served",
+            events: [.resume, .made, .completed, .settled, .cancel, .serialised],
+            effects: "M Rr T F C", state: .cancelled),
+        Race(
+            name: "cancelled twice at once", events: [.resume, .made, .cancel, .cancel, .completed, .completed],
+            effects: "M Rr Cc T", state: .cancelled),
+        Race(
+            name: "resumed twice at once", events: [.resume, .resume, .made, .resume], effects: "M Rr",
+            state: .resumed),
+        Race(
+            name: "suspended and resumed over and over while it is being made",
+            events: [.resume, .suspend, .resume, .suspend, .resume, .made], effects: "M Rr", state: .resumed),
+        Race(
+            name: "suspended and resumed over and over on its way",
+            events: [.resume, .made, .suspend, .suspend, .resume, .resume, .suspend, .resume],
+            effects: "M Rr Ss Rr Ss Rr", state: .resumed),
+        Race(
+            name: "the session goes while the request is being made", events: [.resume, .abort, .made, .settled],
+            effects: "M T F", state: .resumed),
+        Race(
+            name: "the session goes while the request is on its way: the task's end is waited for",
+            events: [.resume, .made, .abort, .abort, .completed], effects: "M Rr c c T", state: .resumed),
+        Race(
+            name: "the session goes while the request finishes",
+            events: [.resume, .made, .completed, .abort, .settled, .abort, .serialised, .abort], effects: "M Rr T F",
+            state: .finished),
+        Race(
+            name: "the session goes while a retry waits: its time comes for nothing",
+            events: [.resume, .made, .completed, .retryGranted, .abort, .retryDue, .settled],
+            effects: "M Rr T D T F", state: .resumed),
+        Race(
+            name: "cancelled while a retry waits",
+            events: [.resume, .made, .completed, .retryGranted, .cancel, .retryDue, .settled, .serialised],
+            effects: "M Rr T D CT F", state: .cancelled),
+        Race(
+            name: "cancelled while the retrier is asked: its yes comes too late",
+            events: [.resume, .made, .completed, .cancel, .retryGranted, .settled], effects: "M Rr T C F",
+            state: .cancelled),
+        Race(
+            name: "suspended while a retry waits: the next task is not resumed",
+            events: [.resume, .made, .completed, .retryGranted, .suspend, .retryDue, .made, .resume],
+            effects: "M Rr T D S M Rr", state: .resumed),
+        Race(
+            name: "cancel returned from the response disposition: the task's end comes after it",
+            events: [.resume, .made, .cancel, .completed, .settled, .serialised], effects: "M Rr Cc T F",
+            state: .cancelled),
+        Race(
+            name: "a handler appended during the last callback",
+            events: [.resume, .made, .completed, .settled, .serialised, .handlerAdded, .handlerAdded, .serialised],
+            effects: "M Rr T F L", state: .finished),
+        Race(
+            name: "a late handler on a cancelled request",
+            events: [.cancel, .settled, .serialised, .handlerAdded, .resume, .serialised], effects: "CT F L",
+            state: .cancelled),
+    ]
+
+    @Test("a race ends as its row says", arguments: races)
+    func race(row: Race) {
+        var state = RequestState()
+        let effects = row.events.map { state.handle($0).code }.filter { !$0.isEmpty }
+        #expect(effects.joined(separator: " ") == row.effects, "\(row.name)")
+        #expect(state.visible == row.state, "\(row.name)")
+    }
+}
+
+extension RequestState {
+    static let reachable: [RequestState] = {
+        var found: [RequestState] = [RequestState()]
+        var index = 0
+        while index < found.count {
+            for event in Event.allCases {
+                var next = found[index]
+                _ = next.handle(event)
+                if !found.contains(next) { found.append(next) }
+            }
+            index += 1
+        }
+        return found
+    }()
+
+    fileprivate var code: String {
+        let work =
+            switch work {
+            case .idle: "idle"
+            case .making(let announcing): announcing ? "making!" : "making"
+            case .transferring: "transferring"
+            case .settling: "settling"
+            case .serialising: "serialising"
+            case .awaitingRetry: "awaitingRetry"
+            case .done: "done"
+            }
+        return "\(intent) \(work)"
+    }
+
+    fileprivate var line: String {
+        let answers = Event.allCases.compactMap { event -> String? in
+            var next = self
+            let effects = next.handle(event)
+            return next == self && effects.isEmpty ? nil : "\(event) -> \(next.code) \(effects.code)"
+        }
+        return ([code] + answers).joined(separator: " | ")
+    }
+}
+
+extension RequestState.Effects {
+    fileprivate var code: String {
+        zip("RSCMrscTFLD", 0...).filter { contains(RequestState.Effects(rawValue: 1 << UInt16($0.1))) }
+            .map { String($0.0) }.joined()
+    }
+}

@@ -1,0 +1,13 @@
+// Waiting for what is true in the end.
+
+import Testing
+
+/// Waits until a fact holds that no event tells of, such as that an object is gone; fails after ten seconds.
+func eventually(
+    _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () -> Bool
+) async {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    // No event tells of it. A task that only yielded would keep a thread from the tests beside it.
+    while !holds(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
+    #expect(holds(), what, sourceLocation: sourceLocation)
+}
