@@ -7,9 +7,11 @@
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
+#undef curl_share_setopt
 
 // Macros that Swift does not see.
 static const curl_socket_t fw_socket_timeout = CURL_SOCKET_TIMEOUT;
+static const curl_socket_t fw_socket_bad = CURL_SOCKET_BAD;
 static const long fw_auth_basic = (long)CURLAUTH_BASIC;
 static const long fw_auth_digest = (long)CURLAUTH_DIGEST;
 static const long fw_auth_ntlm = (long)CURLAUTH_NTLM;
@@ -120,3 +122,9 @@ static inline CURLMcode fw_multi_set_socket(CURLM *_Nonnull multi, curl_socket_c
 static inline CURLMcode fw_multi_set_timer(CURLM *_Nonnull multi, curl_multi_timer_callback _Nonnull function) {
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
+
+static inline CURLSHcode fw_share_sessions(CURLSH *_Nonnull share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+// Told to libcurl for proxies, so that their `SSL_CTX` can be known from the origins'.
+static const long fw_proxy_mark = CURLSSLOPT_ALLOW_BEAST;

@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/ocsp.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -40,4 +41,46 @@ static inline long fw_ssl_ctx_add_chain(SSL_CTX *_Nonnull context, X509 *_Nonnul
 static inline long fw_ssl_ctx_clear_chain(SSL_CTX *_Nonnull context) { return SSL_CTX_clear_chain_certs(context); }
 static inline long fw_ssl_ctx_set_maximum_version(SSL_CTX *_Nonnull context, int version) {
     return SSL_CTX_set_max_proto_version(context, version);
+}
+
+// Renegotiation would ask a verifier about a connection that has long gone to other transfers.
+static const uint64_t fw_ssl_no_renegotiation = SSL_OP_NO_RENEGOTIATION;
+// What libcurl leaves set for proxies when it is told so, which tells their handshakes from the origins'.
+static const uint64_t fw_ssl_proxy_mark = SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS;
+
+static inline void *_Nullable fw_ssl_of_verification(X509_STORE_CTX *_Nonnull context) {
+    return X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+}
+static inline long fw_ssl_ctx_request_status(SSL_CTX *_Nonnull context,
+                                             int (*_Nonnull function)(SSL *_Nullable, void *_Nullable),
+                                             void *_Nonnull owner) {
+    return SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp) &&
+           SSL_CTX_set_tlsext_status_cb(context, function) && SSL_CTX_set_tlsext_status_arg(context, owner);
+}
+static inline long fw_ssl_status(SSL *_Nonnull ssl, const unsigned char *_Nullable *_Nonnull bytes) {
+    return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
+}
+
+static inline int fw_strings_count(const STACK_OF(OPENSSL_STRING) *_Nullable strings) {
+    return sk_OPENSSL_STRING_num(strings);
+}
+static inline const char *_Nullable fw_strings_at(const STACK_OF(OPENSSL_STRING) *_Nonnull strings, int index) {
+    return sk_OPENSSL_STRING_value(strings, index);
+}
+static inline int fw_points_count(const CRL_DIST_POINTS *_Nullable points) { return sk_DIST_POINT_num(points); }
+static inline DIST_POINT *_Nullable fw_points_at(const CRL_DIST_POINTS *_Nonnull points, int index) {
+    return sk_DIST_POINT_value(points, index);
+}
+static inline STACK_OF(X509_CRL) *_Nullable fw_crl_stack_new(void) { return sk_X509_CRL_new_null(); }
+// The stack does not take a reference of its own.
+static inline int fw_crl_stack_push(STACK_OF(X509_CRL) *_Nonnull stack, X509_CRL *_Nonnull list) {
+    return sk_X509_CRL_push(stack, list);
+}
+static inline void fw_crl_stack_free(STACK_OF(X509_CRL) *_Nullable stack) { sk_X509_CRL_free(stack); }
+
+typedef void (*fw_release_function)(void *_Nullable parent, void *_Nullable owner, CRYPTO_EX_DATA *_Nullable data,
+                                    int index, long number, void *_Nullable argument);
+// A place in every `SSL_CTX` for an owner, who is released with it.
+static inline int fw_ssl_ctx_index(fw_release_function _Nullable release) {
+    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release);
 }

@@ -25,8 +25,8 @@ struct CURLCommandTests {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        let said = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return (text, said, process.terminationStatus)
     }

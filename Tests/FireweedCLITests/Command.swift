@@ -1,7 +1,7 @@
 // The built command, run as a program.
 
+import FixtureServer
 import Foundation
-import Glibc
 
 /// What a run of the command left.
 struct CommandResult {
@@ -33,21 +33,9 @@ enum Command {
             try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
             try standardInput.fileHandleForWriting.close()
         }
-        let data = content(of: output)
-        let text = String(decoding: content(of: errors), as: UTF8.self)
+        let data = output.fileHandleForReading.contentToEnd()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return CommandResult(output: data, errors: text, code: process.terminationStatus)
-    }
-
-    /// Reads to the end; Foundation's own way traps when a signal comes meanwhile.
-    private static func content(of pipe: Pipe) -> Data {
-        var data = Data()
-        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            let count = read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return data }
-            data.append(contentsOf: buffer.prefix(count))
-        }
     }
 }

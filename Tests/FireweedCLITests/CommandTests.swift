@@ -12,29 +12,10 @@ struct CommandTests {
         folder = try TemporaryFolder()
     }
 
-    /// Runs the built command in the temporary folder.
     private func run(
         _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
-    ) throws -> (output: Data, errors: String, code: Int32) {
-        let process = Process()
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.currentDirectoryURL = folder.url
-        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        process.standardInput = input == nil ? FileHandle.nullDevice : standardInput
-        try process.run()
-        if let input {
-            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try standardInput.fileHandleForWriting.close()
-        }
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (data, text, process.terminationStatus)
+    ) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url, input: input, environment: environment)
     }
 
     @Test("in a pipe, the content alone comes out, byte for byte")

@@ -41,7 +41,7 @@ struct ContinueTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
         return String(text.prefix(64))
     }
 
@@ -168,7 +168,7 @@ struct ContinueTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         #expect(text.contains("100%") && text.contains("7.6 MiB of 7.6 MiB"), "\(text)")

@@ -19,7 +19,7 @@ struct EndpointTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let data = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         let status = String(decoding: data.suffix(3), as: UTF8.self)
         return (status, Data(data.dropLast(4)))

@@ -11,6 +11,8 @@ struct CURLCommand {
     let url: URL
     let fields: [Field]
     var credential: (user: String, password: String)?
+    /// How the credential may be shown.
+    var schemes = AuthenticationSchemes.password
     var content = CURLContent.none
     /// Whether `fields` are all that is sent, so that curl has to be told to add nothing.
     var isComplete = true
@@ -52,10 +54,21 @@ struct CURLCommand {
         if let credential {
             let isForOption = !credential.user.contains(":")
             if isForOption { options.append("-u \(ShellText.word("\(credential.user):\(credential.password)"))") }
-            options.append("--anyauth")  // only after a challenge, and as it demands
+            options += schemeOption
         }
         if let cookie = fields.first(where: isCookieOption) { options.append("-b \(ShellText.quoted(cookie.value))") }
         return options
+    }
+
+    /// Only after a challenge and as it demands, unless there is one scheme alone.
+    private var schemeOption: [String] {
+        switch schemes {
+        case .basic: ["--basic"]
+        case .digest: ["--digest"]
+        case .ntlm: ["--ntlm"]
+        case .negotiate: ["--negotiate"]
+        default: ["--anyauth"]
+        }
     }
 
     /// `-b` would read a file where there is no `=`, or an `@` at the start; and leave out what is too long.

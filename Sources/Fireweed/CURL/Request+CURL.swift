@@ -19,11 +19,18 @@ extension Request {
             return "$ curl command could not be created: the request has not been made yet."
         }
         let fields = core.settings.fields(addedTo: record.ownHeaders)
-        let hop = Hop(url: record.url, method: record.method, fields: fields, body: .none)
+        var hop = Hop(url: record.url, method: record.method, fields: fields, body: .none)
+        hop = core.credentials.completing(hop)
         var command = CURLCommand(
-            method: record.method, url: record.url,
+            method: record.method, url: hop.url,
             fields: core.cookies.addingCookies(for: hop, settings: core.settings).fields)
-        if let credential, let user = credential.user { command.credential = (user, credential.password ?? "") }
+        if let credential, let user = credential.user {
+            command.credential = (user, credential.password ?? "")
+            command.schemes = mutable.withLock { $0.extras?.schemes } ?? .password
+        } else if let found = hop.credentials {
+            command.credential = (found.user, found.password)
+            command.schemes = found.schemes
+        }
         command.content = ownContent ?? record.existing?.curlContent ?? .none
         return command.text(secrets)
     }

@@ -70,6 +70,8 @@ extension AFError {
         case outputStreamURLInvalid(url: URL)
         /// Writing the output failed.
         case outputStreamWriteFailed(error: any Error)
+        /// The form has more parts than its `maximumPartCount`.
+        case tooManyParts(limit: Int)
         /// Reading a part failed.
         case inputStreamReadFailed(error: any Error)
     }

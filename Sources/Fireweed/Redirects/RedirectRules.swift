@@ -7,8 +7,6 @@ import Foundation
 enum RedirectRules {
     /// The statuses whose `Location` is followed.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
-    /// How many redirects are followed before it counts as a loop, unless the handler has a limit of its own.
-    static let limit = 20
 
     /// Fields that belong to one origin alone.
     private static let originFields = ["Authorization", "Cookie", "Proxy-Authorization"]

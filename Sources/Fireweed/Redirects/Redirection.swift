@@ -10,7 +10,7 @@ enum Redirection {
     ///
     /// `limit` is how many may be followed, and `redirectCount` how many have been.
     static func next(
-        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int = RedirectRules.limit
+        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int
     ) -> Result<Hop, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil

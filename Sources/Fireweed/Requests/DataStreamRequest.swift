@@ -113,12 +113,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
         let sinks = audience.withLock { $0.sinks }
         guard !sinks.contains(where: \.isFull) else { return .pause }
-        let isMonitored = hasMonitors
-        guard isMonitored || !sinks.isEmpty else { return .taken }
+        guard !sinks.isEmpty else { return .taken }
         let data = Data(bytes)
-        if isMonitored, let task = attempt.sessionTask as? SessionDataTask {
-            tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: data) }
-        }
         for sink in sinks { sink.receive(data) }
         return .taken
     }

@@ -96,16 +96,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     }
 
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        let intake = sink(of: attempt).append(bytes)
-        if intake == .taken, hasMonitors, let task = attempt.sessionTask as? SessionDownloadTask {
-            let (count, (completed, total)) = (Int64(bytes.count), attempt.downloadCounts)
-            tellTaskMonitors { monitor, session in
-                monitor.urlSession(
-                    session, downloadTask: task, didWriteData: count, totalBytesWritten: completed,
-                    totalBytesExpectedToWrite: total ?? -1)
-            }
-        }
-        return intake
+        sink(of: attempt).append(bytes)
     }
 
     override func contentEnded(_ attempt: Attempt?) {

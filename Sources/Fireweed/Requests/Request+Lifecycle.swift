@@ -320,7 +320,7 @@ extension TransferFailure {
         switch self {
         case .cancelled: .explicitlyCancelled
         case .untrusted(let error as AFError): error
-        case .untrusted, .exchange, .unreadableBody:
+        case .untrusted, .exchange, .unreadableBody, .refused:
             .sessionTaskFailed(error: urlError(failingURL: url.absoluteString))
         }
     }

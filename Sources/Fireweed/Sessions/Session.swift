@@ -49,6 +49,7 @@ open class Session: @unchecked Sendable {
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
     ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
+    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
     ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
@@ -60,21 +61,21 @@ open class Session: @unchecked Sendable {
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
         transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
-        responseStore: (any ResponseStore)? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
         if serverTrustManager != nil { try? transportOptions.certificateAuthorities.prepare() }
         let settings = PoolSettings(
             options: transportOptions, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-            trustDecision: serverTrustManager?.decide)
+            trustDecision: serverTrustManager?.decide, trustDecisionMayWait: serverTrustManager?.mayWait(forHost:))
         self.init(
             transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
             cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
-            responseStore: responseStore)
+            strictTransportSecurity: strictTransportSecurity, responseStore: responseStore)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -91,7 +92,7 @@ open class Session: @unchecked Sendable {
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
-        responseStore: (any ResponseStore)? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -100,7 +101,7 @@ open class Session: @unchecked Sendable {
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
-                eventMonitors: eventMonitors, netrc: netrc))
+                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity))
         core.attach(self)
     }
 

@@ -26,6 +26,7 @@ final class SessionCore: Sendable {
     /// `nil` when there is nowhere to store anything.
     let cache: ResponseCache?
     let serverTrustManager: ServerTrustManager?
+    let strictTransportSecurity: StrictTransportSecurity?
     let delegate: SessionDelegate
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
@@ -54,6 +55,7 @@ final class SessionCore: Sendable {
         var cacheClock: @Sendable () -> Date = { Date() }
         var eventMonitors: [any EventMonitor]
         var netrc: Netrc?
+        var strictTransportSecurity: StrictTransportSecurity?
     }
 
     private struct Life {
@@ -63,7 +65,7 @@ final class SessionCore: Sendable {
 
     init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
         self.configuration = SendableConfiguration(configuration)
-        settings = SessionSettings(configuration)
+        settings = SessionSettings(configuration, maximumRedirectCount: transport.options.maximumRedirectCount)
         self.transport = transport
         rootQueue = parts.rootQueue
         requestQueue = parts.requestQueue
@@ -77,6 +79,7 @@ final class SessionCore: Sendable {
             ResponseCache(store: store, sharedFields: fields, now: parts.cacheClock)
         }
         serverTrustManager = parts.serverTrustManager
+        strictTransportSecurity = parts.strictTransportSecurity
         delegate = parts.delegate
         notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
         monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })

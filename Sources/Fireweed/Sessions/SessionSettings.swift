@@ -19,12 +19,14 @@ struct SessionSettings: Sendable {
     let setsCookies: Bool
     /// Whether cookies of responses go into the storage.
     let storesCookies: Bool
+    let maximumRedirectCount: Int
     private let requestCachePolicy: URLRequest.CachePolicy
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
     private static let unsetTimeout: TimeInterval = 60
 
-    init(_ configuration: URLSessionConfiguration) {
+    init(_ configuration: URLSessionConfiguration, maximumRedirectCount: Int) {
+        self.maximumRedirectCount = maximumRedirectCount
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
         fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest

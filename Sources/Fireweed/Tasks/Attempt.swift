@@ -171,6 +171,7 @@ final class Attempt: Sendable {
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile.
     private func launch() {
         var hop = state.withLock { $0.hop }
+        if let store = core.strictTransportSecurity { hop = secured(hop, by: store) }
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
             hop = core.credentials.completing(hop)
@@ -195,6 +196,17 @@ final class Attempt: Sendable {
         guard permission.starts else { return end(with: .cancelled) }
         if permission.isSuspended { apply(isSuspended: true, to: control) }
         control.start()
+    }
+
+    /// The hop over TLS, where its host has asked for that.
+    private func secured(_ hop: Hop, by store: StrictTransportSecurity) -> Hop {
+        let url = store.secured(hop.url)
+        guard url != hop.url else { return hop }
+        var secured = hop
+        secured.url = url
+        secured.urlRequest?.url = url
+        state.withLock { $0.hop = secured }
+        return secured
     }
 
     /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
@@ -261,6 +273,7 @@ final class Attempt: Sendable {
 
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) {
+        core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
         let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
         let (owner, hasAnswered) = state.withLock { state in
             state.head = head
@@ -375,7 +388,7 @@ extension Attempt {
         after head: ResponseHead, _ owner: any AttemptOwner
     ) -> Result<Hop, TransferFailure>? {
         let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
-        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? RedirectRules.limit
+        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
         return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
     }
 

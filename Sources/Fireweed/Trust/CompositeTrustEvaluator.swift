@@ -13,6 +13,9 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
         self.evaluators = evaluators
     }
 
+    /// Whether one of the evaluators may wait.
+    public var mayWait: Bool { evaluators.contains(where: \.mayWait) }
+
     /// Throws what the first evaluator throws that does not accept the chain; the rest is not asked.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         for evaluator in evaluators { try evaluator.evaluate(trust, forHost: host) }

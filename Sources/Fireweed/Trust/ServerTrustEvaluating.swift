@@ -4,8 +4,9 @@ public import FireweedTransport
 
 /// Judges whether a server is to be trusted.
 ///
-/// Called once for each new TLS connection, inside the handshake and on the transport's thread, before a byte of a request
-/// leaves: it must not wait. A connection that is used again is not judged again.
+/// Called once for each new TLS connection, inside the handshake, before a byte of a request leaves: on the transport's
+/// thread, where it must not wait, unless it says that it `mayWait`. A connection that is used again, or that resumes a TLS
+/// session of this session's, is not judged again.
 ///
 /// ```swift
 /// struct OnlyOurs: ServerTrustEvaluating {
@@ -21,6 +22,17 @@ public protocol ServerTrustEvaluating: Sendable {
     ///
     /// What is no `AFError` reaches the caller as `.serverTrustEvaluationFailed(reason: .customEvaluationFailed)`.
     func evaluate(_ trust: ServerTrust, forHost host: String) throws
+
+    /// Whether the evaluation may wait, for the network or a file.
+    ///
+    /// It then runs on a thread of its own while other transfers go on, bounded by the request's time-outs. The handshake that
+    /// brought the certificates is given up meanwhile, and another one made after it. Default: `false`.
+    var mayWait: Bool { get }
+}
+
+extension ServerTrustEvaluating {
+    /// `false`.
+    public var mayWait: Bool { false }
 }
 
 extension ServerTrust {

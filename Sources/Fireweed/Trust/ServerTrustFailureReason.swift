@@ -25,6 +25,8 @@ extension AFError {
         case defaultEvaluationFailed(output: Output)
         /// The certificate is not for this host.
         case hostValidationFailed(output: Output)
+        /// A certificate of the chain was taken back, or whether it was cannot be told and must be.
+        case revocationCheckFailed(output: Output, options: RevocationTrustEvaluator.Options)
         /// None of the chain's certificates is pinned.
         case certificatePinningFailed(
             host: String, trust: ServerTrust, pinnedCertificates: [Certificate], serverCertificates: [Certificate])
@@ -42,7 +44,9 @@ extension AFError {
 extension AFError.ServerTrustFailureReason {
     var underlyingError: (any Error)? {
         switch self {
-        case .defaultEvaluationFailed(let output), .hostValidationFailed(let output): output.failure
+        case .defaultEvaluationFailed(let output), .hostValidationFailed(let output),
+            .revocationCheckFailed(let output, _):
+            output.failure
         case .customEvaluationFailed(let error): error
         case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .certificatePinningFailed,
             .publicKeyPinningFailed, .publicKeyHashPinningFailed:
@@ -58,6 +62,7 @@ extension AFError.ServerTrustFailureReason {
         case .defaultEvaluationFailed(let output):
             "the authorities do not vouch for the certificates of \(output.host): \(output.failure)."
         case .hostValidationFailed(let output): "\(output.failure)."
+        case .revocationCheckFailed(let output, _): "\(output.host) did not pass: \(output.failure)."
         case .certificatePinningFailed(let host, _, _, let found):
             "none of the certificates of \(host) is pinned (\(found.map(\.subject).joined(separator: "; ")))."
         case .publicKeyPinningFailed(let host, _, _, let found), .publicKeyHashPinningFailed(let host, _, _, let found):

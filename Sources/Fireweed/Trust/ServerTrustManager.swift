@@ -54,6 +54,11 @@ open class ServerTrustManager: @unchecked Sendable {
         throw AFError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
     }
 
+    /// Whether the decision about a host may wait.
+    func mayWait(forHost host: String) -> Bool {
+        (try? serverTrustEvaluator(forHost: host))?.mayWait ?? false
+    }
+
     /// The decision about one handshake, as the transport asks for it.
     func decide(_ trust: ServerTrust) throws {
         let evaluator = try serverTrustEvaluator(forHost: trust.host) ?? DefaultTrustEvaluator()

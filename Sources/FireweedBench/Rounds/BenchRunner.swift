@@ -42,7 +42,7 @@ struct BenchRunner {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let data = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
             throw RoundError(text: "\(client.rawValue) failed in \(scenario.name)")

@@ -106,6 +106,9 @@ enum ArgumentParser {
         if invocation.isInsecure, invocation.authorityFile != nil {
             throw UsageError(message: "--insecure and --cacert cannot go together")
         }
+        if invocation.keyFile != nil, invocation.certificateFile == nil {
+            throw UsageError(message: "--key needs --cert")
+        }
         if invocation.isStreamed, invocation.isDownload || invocation.outputFile != nil {
             throw UsageError(message: "--stream prints, and --download and --output save; they cannot go together")
         }

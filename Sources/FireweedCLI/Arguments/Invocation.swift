@@ -1,5 +1,6 @@
 // A command line, understood.
 
+import Fireweed
 import Foundation
 
 /// What the command is asked to do.
@@ -15,6 +16,11 @@ struct Invocation: Sendable, Equatable {
     /// How data items become content.
     enum BodyForm: Sendable {
         case json, form
+    }
+
+    /// The format of a client certificate's file.
+    enum CertificateType: String, Sendable {
+        case pem, p12
     }
 
     /// How credentials are shown.
@@ -39,6 +45,12 @@ struct Invocation: Sendable, Equatable {
     var checksStatus = false
     var isInsecure = false
     var authorityFile: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var certificateType: CertificateType?
+    var minimumTLSVersion: TLSVersion?
+    var pins: [String] = []
+    var showsCertificates = false
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false

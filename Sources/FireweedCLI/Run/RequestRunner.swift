@@ -33,6 +33,10 @@ struct RequestRunner {
 
     func run() async -> ExitCode {
         if invocation.printsCURL { return printCURL() }
+        if invocation.isInsecure, plan.url.scheme == "https" {
+            Terminal.tell(
+                "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
+        }
         let goesToFile = invocation.isDownload || invocation.goesOn || invocation.outputFile != nil
         let code = goesToFile ? await download() : await print()
         if invocation.usesCache { await session.flushResponseStore() }

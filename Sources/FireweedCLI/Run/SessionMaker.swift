@@ -16,12 +16,11 @@ enum SessionMaker {
     static func session(for invocation: Invocation, plan: RequestPlan, saved: SavedSession?) throws -> Made {
         let configuration = configuration(for: invocation, plan: plan)
         saved?.restoreCookies(in: configuration.httpCookieStorage)
-        let trust = invocation.isInsecure ? plan.url.host.map { _ in AnyHostManager() } : nil
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
             requestSetup: invocation.printsCURL ? .eager : .lazy, interceptor: retryPolicy(for: invocation),
-            serverTrustManager: trust,
+            serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation), netrc: try netrc(for: invocation),
             responseStore: invocation.usesCache ? CacheFolder.store() : nil)
@@ -50,6 +49,8 @@ enum SessionMaker {
             guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is no proxy") }
             options.proxy = proxy
         }
+        if let version = invocation.minimumTLSVersion { options.minimumTLSVersion = version }
+        options.clientIdentity = try IdentityMaker.identity(for: invocation)
         return options
     }
 
@@ -78,15 +79,4 @@ enum SessionMaker {
 
     /// The statuses that `--retry` tries again after.
     static let retriedStatuses = RetryPolicy.defaultRetryableHTTPStatusCodes.union([429])
-
-    /// Trusts every host, the targets of redirects too.
-    private final class AnyHostManager: ServerTrustManager, @unchecked Sendable {
-        init() {
-            super.init(allHostsMustBeEvaluated: true, evaluators: [:])
-        }
-
-        override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-            DisabledTrustEvaluator()
-        }
-    }
 }

@@ -14,8 +14,20 @@ enum StandardInput {
         // A pipe that stays open and silent is no content, unless the method says that there must be some.
         let expectsContent = invocation.method.map { !["GET", "HEAD"].contains($0) } ?? false
         guard expectsContent || hasSomething else { return nil }
-        let data = FileHandle.standardInput.readDataToEndOfFile()
+        let data = contentToEnd
         return data.isEmpty ? nil : data
+    }
+
+    /// Read with read(2): Foundation's own way ends the process when a signal comes meanwhile.
+    private static var contentToEnd: Data {
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return data }
+            data.append(contentsOf: buffer.prefix(count))
+        }
     }
 
     /// True when there is something to read, or the end of it, within a moment.

@@ -11,6 +11,10 @@ final class ConnectionPool {
     let settings: PoolSettings
     let context: LoopContext
     private var multi: UnsafeMutableRawPointer
+    /// Where all handles of the pool keep TLS sessions, to resume them (RFC 8446 §2.2).
+    private let share: UnsafeMutableRawPointer
+    /// Where the secrets of connections go, if anywhere.
+    let keyLog: KeyLog?
     private var running: [Transfer] = []
     private var freeHandles: [EasyHandle] = []
     private var queues: [String: OriginQueue] = [:]
@@ -18,6 +22,8 @@ final class ConnectionPool {
     private var lastQueue: OriginQueue?
     private var isAdmitting = false
     private var isShutDown = false
+    let meter = MovementMeter()
+    private var framing = FramingWatch()
     /// When libcurl wants to be called, if at all.
     var engineDeadline: LoopInstant?
     /// When the next transfer can time out at the earliest.
@@ -34,13 +40,17 @@ final class ConnectionPool {
         self.settings = settings
         self.context = context
         multi = Self.makeMulti(settings)
+        share = Self.makeShare()
+        keyLog = settings.options.keyLogFile.flatMap { KeyLog($0) }
         adopt(multi)
         context.add(self)
     }
 
     deinit {
         // `shutDown` has emptied it, unless the process never got to that; nothing is running any more either way.
+        freeHandles.removeAll()
         curl_multi_cleanup(multi)
+        curl_share_cleanup(share)
     }
 
     // MARK: Transfers
@@ -94,6 +104,7 @@ final class ConnectionPool {
     /// Notes that a byte moved, or that the connection is being made.
     func touch(_ transfer: Transfer) {
         transfer.lastActivity = context.now
+        meter.count &+= 1
     }
 
     /// Notes that content of the request was handed to the connection.
@@ -167,7 +178,33 @@ final class ConnectionPool {
         }
     }
 
+    /// Takes a transfer out of the engine whose handshake was given up until there is a verdict about the server.
+    ///
+    /// No byte of its request has left: given to the engine again, it begins anew.
+    private func park(_ transfer: Transfer, _ handle: EasyHandle, _ judge: HandshakeJudge) {
+        curl_multi_remove_handle(multi, handle.easy)
+        if judge.isDecided { beginAgain(transfer) }
+    }
+
+    /// Gives a parked transfer to the engine again.
+    func beginAgain(_ transfer: Transfer) {
+        guard transfer.state == .running, let handle = transfer.handle else { return }
+        touch(transfer)
+        do {
+            try checked(curl_multi_add_handle(multi, handle.easy))
+            if !transfer.pauses.isEmpty { handle.apply(transfer.pauses) }
+        } catch {
+            transfer.failure = transfer.failure ?? error as? TransferFailure
+            perform(transfer.state.handle(.end), on: transfer, code: CURLE_OK)
+        }
+    }
+
     private func end(_ transfer: Transfer, code: CURLcode) {
+        if code != CURLE_OK, transfer.failure == nil, let handle = transfer.handle, let judge = handle.originJudge,
+            judge.wantsAnotherHandshake
+        {
+            return park(transfer, handle, judge)
+        }
         perform(transfer.state.handle(.end), on: transfer, code: code)
     }
 
@@ -287,6 +324,17 @@ final class ConnectionPool {
         return multi
     }
 
+    private static func makeShare() -> UnsafeMutableRawPointer {
+        guard let share = curl_share_init() else { preconditionFailure("out of memory") }
+        // No lock functions: one thread alone comes here.
+        precondition(fw_share_sessions(share) == CURLSHE_OK, "libcurl refused a setting")
+        return share
+    }
+
+    func shareSessions(with handle: EasyHandle) {
+        handle.set(CURLOPT_SHARE, pointer: share)
+    }
+
     private func adopt(_ multi: UnsafeMutableRawPointer) {
         let owner = Unmanaged.passUnretained(self).toOpaque()
         PoolCallbacks.install(on: multi, owner: owner)
@@ -312,7 +360,33 @@ extension ConnectionPool: SocketWatcher {
         if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
         if !readiness.isDisjoint(with: .failed) { events |= CURL_CSELECT_ERR }
+        let movements = meter.count
         drive(descriptor, events)
+        if meter.count != movements {
+            framing.moved(descriptor)
+        } else if readiness.contains(.readable) {
+            let count = framing.stoodStill(descriptor)
+            if count > settings.options.maximumFramingByteCount { refuseFraming(on: descriptor) }
+        }
+    }
+
+    /// Whether a transfer is paused: what comes for it over HTTP/2 is buffered by libcurl, and nothing moves.
+    var hasPausedTransfer: Bool { running.contains { !$0.pauses.isEmpty } }
+
+    /// Ends the transfers of a connection on which too much came that is nothing.
+    private func refuseFraming(on descriptor: Int32) {
+        framing.moved(descriptor)
+        let port = LocalPort.of(descriptor)
+        let affected = running.filter { $0.handle?.localPort == port && port != 0 }
+        // What a paused transfer gets is buffered by libcurl, and nothing moves.
+        guard affected.allSatisfy(\.pauses.isEmpty) else { return }
+        for transfer in affected {
+            let refusal = TransferRefusal.framingBytes(limit: settings.options.maximumFramingByteCount)
+            transfer.failure = transfer.failure ?? .refused(refusal)
+            end(transfer, code: CURLE_OK)
+        }
+        // Nobody's, or still shaking hands: libcurl then finds it closed.
+        if affected.isEmpty { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 }
 

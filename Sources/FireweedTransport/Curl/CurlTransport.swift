@@ -4,14 +4,21 @@ import Synchronization
 
 /// Moves exchanges with libcurl, on one connection pool for each of its event loops.
 public final class CurlTransport: Transport {
+    /// What the transport was made with.
+    public let options: TransportOptions
     private let lanes: [Lane]
     private let next = Atomic<Int>(0)
 
     /// Makes a transport; its pools are made on their loops, and no connection is opened yet.
-    public init(settings: PoolSettings) {
+    public convenience init(settings: PoolSettings) {
+        self.init(settings: settings, loops: EventLoopGroup.loops(settings.options.eventLoops))
+    }
+
+    init(settings: PoolSettings, loops: [EventLoop]) {
         let isReady = CurlLibrary.isInitialised
         precondition(isReady, "libcurl cannot be initialised")
-        lanes = EventLoopGroup.loops(settings.options.eventLoops).map { Lane(loop: $0, settings: settings) }
+        options = settings.options
+        lanes = loops.map { Lane(loop: $0, settings: settings) }
     }
 
     deinit {

@@ -12,6 +12,12 @@ final class EasyHandle {
     unowned(unsafe) let pool: ConnectionPool
     private(set) var transfer: Transfer?
     var headReader = HeadReader()
+    /// Judges the origin of the connection that was made for this transfer last.
+    var originJudge: HandshakeJudge?
+    /// The sockets that were opened for the transfer.
+    var openedSockets: [OpenedSocket] = []
+    /// The address that the session's guard refused last.
+    private var refusedAddress: IPAddress?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     // What the handle was told last, so that it is not told again.
@@ -58,6 +64,8 @@ final class EasyHandle {
     func prepare(for transfer: Transfer) throws {
         self.transfer = transfer
         headReader.reset()
+        refusedAddress = nil
+        openedSockets.removeAll(keepingCapacity: true)
         errorText[0] = 0
         let message = transfer.message
         tls = nil
@@ -90,6 +98,16 @@ final class EasyHandle {
         transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
+        if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort, code != CURLE_OK {
+            return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
+        }
+        // libcurl decodes what it has at once, and keeps up to 64 MiB of it for a paused transfer: more is its "out of memory".
+        if code == CURLE_OUT_OF_MEMORY, transfer.pauses.contains(.intakeFull),
+            let limit = pool.settings.options.maximumExpansionRatio
+        {
+            return .refused(.expansion(limit: limit))
+        }
+        if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
         // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has been delivered.
         guard code != CURLE_OK, code != CURLE_TOO_MANY_REDIRECTS || !transfer.hasDeliveredHead else { return nil }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
@@ -104,11 +122,28 @@ final class EasyHandle {
         if let credentials = transfer?.message.credentials { forget(credentials) }
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
+        originJudge = nil
+    }
+
+    /// Whether the session's guard lets a connection be opened; libcurl tries the host's next address when it does not.
+    func allowsConnection(to target: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        guard !pool.settings.options.addressGuard.refused.isEmpty else { return true }
+        let address = withUnsafePointer(to: &target.pointee.addr) { IPAddress($0) }
+        guard let address, !pool.settings.options.addressGuard.allows(address) else { return true }
+        refusedAddress = address
+        return false
     }
 
     /// Notes that something happens for this transfer.
     func touch() {
         transfer.map(pool.touch)
+    }
+
+    /// The local port of the transfer's connection; 0 while there is none.
+    var localPort: Int {
+        var port = 0
+        fw_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port)
+        return port
     }
 
     func apply(_ pauses: PauseReasons) {
@@ -121,15 +156,28 @@ final class EasyHandle {
     func received(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let transfer else { return false }
         pool.touch(transfer)
-        switch headReader.append(line, limit: pool.settings.options.maximumHeaderByteCount) {
+        switch headReader.append(line) {
         case .none: break
         case .informational(let head): transfer.consumer?.transferDidReceiveInterim(head)
-        case .head(let head): hold(head, of: transfer)
-        case .tooLong:
-            fail(transfer, .dataLengthExceedsMaximum, "the header section is longer than the limit allows")
+        case .head(let head):
+            if let detail = violation(in: head, of: transfer) {
+                transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
+                return false
+            }
+            hold(head, of: transfer)
+        case .exceeded(let refusal):
+            transfer.failure = transfer.failure ?? .refused(refusal)
             return false
         }
         return true
+    }
+
+    /// What libcurl lets pass and nobody should.
+    private func violation(in head: ResponseHead, of transfer: Transfer) -> String? {
+        if !head.hasSoundLength { return "the response announces lengths that are none, or that differ" }
+        // RFC 9110 §15.2.2: only a protocol that was asked for can be switched to.
+        let isUnasked = head.status == 101 && !transfer.message.fields.contains("Upgrade")
+        return isUnasked ? "the server switched protocols unasked" : nil
     }
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
@@ -166,8 +214,8 @@ final class EasyHandle {
         pool.touch(transfer)
         deliverHeldHead(of: transfer)
         let total = transfer.report.responseDecodedByteCount + Int64(bytes.count)
-        if let limit = pool.settings.options.maximumBodyByteCount, total > limit {
-            fail(transfer, .dataLengthExceedsMaximum, "the content is longer than the limit of \(limit) bytes")
+        if let refusal = refusal(ofContent: total) {
+            transfer.failure = transfer.failure ?? .refused(refusal)
             return .abort
         }
         switch consumer.transferDidReceive(bytes) {
@@ -184,9 +232,19 @@ final class EasyHandle {
         case taken, pause, abort
     }
 
-    func fail(_ transfer: Transfer, _ code: URLError.Code, _ detail: String) {
-        transfer.failure = transfer.failure ?? .exchange(code, detail: detail, engineCode: 0)
+    /// Which limit a content of so many decoded bytes exceeds.
+    private func refusal(ofContent total: Int64) -> TransferRefusal? {
+        let options = pool.settings.options
+        if let limit = options.maximumBodyByteCount, total > limit { return .bodyBytes(limit: limit) }
+        // Small contents may expand as they like: they are small.
+        guard total > Self.freeExpansion, let ratio = options.maximumExpansionRatio else { return nil }
+        var received: curl_off_t = 0
+        fw_easy_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
+        let (allowed, overflow) = Int64(received).multipliedReportingOverflow(by: Int64(max(ratio, 1)))
+        return overflow || total <= max(allowed, Self.freeExpansion) ? nil : .expansion(limit: ratio)
     }
+
+    private static let freeExpansion: Int64 = 16 * 1024 * 1024
 
     /// The details of the connection that was used, the same object as long as it is the same connection.
     private func connectionDetails(from counts: fw_report, hasResponse: Bool) -> ConnectionDetails? {
@@ -360,29 +418,13 @@ final class EasyHandle {
         set(CURLOPT_MAXREDIRS, Self.maximumAuthenticationRounds)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        pool.shareSessions(with: self)
+        headReader.limits = HeadReader.Limits(pool.settings.options)
         pool.settings.options.apply(to: self)
     }
 
     func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {
         check(fw_easy_set_pointer(easy, option, pointer))
-    }
-}
-
-extension EasyHandle: PeerVerifier {
-    /// Asks the session's rules about the chain of this transfer's peer.
-    ///
-    /// The first refusal is the transfer's failure.
-    func accepts(_ chain: [Certificate]) -> Bool {
-        guard let transfer, let decide = pool.settings.trustDecision else { return false }
-        let host = URL(string: transfer.message.url)?.host ?? ""
-        do {
-            try decide(
-                ServerTrust(certificates: chain, host: host, authorities: pool.settings.options.certificateAuthorities))
-            return true
-        } catch {
-            transfer.failure = transfer.failure ?? .untrusted(error)
-            return false
-        }
     }
 }
 

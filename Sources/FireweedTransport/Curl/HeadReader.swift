@@ -12,8 +12,23 @@ struct HeadReader {
         case informational(ResponseHead)
         /// The head of a response that is not 1xx; authentication rounds inside the engine can bring several.
         case head(ResponseHead)
-        /// More header bytes came than the limit allows.
-        case tooLong
+        /// More came than a limit allows.
+        case exceeded(TransferRefusal)
+    }
+
+    /// How much may come in one transfer.
+    struct Limits {
+        var byteCount = 300 * 1024
+        var fieldCount = 1000
+        var interimResponseCount = 100
+
+        init() {}
+
+        init(_ options: TransportOptions) {
+            byteCount = options.maximumHeaderByteCount
+            fieldCount = options.maximumHeaderFieldCount
+            interimResponseCount = options.maximumInterimResponseCount
+        }
     }
 
     /// True between a status line and the empty line after its fields.
@@ -22,34 +37,47 @@ struct HeadReader {
     private var version = ""
     private var section: [UInt8] = []
     private var byteCount = 0
+    private var fieldCount = 0
+    private var interimCount = 0
+    var limits = Limits()
 
     /// Makes the reader ready for the next transfer; room that it has is kept.
     mutating func reset() {
         isInsideHead = false
         byteCount = 0
+        fieldCount = 0
+        interimCount = 0
         section.removeAll(keepingCapacity: true)
     }
 
-    /// Takes one line, its line end included; `limit` bounds the bytes of all lines of a transfer.
-    mutating func append(_ line: UnsafeRawBufferPointer, limit: Int) -> Event {
+    /// Takes one line, its line end included.
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Event {
         byteCount += line.count
-        guard byteCount <= limit else { return .tooLong }
+        guard byteCount <= limits.byteCount else { return .exceeded(.headerBytes(limit: limits.byteCount)) }
         guard isInsideHead else {
             // Lines that come after a head and start no other are trailers (RFC 9110 §6.5), which nobody asked for.
             if let line = Self.statusLine(line) {
                 isInsideHead = true
                 (status, version) = line
+            } else {
+                fieldCount += 1
             }
-            return .none
+            return fieldCount <= limits.fieldCount ? .none : .exceeded(.headerFields(limit: limits.fieldCount))
         }
         guard Self.isEmpty(line) else {
+            fieldCount += 1
+            guard fieldCount <= limits.fieldCount else { return .exceeded(.headerFields(limit: limits.fieldCount)) }
             appendField(line)
             return .none
         }
         let head = ResponseHead(status: status, version: version, section: Array(section))
         section.removeAll(keepingCapacity: true)
         isInsideHead = false
-        return (100..<200).contains(status) && status != 101 ? .informational(head) : .head(head)
+        fieldCount = 0
+        guard (100..<200).contains(status), status != 101 else { return .head(head) }
+        interimCount += 1
+        let limit = limits.interimResponseCount
+        return interimCount <= limit ? .informational(head) : .exceeded(.interimResponses(limit: limit))
     }
 
     /// Unfolds a line that continues the one before it (obs-fold, RFC 9112 §5.2).

@@ -11,13 +11,18 @@ public struct PoolSettings: Sendable {
     /// Decides inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
     public var trustDecision: (@Sendable (ServerTrust) throws -> Void)?
 
+    /// Whether `trustDecision` may wait for a host, and so must run beside the loop; `nil` when it never does.
+    public var trustDecisionMayWait: (@Sendable (String) -> Bool)?
+
     /// Makes the settings of a pool.
     public init(
         options: TransportOptions = TransportOptions(), maximumConnectionsPerHost: Int = 6,
-        trustDecision: (@Sendable (ServerTrust) throws -> Void)? = nil
+        trustDecision: (@Sendable (ServerTrust) throws -> Void)? = nil,
+        trustDecisionMayWait: (@Sendable (String) -> Bool)? = nil
     ) {
         self.options = options
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
         self.trustDecision = trustDecision
+        self.trustDecisionMayWait = trustDecisionMayWait
     }
 }

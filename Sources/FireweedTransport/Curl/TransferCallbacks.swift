@@ -27,11 +27,7 @@ enum TransferCallbacks {
         handle.check(fw_easy_set_resolve(easy, lookupStarting))
         handle.check(fw_easy_set_open(easy, socketWanted))
         handle.check(fw_easy_set_close(easy, socketUnwanted))
-        if handle.pool.settings.trustDecision != nil {
-            // The session's own rules take the place of libcurl's checks, of the name as well.
-            handle.set(CURLOPT_SSL_VERIFYHOST, 0)
-            handle.check(fw_easy_set_ssl_context(easy, tlsContextMade))
-        }
+        handle.check(fw_easy_set_ssl_context(easy, tlsContextMade))
     }
 }
 
@@ -91,7 +87,9 @@ private func requestStarting(
     _ owner: UnsafeMutableRawPointer, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32,
     _: Int32
 ) -> Int32 {
-    handle(owner).touch()
+    let handle = handle(owner)
+    handle.touch()
+    guard handle.originJudge?.isSettled ?? true else { return CURL_PREREQFUNC_ABORT }
     return CURL_PREREQFUNC_OK
 }
 
@@ -108,9 +106,13 @@ private func socketWanted(
 ) -> curl_socket_t {
     let handle = handle(owner)
     handle.touch()
+    guard handle.allowsConnection(to: address) else { return fw_socket_bad }
     let descriptor = socket(
         address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
-    if descriptor >= 0 { handle.pool.context.sockets.didOpen(descriptor) }
+    if descriptor >= 0 {
+        handle.pool.context.sockets.didOpen(descriptor)
+        OpenedSocket(descriptor).map { handle.openedSockets.append($0) }
+    }
     return descriptor
 }
 
@@ -119,10 +121,9 @@ private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl
     return close(descriptor)
 }
 
-/// A TLS handshake is about to begin for this transfer's host.
+/// A TLS handshake is about to begin, with this transfer's host or its proxy.
 private func tlsContextMade(
     _: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer, _ owner: UnsafeMutableRawPointer
 ) -> CURLcode {
-    PeerVerification.install(handle(owner), on: context)
-    return CURLE_OK
+    handle(owner).prepareTLS(context)
 }

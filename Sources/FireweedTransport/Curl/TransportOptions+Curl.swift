@@ -36,36 +36,16 @@ extension TransportOptions {
     private func applyTLS(to handle: EasyHandle) {
         let maximum = maximumTLSVersion.map { ($0.curlVersion) << 16 } ?? CURL_SSLVERSION_MAX_DEFAULT
         handle.set(CURLOPT_SSLVERSION, minimumTLSVersion.curlVersion | maximum)
-        switch certificateAuthorities {
-        case .system: break
-        case .file(let url): handle.set(CURLOPT_CAINFO, url.path)
-        case .folder(let url):
-            handle.set(CURLOPT_CAINFO, nil)
-            handle.set(CURLOPT_CAPATH, url.path)
-        case .certificates(let certificates):
-            let pem = Data(certificates.map(\.pem).joined().utf8)
-            handle.set(CURLOPT_CAINFO, nil)
-            handle.set(CURLOPT_CAPATH, nil)
-            pem.withUnsafeBytes { bytes in
-                guard let start = bytes.baseAddress else { return }
-                handle.check(fw_easy_set_blob(handle.easy, CURLOPT_CAINFO_BLOB, start, bytes.count))
-            }
+        // We judge peers in the handshake (`EasyHandle.prepareTLS`), by one set of rules; libcurl needs no authorities for
+        // that. It goes on insisting that peers are verified, and checks the names of proxies.
+        for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] {
+            handle.set(option, nil)
         }
-        if let clientIdentity { apply(clientIdentity, to: handle) }
-    }
-
-    private func apply(_ identity: ClientIdentity, to handle: EasyHandle) {
-        handle.set(CURLOPT_KEYPASSWD, identity.passphrase)
-        switch identity.source {
-        case .pem(let certificate, let privateKey):
-            handle.set(CURLOPT_SSLCERTTYPE, "PEM")
-            handle.set(CURLOPT_SSLCERT, certificate.path)
-            handle.set(CURLOPT_SSLKEYTYPE, "PEM")
-            handle.set(CURLOPT_SSLKEY, privateKey.path)
-        case .pkcs12(let file):
-            handle.set(CURLOPT_SSLCERTTYPE, "P12")
-            handle.set(CURLOPT_SSLCERT, file.path)
-        }
+        handle.set(CURLOPT_SSL_VERIFYHOST, 0)
+        handle.set(CURLOPT_PROXY_SSL_OPTIONS, fw_proxy_mark)
+        if let cipherList { handle.set(CURLOPT_SSL_CIPHER_LIST, cipherList) }
+        if let cipherSuites { handle.set(CURLOPT_TLS13_CIPHERS, cipherSuites) }
+        if !offersALPN { handle.set(CURLOPT_SSL_ENABLE_ALPN, 0) }
     }
 }
 

@@ -12,6 +12,8 @@ public enum TransferFailure: Error, Sendable {
     case unreadableBody(any Error)
     /// The peer's certificate chain was refused by the session's own rules, with the rule's error.
     case untrusted(any Error)
+    /// A limit or a rule of the session's own options ended it.
+    case refused(TransferRefusal)
 
     /// The error as Apple's URLSession would report it, with the engine's text under `engineDetailKey`.
     public func urlError(failingURL: String) -> URLError {
@@ -20,6 +22,8 @@ public enum TransferFailure: Error, Sendable {
         case .exchange(let code, let detail, _): Self.make(code, detail: detail, failingURL: failingURL)
         case .unreadableBody(let error):
             Self.make(.requestBodyStreamExhausted, detail: "\(error)", failingURL: failingURL, underlying: error)
+        case .refused(let refusal):
+            Self.make(refusal.urlErrorCode, detail: "\(refusal)", failingURL: failingURL, underlying: refusal)
         case .untrusted(let error):
             Self.make(
                 (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted, detail: "\(error)",

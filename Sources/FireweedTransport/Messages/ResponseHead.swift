@@ -75,6 +75,24 @@ public struct ResponseHead: Sendable {
         return length
     }
 
+    /// False when a length is announced that is no number, or several that differ: whoever reads on then may take one
+    /// response's content for the next one's head (RFC 9112 §6.3).
+    var hasSoundLength: Bool {
+        var known: [UInt8] = []
+        var isSound = true
+        forEachLine { name, value in
+            guard Self.isEqual(name, "Content-Length") else { return true }
+            for member in value.split(separator: 0x2C, omittingEmptySubsequences: false) {
+                let digits = Array(Self.trimmed(member))
+                isSound = isSound && !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
+                isSound = isSound && (known.isEmpty || known == digits)
+                known = digits
+            }
+            return isSound
+        }
+        return isSound
+    }
+
     /// Calls `body` with name and value of each line until it says false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
         section.withUnsafeBytes { bytes in

@@ -1,5 +1,7 @@
 // What libcurl can do and `URLSessionConfiguration` cannot say.
 
+public import Foundation
+
 /// Settings of a session's transport.
 ///
 /// They hold for every request of the session, and cannot change after it was made.
@@ -29,6 +31,10 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: nobody.
     public var clientIdentity: ClientIdentity?
+    /// Who we are for single hosts, in the place of `clientIdentity`; `nil` for a host that is to see no certificate.
+    ///
+    /// Host names compare without case.
+    public var clientIdentities: [String: ClientIdentity?] = [:]
     /// The oldest version of TLS to accept.
     ///
     /// Default: TLS 1.2.
@@ -37,18 +43,60 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: `nil`, the newest there is.
     public var maximumTLSVersion: TLSVersion?
+    /// The ciphers to offer up to TLS 1.2, in OpenSSL's notation (openssl-ciphers(1)), such as `ECDHE+AESGCM`.
+    ///
+    /// Default: `nil`, the library's. A list that names no cipher fails every handshake with `secureConnectionFailed`.
+    public var cipherList: String?
+    /// The cipher suites to offer in TLS 1.3, by their names and separated by colons, such as `TLS_AES_128_GCM_SHA256`.
+    ///
+    /// Default: `nil`, the library's. A list that names none fails every handshake with `secureConnectionFailed`.
+    public var cipherSuites: String?
+    /// Whether versions of HTTP are offered in the handshake (ALPN, RFC 7301): those that `httpVersion` allows.
+    ///
+    /// Default: `true`. Without the offer, HTTP/1.1 is spoken.
+    public var offersALPN = true
+    /// A file to append the secrets of TLS connections to, in the form of NSS key logs: whoever has it can read them.
+    ///
+    /// Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect by itself. The file is made for this user alone;
+    /// when it cannot be opened, nothing is written.
+    public var keyLogFile: URL?
+    /// Which addresses may be connected to, after names were looked up.
+    ///
+    /// Default: `.none`, which refuses nothing.
+    public var addressGuard: AddressGuard = .none
     /// How many threads move this session's bytes; they are shared with the process's other sessions.
     ///
     /// Default: 1.
     public var eventLoops = 1
-    /// Longest header section of a response, in bytes; a longer one fails with `dataLengthExceedsMaximum`.
+    /// How many bytes the heads and trailers of one exchange may have; more fail with `TransferRefusal.headerBytes`.
     ///
-    /// Default: 300 KiB.
+    /// Default: 300 KiB. libcurl has a limit of its own of 100 KiB for a single line.
     public var maximumHeaderByteCount = 300 * 1024
-    /// Longest content of a response, in bytes after decoding; a longer one fails with `dataLengthExceedsMaximum`.
+    /// How many fields one head or trailer section may have; more fail with `TransferRefusal.headerFields`.
+    ///
+    /// Default: 1,000.
+    public var maximumHeaderFieldCount = 1000
+    /// How many interim responses (RFC 9110 §15.2) one exchange may have; more fail with `TransferRefusal.interimResponses`.
+    ///
+    /// Default: 100.
+    public var maximumInterimResponseCount = 100
+    /// How many redirects one attempt may follow; more fail with `URLError.httpTooManyRedirects`.
+    ///
+    /// Default: 20, like browsers.
+    public var maximumRedirectCount = 20
+    /// Longest content of a response, in bytes after decoding; a longer one fails with `TransferRefusal.bodyBytes`.
     ///
     /// Default: `nil`, no limit.
     public var maximumBodyByteCount: Int?
+    /// How many times longer than it came a content may get by decoding; more fails with `TransferRefusal.expansion`.
+    ///
+    /// The first 16 MiB are free. Default: 200; `nil` for no limit.
+    public var maximumExpansionRatio: Int? = 200
+    /// How many bytes may come on a connection without any header field or content among them; more fail with
+    /// `TransferRefusal.framingBytes`.
+    ///
+    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. Default: 256 KiB.
+    public var maximumFramingByteCount = 256 * 1024
     /// How long connections are kept when the session has nothing to do.
     ///
     /// Default: 60 seconds.
@@ -67,6 +115,15 @@ public struct TransportOptions: Sendable {
 
     /// Makes the default options.
     public init() {}
+
+    /// Who we are for a host.
+    func identity(forHost host: String) -> ClientIdentity? {
+        guard !clientIdentities.isEmpty else { return clientIdentity }
+        guard let own = clientIdentities.first(where: { $0.key.isEqualIgnoringASCIICase(host) }) else {
+            return clientIdentity
+        }
+        return own.value
+    }
 }
 
 /// A version of TLS.

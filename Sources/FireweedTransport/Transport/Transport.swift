@@ -15,6 +15,14 @@ public protocol Transport: AnyObject, Sendable {
 
     /// An executor that runs tasks where this transport reports, so that no thread hop is left; `nil` when there is none.
     var executor: (any TaskExecutor)? { get }
+
+    /// The options that it was made with; the session takes its own limits from them.
+    var options: TransportOptions { get }
+}
+
+extension Transport {
+    /// The default options.
+    public var options: TransportOptions { TransportOptions() }
 }
 
 /// Steers a transfer.

@@ -42,6 +42,28 @@ struct ChainVerification {
         return try outcome.get()
     }
 
+    /// Looks the leaf up in revocation lists, of authorities in the store; throws `.revoked`, or why that cannot be told.
+    func checkLists(_ lists: [RevocationList], to store: AuthorityStore) throws(TrustFailure) {
+        let parsed = lists.compactMap(\.parsed)
+        let outcome: Result<[Certificate], TrustFailure> = OpenSSLError.discarding {
+            guard let leaf = presented.first, let context = X509_STORE_CTX_new() else {
+                return .failure(Self.outOfMemory)
+            }
+            defer { X509_STORE_CTX_free(context) }
+            guard let stack = fw_crl_stack_new() else { return .failure(Self.outOfMemory) }
+            defer { fw_crl_stack_free(stack) }  // the stack alone: `parsed` owns what is on it
+            for list in parsed { fw_crl_stack_push(stack, list.pointer) }
+            guard X509_STORE_CTX_init(context, store.pointer, leaf.x509, nil) == 1,
+                let parameters = X509_STORE_CTX_get0_param(context)
+            else { return .failure(Self.outOfMemory) }
+            X509_STORE_CTX_set0_crls(context, stack)
+            // No purpose: the leaf here may be an authority.
+            X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_CRL_CHECK))
+            return withExtendedLifetime((presented, store, parsed)) { Self.outcome(of: context) }
+        }
+        _ = try outcome.get()
+    }
+
     /// How far the presented certificates vouch for one another from the leaf on, without any authority or date.
     ///
     /// A server may send anything after its leaf, another site's certificate too. What is not in this path says nothing

@@ -73,7 +73,7 @@ final class ParsedCertificate {
         return Data(bytes: start, count: Int(count))
     }
 
-    private static func text(of name: OpaquePointer?) -> String {
+    static func text(of name: OpaquePointer?) -> String {
         guard let name, let bio = BIO_new(BIO_s_mem()) else { return "" }
         defer { BIO_free(bio) }
         guard X509_NAME_print_ex(bio, name, 0, fw_name_one_line) >= 0 else { return "" }
@@ -83,7 +83,7 @@ final class ParsedCertificate {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func date(of time: UnsafePointer<ASN1_TIME>?) -> Date? {
+    static func date(of time: UnsafePointer<ASN1_TIME>?) -> Date? {
         var fields = tm()
         guard ASN1_TIME_to_tm(time, &fields) == 1 else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))

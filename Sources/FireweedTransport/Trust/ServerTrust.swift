@@ -1,6 +1,6 @@
 // The certificates that a server showed, and what can be said of them.
 
-import Foundation
+public import Foundation
 import Synchronization
 
 /// The chain that a server showed in the TLS handshake, for a `ServerTrustEvaluating` to judge.
@@ -18,20 +18,27 @@ public final class ServerTrust: Sendable {
     public let authorities: CertificateAuthorities
     /// What is asked of the chain beside an authority at its end.
     public let rules: TrustRules
+    /// What the server says of its certificate's status, unasked for and unchecked: an OCSP response in DER (RFC 6960).
+    ///
+    /// `nil` when it did not say, and when it was not asked: it is when the host's evaluator `mayWait`.
+    public let stapledStatus: Data?
 
     // Both are pure functions of the `let`s above, kept because a verification costs about a millisecond.
     private let verdict = Mutex<Result<[Certificate], TrustFailure>?>(nil)
     private let chain = Mutex<[Certificate]?>(nil)
 
     /// Makes a trust of a chain, the leaf first.
+    ///
+    /// The status, an OCSP response in DER, is what the server stapled to it.
     public init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
-        rules: TrustRules = TrustRules()
+        rules: TrustRules = TrustRules(), stapledStatus: Data? = nil
     ) {
         presentedCertificates = certificates
         self.host = host
         self.authorities = authorities
         self.rules = rules
+        self.stapledStatus = stapledStatus
     }
 
     /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.

@@ -65,7 +65,7 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
         case .selfSigned(let leaf): "“\(leaf.subject)” is signed by nobody but itself"
         case .untrustedRoot(let root): "the chain ends in “\(root.subject)”, which is not trusted"
         case .unknownIssuer(let certificate):
-            "the issuer of “\(certificate.subject)” is not known: “\(certificate.issuer)”"
+            "the issuer of the certificate “\(certificate.subject)” is not known: “\(certificate.issuer)”"
         case .expired(let certificate):
             "“\(certificate.subject)” has expired on \(certificate.notAfter.formatted(.iso8601))"
         case .notYetValid(let certificate):

@@ -10,7 +10,9 @@ final class ChildProcess: @unchecked Sendable {
     private let process = Process()
 
     /// Starts a program from the path; throws a sentence that names its Debian package when it is missing.
-    init(_ program: String, _ arguments: [String], package: String) throws {
+    ///
+    /// What it writes goes to `output`, or nowhere.
+    init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
         // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by KILL,
         // since threads of Dispatch block the other signals, and a child inherits that.
         let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"
@@ -22,7 +24,7 @@ final class ChildProcess: @unchecked Sendable {
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw ServerError(description: "no pipe: errno \(errno)") }
         lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-        process.standardOutput = FileHandle.nullDevice
+        process.standardOutput = output ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
     }
@@ -47,7 +49,7 @@ final class ChildProcess: @unchecked Sendable {
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ServerError(description: "\(program) failed: \(text)") }
     }

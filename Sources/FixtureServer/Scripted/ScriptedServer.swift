@@ -66,7 +66,17 @@ public final class ScriptedServer: Sendable {
             case .ipv4: try LoopbackSocket.listen(port: 0)
             case .ipv6: try LoopbackSocket.listenIPv6()
             }
-        let server = ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts)
+        return run(ScriptedServer(listener: descriptor, address: address, port: port, scripts: scripts))
+    }
+
+    /// Starts a server on a port of 127.0.0.1; 0 for a free one.
+    public static func start(port: UInt16, _ scripts: [[Step]]) throws -> ScriptedServer {
+        let (descriptor, port) = try LoopbackSocket.listen(port: port)
+        return run(ScriptedServer(listener: descriptor, address: .ipv4, port: port, scripts: scripts))
+    }
+
+    private static func run(_ server: ScriptedServer) -> ScriptedServer {
+        let descriptor = server.listener
         let thread = Thread { [weak server] in Self.accept(descriptor) { server } }
         thread.start()
         return server

@@ -49,7 +49,7 @@ struct HARRecorderTests {
         process.standardOutput = output
         process.standardError = output
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return (process.terminationStatus, text)
     }

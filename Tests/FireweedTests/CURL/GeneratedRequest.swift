@@ -28,7 +28,10 @@ struct GeneratedRequest {
         let method = Self.methods.randomElement(using: &generator) ?? "GET"
         let hasBody = !["GET", "HEAD"].contains(method) && Bool.random(using: &generator)
         let isGuarded = Int.random(in: 0..<8, using: &generator) == 0
-        credential = isGuarded ? ("u" + generator.text(), generator.text().replacing("\0", with: "")) : nil
+        // A request with a line break in its credentials is refused.
+        let (user, password) = ("u" + generator.text(), generator.text())
+        let isSendable = { (character: Character) in !character.isNewline && character != "\0" }
+        credential = isGuarded ? (user.filter(isSendable), password.filter(isSendable)) : nil
         var request = URLRequest(url: Self.url(&generator, server, path: isGuarded ? "/guarded" : "/anything"))
         request.httpMethod = method
         request.headers.add(name: "X-Number", value: "\(number)")

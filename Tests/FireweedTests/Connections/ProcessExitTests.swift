@@ -39,7 +39,7 @@ struct ProcessExitTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
+        let text = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         let facts = try JSONDecoder().decode([Facts].self, from: text)
         let (first, last) = (try #require(facts.first), try #require(facts.last))

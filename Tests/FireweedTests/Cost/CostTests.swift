@@ -56,7 +56,7 @@ struct CostTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
+        let text = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         return String(decoding: text, as: UTF8.self)

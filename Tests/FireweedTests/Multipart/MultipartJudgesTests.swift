@@ -59,9 +59,9 @@ struct MultipartJudgesTests {
     private func hostileNames() -> [String] {
         var generator = Seeded(21)
         let chosen = [
-            "plain", "", "a\"; filename=\"evil", "a\r\n\r\n--B\r\nContent-Disposition: form-data; name=\"b", "\\",
+            "plain", "", "a\"; filename=\"evil", "a\r\n\r\n--of-ours\r\nContent-Disposition: form-data; name=\"b", "\\",
             "\\\"", "%22", "a;b=c",
-            "日本 ä €", "\r\nContent-Type: text/html", "--B--", "\u{0}x",
+            "日本 ä €", "\r\nContent-Type: text/html", "--of-ours--", "\u{0}x",
         ]
         return chosen + (0..<60).map { _ in generator.text() }
     }
@@ -83,7 +83,7 @@ struct MultipartJudgesTests {
             index % 3 == 0
                 ? Data("\r\n--C\r\n--A-\r\nx\(escaped(names[index]))".utf8) : Data((0...UInt8(index)).map { $0 &* 37 })
         }
-        let form = MultipartFormData(boundary: "B")
+        let form = MultipartFormData(boundary: "of-ours")
         var expected: [SeenPart] = []
         let sums = try await crc(contents)
         for (index, name) in names.enumerated() {

@@ -85,7 +85,8 @@ struct TrustMatrixTests {
             case .defaultEvaluationFailed(let output): return output.host == trust.host ? "chain" : "wrong output"
             case .hostValidationFailed(let output): return output.host == trust.host ? "host" : "wrong output"
             case .certificatePinningFailed, .publicKeyPinningFailed, .publicKeyHashPinningFailed: return "pin"
-            case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .customEvaluationFailed:
+            case .noRequiredEvaluator, .revocationCheckFailed, .noCertificatesFound, .noPublicKeysFound,
+                .customEvaluationFailed:
                 return "\(reason)"
             }
         } catch {

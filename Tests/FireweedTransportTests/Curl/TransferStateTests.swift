@@ -59,8 +59,11 @@ struct CurlFailureTests {
 struct HeadReaderTests {
     private func read(_ lines: [String], limit: Int = 1000) -> [HeadReader.Event] {
         var reader = HeadReader()
+        reader.limits.byteCount = limit
+        reader.limits.fieldCount = 10
+        reader.limits.interimResponseCount = 20
         return lines.map { line in
-            Array((line + "\r\n").utf8).withUnsafeBytes { reader.append($0, limit: limit) }
+            Array((line + "\r\n").utf8).withUnsafeBytes { reader.append($0) }
         }
     }
 
@@ -87,7 +90,16 @@ struct HeadReaderTests {
     @Test("more bytes than the limit allows are too long, however they come")
     func tooLong() {
         let endless = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 100).flatMap(\.self)
-        #expect(read(endless, limit: 500).contains { if case .tooLong = $0 { true } else { false } })
+        #expect(refusal(in: read(endless, limit: 400)) == .headerBytes(limit: 400))
+        #expect(refusal(in: read(endless, limit: 10_000)) == .interimResponses(limit: 20))
+        let many = ["HTTP/1.1 200 OK"] + Array(repeating: "A: 1", count: 11)
+        #expect(refusal(in: read(many)) == .headerFields(limit: 10))
+        let trailers = ["HTTP/1.1 200 OK", ""] + Array(repeating: "A: 1", count: 11)
+        #expect(refusal(in: read(trailers)) == .headerFields(limit: 10))
+    }
+
+    private func refusal(in events: [HeadReader.Event]) -> TransferRefusal? {
+        events.lazy.compactMap { if case .exceeded(let refusal) = $0 { refusal } else { nil } }.first
     }
 
     @Test("fields of one name are joined, or told one by one; 8-bit bytes are text in any case")

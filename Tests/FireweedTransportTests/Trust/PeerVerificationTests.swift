@@ -61,10 +61,12 @@ final class RecordingVerifier: PeerVerifier {
         self.init { _ in answer }
     }
 
-    func accepts(_ chain: [Certificate]) -> Bool {
-        seen.append(chain)
-        return decide(chain)
+    func judge(_ evidence: PeerEvidence) -> PeerVerdict {
+        seen.append(evidence.chain)
+        return decide(evidence.chain) ? .accepted : .refused
     }
+
+    func accepts(status: Data?) -> Bool { false }
 }
 
 /// A client and a server of OpenSSL's in this process, joined in memory.
@@ -108,7 +110,7 @@ struct Handshake {
         try join(client, server)
         SSL_set_connect_state(client)
         SSL_set_accept_state(server)
-        return withExtendedLifetime((verifier, serverSide)) { shake(client, server) }
+        return shake(client, server)
     }
 
     /// A handshake has a handful of flights; one that has not ended after these never will.

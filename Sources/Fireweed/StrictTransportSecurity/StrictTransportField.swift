@@ -1,0 +1,51 @@
+// The field `Strict-Transport-Security`, read.
+
+/// What a server says with `Strict-Transport-Security` (RFC 6797 §6.1).
+struct StrictTransportField: Equatable {
+    /// For how many seconds the host is to be reached over TLS only; zero takes that back.
+    let maxAge: Int
+    let includesSubdomains: Bool
+
+    /// Reads a field's value; `nil` when it breaks the grammar, and is to be ignored as a whole.
+    init?(_ text: String) {
+        var directives: [String: String?] = [:]
+        for part in Self.parts(of: text) {
+            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = halves[0].trimmed.lowercased()
+            if name.isEmpty, halves.count == 1 { continue }  // empty directives are allowed
+            guard FieldSyntax.isToken(name), directives[name] == nil else { return nil }
+            directives[name] = .some(halves.count == 2 ? Self.unquoted(halves[1].trimmed) : nil)
+        }
+        guard case .some(.some(let age)) = directives["max-age"], !age.isEmpty,
+            age.utf8.allSatisfy({ 0x30...0x39 ~= $0 })
+        else { return nil }
+        if case .some(.some) = directives["includesubdomains"] { return nil }  // it takes no value
+        maxAge = Int(age) ?? .max
+        includesSubdomains = directives["includesubdomains"] != nil
+    }
+
+    /// The value at its semicolons, apart from those in quotes.
+    private static func parts(of text: String) -> [Substring] {
+        var parts: [Substring] = []
+        var start = text.startIndex
+        var isQuoted = false
+        for index in text.indices {
+            if text[index] == "\"" { isQuoted.toggle() }
+            guard text[index] == ";", !isQuoted else { continue }
+            parts.append(text[start..<index])
+            start = text.index(after: index)
+        }
+        return parts + [text[start...]]
+    }
+
+    private static func unquoted(_ text: String) -> String {
+        guard text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
+        return String(text.dropFirst().dropLast())
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

@@ -1,0 +1,208 @@
+// Trust in certificates that their issuers still stand by.
+
+public import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Accepts servers none of whose certificates was taken back by its issuer.
+///
+/// For each certificate of the verified chain but the authority's, it takes the first clear answer of: what the server stapled
+/// to it (the leaf's status only), the revocation lists that it was made with, the issuer's OCSP responder, and the issuer's
+/// lists. What answers say is kept until they say that there is something newer, a day at most.
+///
+/// By itself it fails softly: what cannot be told is no fault, so that a responder which cannot be reached does not take the
+/// servers with it. That also lets through an attacker who can block it; `requirePositiveResponse` does not.
+///
+/// The evaluation waits for the network on a thread of its own. Statuses are asked for over plain HTTP, as their signatures
+/// protect them, never along a redirect, and only about chains that an authority vouches for: a stranger's certificate cannot
+/// send us anywhere.
+///
+/// ```swift
+/// let manager = ServerTrustManager(evaluators: ["bank.example": .revocationChecking(options: [.any, .requirePositiveResponse])])
+/// ```
+public final class RevocationTrustEvaluator: ServerTrustEvaluating {
+    /// Where to ask, and what silence means.
+    public struct Options: OptionSet, Sendable, Hashable {
+        /// Ask with OCSP (RFC 6960), stapled answers included.
+        public static let ocsp = Options(rawValue: 1 << 0)
+        /// Look into revocation lists (RFC 5280 §5).
+        public static let crl = Options(rawValue: 1 << 1)
+        /// Look into lists before asking responders; without `crl` it has no effect.
+        public static let preferCRL = Options(rawValue: 1 << 2)
+        /// Fail when nothing can be told about a certificate.
+        public static let requirePositiveResponse = Options(rawValue: 1 << 3)
+        /// Use only what is at hand: stapled and earlier answers, and the lists that the evaluator was made with.
+        public static let networkAccessDisabled = Options(rawValue: 1 << 4)
+        /// Both ways of asking.
+        public static let any: Options = [.ocsp, .crl]
+
+        /// The options as bits, those of Apple's `kSecRevocation` constants.
+        public let rawValue: UInt
+
+        /// Makes options of bits.
+        public init(rawValue: UInt) {
+            self.rawValue = rawValue
+        }
+    }
+
+    private struct Known {
+        let answer: RevocationAnswer
+        let end: Date
+    }
+
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+    private let options: Options
+    private let revocationLists: [RevocationList]
+    private let timeout: Duration
+    private let known = Mutex<[Certificate: Known]>([:])
+
+    private static let knownLimit = 512
+    private static let longestMemory: TimeInterval = 86_400
+
+    /// Makes an evaluator.
+    ///
+    /// - Parameters:
+    ///   - performDefaultValidation: check the chain up to an authority. Without it, and without an authority that vouches for
+    ///     the chain, nothing can be told about it.
+    ///   - validateHost: check that the certificate is for the host.
+    ///   - options: where to ask, and what silence means.
+    ///   - revocationLists: lists at hand, asked before the network is.
+    ///   - timeout: how long all questions about one server may take together.
+    public init(
+        performDefaultValidation: Bool = true, validateHost: Bool = true, options: Options = .any,
+        revocationLists: [RevocationList] = [], timeout: Duration = .seconds(10)
+    ) {
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+        self.options = options
+        self.revocationLists = revocationLists
+        self.timeout = timeout
+    }
+
+    /// It waits for the network.
+    public var mayWait: Bool { true }
+
+    /// Throws `.defaultEvaluationFailed`, `.hostValidationFailed` or `.revocationCheckFailed`.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        let chain = try trust.checkedChain(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
+        guard let path = try? trust.evaluateChain() else {
+            guard options.contains(.requirePositiveResponse), let leaf = chain.first else { return }
+            throw failure(.unknownRevocation(leaf, reason: "no authority vouches for the chain"), trust, host)
+        }
+        let deadline = ContinuousClock.now + timeout
+        for (index, inquiry) in RevocationInquiry.inquiries(about: path).enumerated() {
+            let stapled = index == 0 ? trust.stapledStatus : nil
+            switch status(of: inquiry, stapled: stapled, deadline: deadline) {
+            case .good: break
+            case .revoked: throw failure(.revoked(inquiry.certificate), trust, host)
+            case .unknown(let reason):
+                guard options.contains(.requirePositiveResponse) else { break }
+                throw failure(.unknownRevocation(inquiry.certificate, reason: reason), trust, host)
+            }
+        }
+    }
+
+    private func failure(_ failure: TrustFailure, _ trust: ServerTrust, _ host: String) -> AFError {
+        .serverTrustEvaluationFailed(
+            reason: .revocationCheckFailed(
+                output: .init(host: host, trust: trust, failure: failure), options: options))
+    }
+
+    // MARK: Asking
+
+    /// The first clear answer; without one, why each place had none.
+    private func status(
+        of inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
+    ) -> RevocationStatus {
+        var reasons: [String] = []
+        for ask in sources(for: inquiry, stapled: stapled, deadline: deadline) {
+            let answer = ask()
+            guard case .unknown(let reason) = answer.status else {
+                remember(answer, about: inquiry.certificate)
+                return answer.status
+            }
+            reasons.append(reason)
+        }
+        return .unknown(reasons.isEmpty ? "there is nobody to ask" : reasons.joined(separator: "; "))
+    }
+
+    /// Where to ask, in order.
+    private func sources(
+        for inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
+    ) -> [() -> RevocationAnswer] {
+        var sources: [() -> RevocationAnswer] = []
+        if options.contains(.ocsp), let stapled { sources.append { inquiry.answer(in: stapled) } }
+        if options.contains(.crl), !revocationLists.isEmpty {
+            sources.append { [revocationLists] in inquiry.answer(in: revocationLists) }
+        }
+        if let earlier = remembered(about: inquiry.certificate) { sources.append { earlier } }
+        guard !options.contains(.networkAccessDisabled) else { return sources }
+        let responders = options.contains(.ocsp) ? inquiry.responders : []
+        let locations = options.contains(.crl) ? inquiry.listLocations : []
+        let asking = responders.map { url in { Self.ask(url, inquiry, deadline) } }
+        let looking = locations.map { url in { Self.look(into: url, inquiry, deadline) } }
+        return sources + (options.contains(.preferCRL) ? looking + asking : asking + looking)
+    }
+
+    private static func ask(
+        _ responder: URL, _ inquiry: RevocationInquiry, _ deadline: ContinuousClock.Instant
+    ) -> RevocationAnswer {
+        guard let request = inquiry.request else { return .unknown("no OCSP request could be made") }
+        return fetched {
+            let content = (data: request, type: "application/ocsp-request")
+            return inquiry.answer(in: try StatusFetch.fetch(responder, posting: content, deadline: deadline))
+        }
+    }
+
+    private static func look(
+        into location: URL, _ inquiry: RevocationInquiry, _ deadline: ContinuousClock.Instant
+    ) -> RevocationAnswer {
+        fetched {
+            inquiry.answer(in: [try RevocationList(bytes: StatusFetch.fetch(location, deadline: deadline))])
+        }
+    }
+
+    private static func fetched(_ body: () throws -> RevocationAnswer) -> RevocationAnswer {
+        do {
+            return try body()
+        } catch {
+            return .unknown("\(error)")
+        }
+    }
+
+    // MARK: Earlier answers
+
+    private func remembered(about certificate: Certificate) -> RevocationAnswer? {
+        known.withLock { $0[certificate] }.flatMap { $0.end > Date() ? $0.answer : nil }
+    }
+
+    /// What has no end is asked about again each time; what was taken back stays so.
+    private func remember(_ answer: RevocationAnswer, about certificate: Certificate) {
+        let latest = Date().addingTimeInterval(Self.longestMemory)
+        let end = answer.status == .revoked ? latest : answer.validUntil.map { min($0, latest) }
+        guard let end else { return }
+        known.withLock { known in
+            if known.count >= Self.knownLimit { known = known.filter { $0.value.end > Date() } }
+            if known.count >= Self.knownLimit { known.removeAll() }
+            known[certificate] = Known(answer: answer, end: end)
+        }
+    }
+}
+
+extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
+    /// Accepts servers none of whose certificates is known to be taken back.
+    public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
+
+    /// Accepts servers none of whose certificates was taken back.
+    public static func revocationChecking(
+        performDefaultValidation: Bool = true, validateHost: Bool = true,
+        options: RevocationTrustEvaluator.Options = .any, revocationLists: [RevocationList] = [],
+        timeout: Duration = .seconds(10)
+    ) -> RevocationTrustEvaluator {
+        RevocationTrustEvaluator(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, options: options,
+            revocationLists: revocationLists, timeout: timeout)
+    }
+}

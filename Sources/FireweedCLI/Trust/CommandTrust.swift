@@ -1,0 +1,43 @@
+// Whom the command trusts.
+
+import Fireweed
+
+/// One rule for every host, the targets of redirects too.
+final class CommandTrust: ServerTrustManager, @unchecked Sendable {
+    // SAFETY: every stored property is a `let` of `Sendable` type.
+    private let evaluator: any ServerTrustEvaluating
+
+    private init(_ evaluator: any ServerTrustEvaluating) {
+        self.evaluator = evaluator
+        super.init(allHostsMustBeEvaluated: true, evaluators: [:])
+    }
+
+    /// The manager that an invocation asks for; `nil` when the authorities decide.
+    ///
+    /// Throws what reading a pin throws.
+    static func manager(for invocation: Invocation) throws -> ServerTrustManager? {
+        var rule: any ServerTrustEvaluating = invocation.isInsecure ? DisabledTrustEvaluator() : DefaultTrustEvaluator()
+        if !invocation.pins.isEmpty {
+            rule = PublicKeysTrustEvaluator(
+                pins: try invocation.pins.map { try PublicKeyPin($0) },
+                performDefaultValidation: !invocation.isInsecure, validateHost: !invocation.isInsecure)
+        }
+        if invocation.showsCertificates { rule = ShowingEvaluator(rule: rule) }
+        let isNeeded = invocation.isInsecure || invocation.showsCertificates || !invocation.pins.isEmpty
+        return isNeeded ? CommandTrust(rule) : nil
+    }
+
+    override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
+        evaluator
+    }
+}
+
+/// Prints a server's chain, then judges it.
+private struct ShowingEvaluator: ServerTrustEvaluating {
+    let rule: any ServerTrustEvaluating
+
+    func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        Terminal.tell(CertificateTree.text(of: trust))
+        try rule.evaluate(trust, forHost: host)
+    }
+}

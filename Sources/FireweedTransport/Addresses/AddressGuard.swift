@@ -1,0 +1,59 @@
+// Which addresses a session may connect to.
+
+/// Refuses connections by address, after names have been looked up.
+///
+/// For programs that fetch URLs which others choose: a name of theirs may lead to a machine that only we can reach. Every
+/// address that a connection is about to be opened to is judged, those of redirects too, so that a name server that changes
+/// its mind gains nothing. A refusal fails the transfer with `TransferRefusal.address`, inside `URLError.resourceUnavailable`.
+///
+/// With a proxy, the address is the proxy's, and the proxy decides where to go; a private one has to be in `exceptions`.
+/// Unix-domain sockets are not judged.
+///
+/// ```swift
+/// var options = TransportOptions()
+/// options.addressGuard = .publicOnly
+/// ```
+public struct AddressGuard: Sendable, Hashable {
+    /// The networks that are refused.
+    public var refused: [IPNetwork]
+    /// The networks that are allowed all the same.
+    public var exceptions: [IPNetwork]
+
+    /// Makes a guard; an exception goes before every refusal.
+    public init(refusing refused: [IPNetwork], except exceptions: [IPNetwork] = []) {
+        self.refused = refused
+        self.exceptions = exceptions
+    }
+
+    /// Refuses nothing.
+    public static let none = AddressGuard(refusing: [])
+
+    /// Refuses what is not out in the Internet: loopback, private, link-local, shared, multicast and reserved addresses.
+    public static let publicOnly = AddressGuard(refusing: specialNetworks)
+
+    /// Refuses what is not out in the Internet, apart from `exceptions`.
+    public static func publicOnly(except exceptions: [IPNetwork]) -> AddressGuard {
+        AddressGuard(refusing: specialNetworks, except: exceptions)
+    }
+
+    /// Whether a connection to an address may be opened.
+    ///
+    /// An IPv6 address that stands for an IPv4 one must be allowed as both.
+    public func allows(_ address: IPAddress) -> Bool {
+        if refused.isEmpty || exceptions.contains(where: { $0.contains(address) }) { return true }
+        if let embedded = address.embedded {
+            if exceptions.contains(where: { $0.contains(embedded) }) { return true }
+            if refused.contains(where: { $0.contains(embedded) }) { return false }
+        }
+        return !refused.contains { $0.contains(address) }
+    }
+
+    /// The registries of special-purpose addresses (RFC 6890 and what IANA added since), and multicast.
+    private static let specialNetworks: [IPNetwork] = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+        "224.0.0.0/4", "240.0.0.0/4",
+        "::/96", "64:ff9b:1::/48", "100::/64", "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32",
+        "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+    ].compactMap { IPNetwork($0) }
+}

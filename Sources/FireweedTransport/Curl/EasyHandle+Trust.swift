@@ -1,0 +1,77 @@
+// What a transfer's TLS connections are told before their handshakes: who judges the peer, and who we are.
+
+import CCurl
+import Foundation
+
+extension EasyHandle {
+    /// Sets up the `SSL_CTX` of a connection that is made for this transfer.
+    ///
+    /// libcurl asks for the origin's and for the proxy's connection alike; each has rules of its own.
+    func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
+        guard let transfer else { return CURLE_ABORTED_BY_CALLBACK }
+        TLSContext.setKeyLog(pool.keyLog, on: context)
+        // The losers of several attempts to connect are closed by now.
+        let connected = openedSockets.filter(\.isOpen)
+        if connected.count == 1 {
+            let gauge = RecordGauge(
+                connected[0], limit: pool.settings.options.maximumFramingByteCount, meter: pool.meter,
+                isPaused: { [weak pool] in pool?.hasPausedTransfer ?? true })
+            gauge.install(on: context)
+        }
+        guard !TLSContext.takeProxyMark(from: context) else {
+            PeerVerification.install(judge(ofProxyFor: transfer), on: context)
+            return CURLE_OK
+        }
+        let host = URL(string: transfer.message.url)?.host ?? ""
+        // A judge that has its verdict, or waits for it, goes on to judge this connection.
+        let judge = originJudge.flatMap { $0.wantsAnotherHandshake ? $0 : nil } ?? judge(of: host, for: transfer)
+        originJudge = judge
+        PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
+        do {
+            try pool.settings.options.identity(forHost: host).map(TLSContext.install)?(context)
+            return CURLE_OK
+        } catch {
+            transfer.failure =
+                transfer.failure ?? .exchange(.clientCertificateRejected, detail: "\(error)", engineCode: 0)
+            return CURLE_SSL_CERTPROBLEM
+        }
+    }
+
+    /// The session's own rules, else the authorities.
+    private func judge(of host: String, for transfer: Transfer) -> HandshakeJudge {
+        let settings = pool.settings
+        let rule = HandshakeJudge.Rule(
+            host: host, authorities: settings.options.certificateAuthorities,
+            mayWait: settings.trustDecisionMayWait?(host) ?? false,
+            decide: settings.trustDecision ?? HandshakeJudge.Rule.authoritiesAndName)
+        return makeJudge(rule, for: transfer) { .untrusted($0) }
+    }
+
+    /// The authorities, whatever the session says of origins; libcurl itself checks the proxy's name.
+    private func judge(ofProxyFor transfer: Transfer) -> HandshakeJudge {
+        let options = pool.settings.options
+        let rule = HandshakeJudge.Rule(
+            host: options.proxy?.host ?? "", authorities: options.certificateAuthorities, mayWait: false
+        ) { try $0.evaluateChain() }
+        return makeJudge(rule, for: transfer) { error in
+            .exchange(
+                (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
+                detail: "the proxy is not trusted: \(error)", engineCode: 0)
+        }
+    }
+
+    private func makeJudge(
+        _ rule: HandshakeJudge.Rule, for transfer: Transfer, failure: @escaping (any Error) -> TransferFailure
+    ) -> HandshakeJudge {
+        HandshakeJudge(
+            rule: rule, loop: pool.context.loop,
+            refuse: { [weak transfer] error in
+                guard let transfer else { return }
+                transfer.failure = transfer.failure ?? failure(error)
+            },
+            decided: { [weak transfer, unowned pool] in
+                guard let transfer else { return }
+                pool.beginAgain(transfer)
+            })
+    }
+}

@@ -1,0 +1,50 @@
+// What of ours a transfer ran into.
+
+public import Foundation
+
+/// A limit or a rule of `TransportOptions` that ended a transfer.
+///
+/// It is the underlying error of the `URLError` that the request fails with.
+public enum TransferRefusal: Error, Sendable, Hashable {
+    /// `addressGuard` refuses the address of the host.
+    case address(IPAddress)
+    /// The header sections are longer than `maximumHeaderByteCount`.
+    case headerBytes(limit: Int)
+    /// A header section has more fields than `maximumHeaderFieldCount`.
+    case headerFields(limit: Int)
+    /// More interim responses came than `maximumInterimResponseCount`.
+    case interimResponses(limit: Int)
+    /// The content is longer than `maximumBodyByteCount`, after decoding.
+    case bodyBytes(limit: Int)
+    /// The content grew by more than `maximumExpansionRatio` while it was decoded.
+    case expansion(limit: Int)
+    /// More than `maximumFramingByteCount` came between two pieces of content.
+    case framingBytes(limit: Int)
+
+    /// The code under which it is reported; none of those that a retry policy retries.
+    public var urlErrorCode: URLError.Code {
+        switch self {
+        case .address: .resourceUnavailable
+        case .interimResponses, .framingBytes: .badServerResponse
+        case .headerBytes, .headerFields, .bodyBytes, .expansion: .dataLengthExceedsMaximum
+        }
+    }
+}
+
+extension TransferRefusal: CustomStringConvertible, LocalizedError {
+    /// A sentence that says what came, and what was allowed.
+    public var description: String {
+        switch self {
+        case .address(let address): "the host is at \(address), which the session's address guard refuses"
+        case .headerBytes(let limit): "the header sections are longer than the limit of \(limit) bytes"
+        case .headerFields(let limit): "a header section has more fields than the limit of \(limit)"
+        case .interimResponses(let limit): "more interim responses came than the limit of \(limit)"
+        case .bodyBytes(let limit): "the content is longer than the limit of \(limit) bytes"
+        case .expansion(let limit): "the content expands to more than \(limit) times what was sent"
+        case .framingBytes(let limit): "more than \(limit) bytes came that are no content"
+        }
+    }
+
+    /// The description.
+    public var errorDescription: String? { description }
+}

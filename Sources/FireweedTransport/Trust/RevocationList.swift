@@ -1,0 +1,73 @@
+// Lists of certificates that their issuer has taken back.
+
+import COpenSSL
+public import Foundation
+
+/// A certificate revocation list (RFC 5280 §5), kept as the bytes that it is.
+///
+/// Nothing says that it is genuine: that is checked when it is used.
+public struct RevocationList: Sendable, Hashable {
+    /// The list in DER.
+    public let derRepresentation: Data
+    /// Who issued it, as `CN = …, O = …`.
+    public let issuer: String
+    /// When it was issued; `nil` when the field cannot be read.
+    public let thisUpdate: Date?
+    /// When the next one comes at the latest; `nil` when the list does not say.
+    public let nextUpdate: Date?
+
+    /// Reads a list in DER; throws `RevocationList.Malformed`.
+    public init(der: Data) throws {
+        guard let parsed = ParsedRevocationList(der: der) else { throw Malformed() }
+        derRepresentation = der
+        issuer = ParsedCertificate.text(of: X509_CRL_get_issuer(parsed.pointer))
+        thisUpdate = ParsedCertificate.date(of: X509_CRL_get0_lastUpdate(parsed.pointer))
+        nextUpdate = ParsedCertificate.date(of: X509_CRL_get0_nextUpdate(parsed.pointer))
+    }
+
+    /// Reads a file in DER or PEM; throws `RevocationList.Malformed`, or what reading the file throws.
+    public init(contentsOf url: URL) throws {
+        try self.init(bytes: Data(contentsOf: url))
+    }
+
+    /// Reads DER or PEM: distribution points are to give DER, and some give the other.
+    package init(bytes: Data) throws {
+        let begin = "-----BEGIN X509 CRL-----"
+        guard bytes.starts(with: Data("-----".utf8)) || bytes.range(of: Data(begin.utf8)) != nil else {
+            try self.init(der: bytes)
+            return
+        }
+        let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: begin)
+        guard parts.count > 1, let body = parts[1].components(separatedBy: "-----END").first,
+            let der = Data(base64Encoded: body.filter { !$0.isWhitespace })
+        else { throw Malformed() }
+        try self.init(der: der)
+    }
+
+    /// The bytes are no revocation list.
+    public struct Malformed: Error, Sendable, Equatable {}
+
+    var parsed: ParsedRevocationList? { ParsedRevocationList(der: derRepresentation) }
+}
+
+/// Owns one `X509_CRL`.
+final class ParsedRevocationList {
+    let pointer: OpaquePointer
+
+    init?(der: Data) {
+        let parsed: OpaquePointer? = OpenSSLError.discarding {
+            der.withUnsafeBytes { bytes in
+                var start = bytes.bindMemory(to: UInt8.self).baseAddress
+                let end = start.map { $0 + bytes.count }
+                guard start != nil, let parsed = d2i_X509_CRL(nil, &start, bytes.count) else { return nil }
+                if start == end { return parsed }
+                X509_CRL_free(parsed)
+                return nil
+            }
+        }
+        guard let parsed else { return nil }
+        pointer = parsed
+    }
+
+    deinit { X509_CRL_free(pointer) }
+}

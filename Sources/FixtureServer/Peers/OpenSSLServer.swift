@@ -1,0 +1,34 @@
+// `openssl s_server`, whose every switch can be turned.
+
+public import Foundation
+
+/// An `openssl s_server` on a loopback port, which answers every request with a page about the connection.
+///
+/// One connection at a time; it ends with its last reference.
+public final class OpenSSLServer: Sendable {
+    /// The port.
+    public let port: UInt16
+    private let process: ChildProcess
+
+    /// Starts a server that shows a chain, the leaf first; `arguments` are switches of `openssl-s_server(1)`.
+    public init(_ chain: [CertificateFoundry.Issued], _ arguments: [String] = []) throws {
+        guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
+        port = try LoopbackSocket.freePort()
+        let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
+        try chain.dropFirst().map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
+        let rest = chain.count > 1 ? ["-cert_chain", file.path] : []
+        // What an auditor may call weak must be shown all the same: security level 0.
+        let ciphers = arguments.contains("-cipher") ? [] : ["-cipher", "DEFAULT:@SECLEVEL=0"]
+        process = try ChildProcess(
+            "openssl",
+            ["s_server", "-accept", "127.0.0.1:\(port)", "-cert", leaf.certificate.path, "-key", leaf.key.path, "-www"]
+                + rest + ciphers + arguments,
+            package: "openssl")
+        try ChildProcess.waitForPort(port)
+    }
+
+    /// The URL at a host name.
+    public func url(host: String = "localhost") -> URL {
+        URL(string: "https://\(host):\(port)/") ?? URL(fileURLWithPath: "/")
+    }
+}

@@ -1,0 +1,178 @@
+// The program behind `SecurePeer`.
+
+/// Python, for what no server out there does: TLS by hand, HTTP/2 in single frames.
+enum PeerScript {
+    static let text = #"""
+        import json, select, socket, ssl, struct, sys, threading
+
+        config = json.loads(sys.argv[1])
+        lock = threading.Lock()
+
+        def tell(*words):
+            with lock:
+                print(*words, flush=True)
+
+        def context():
+            made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            made.load_cert_chain(config["certificate"], config["key"])
+            if config.get("maximum") == "1.2":
+                made.maximum_version = ssl.TLSVersion.TLSv1_2
+            if config.get("protocols"):
+                made.set_alpn_protocols(config["protocols"])
+            if config.get("clients"):
+                made.load_verify_locations(config["clients"])
+                made.verify_mode = ssl.CERT_REQUIRED
+            return made
+
+        def head(stream):
+            data = b""
+            while b"\r\n\r\n" not in data:
+                piece = stream.recv(65536)
+                if not piece:
+                    return None
+                data += piece
+            return data
+
+        # One answer for each request, whose head is told.
+        def answer(stream, number):
+            while (request := head(stream)) is not None:
+                tell("request", number, request.split(b"\r\n")[0].decode("latin-1"))
+                tell("bytes", number, len(request))
+                stream.sendall(config["answer"].encode("latin-1"))
+                if "close" in config["answer"].lower():
+                    return
+
+        # CONNECT to loopback, and bytes both ways.
+        def proxy(stream, number):
+            request = head(stream)
+            if request is None:
+                return
+            target = request.split(b" ")[1].decode()
+            tell("connect", number, target)
+            far = socket.create_connection(("127.0.0.1", int(target.rsplit(":", 1)[1])))
+            stream.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            stream.setblocking(False)
+            while True:
+                if not stream.pending():
+                    select.select([stream, far], [], [])
+                try:
+                    data = stream.recv(65536)
+                    if not data:
+                        return
+                    far.sendall(data)
+                except ssl.SSLWantReadError:
+                    pass
+                if select.select([far], [], [], 0)[0]:
+                    data = far.recv(65536)
+                    if not data:
+                        return
+                    stream.setblocking(True)
+                    stream.sendall(data)
+                    stream.setblocking(False)
+
+        def frame(kind, flags, stream, payload=b""):
+            return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+        def exactly(stream, count):
+            data = b""
+            while len(data) < count:
+                piece = stream.recv(count - len(data))
+                if not piece:
+                    raise EOFError
+                data += piece
+            return data
+
+        DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
+        OK = b"\x88"
+        FIELD = b"\x00\x01a\x7f\x81\x01" + b"b" * 256
+
+        def forever(stream, piece, times=1 << 40):
+            block = piece * max(1, 16384 // len(piece))
+            for _ in range(times):
+                stream.sendall(block)
+
+        # What comes after the request, by name; `n` is the request's stream.
+        def floods(stream, n):
+            good = frame(HEADERS, 4, n, OK)
+            whole = good + frame(DATA, 1, n, b"hello")
+            acts = {
+                "answer": lambda: stream.sendall(whole),
+                "goaway": lambda: forever(stream, frame(GOAWAY, 0, 0, struct.pack(">II", 0x7FFFFFFF, 0))),
+                "goaway refusing": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, 11))),
+                "goaway then answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", n, 0)) + whole),
+                "rst flood": lambda: forever(stream, frame(RST, 0, n, struct.pack(">I", 8))),
+                "rst at once": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 2))),
+                "rst in content": lambda: stream.sendall(good + frame(DATA, 0, n, b"x") + frame(RST, 0, n, struct.pack(">I", 8))),
+                "continuation flood": lambda: (stream.sendall(frame(HEADERS, 0, n, OK)), forever(stream, frame(CONTINUATION, 0, n, FIELD * 60))),
+                "empty continuation flood": lambda: (stream.sendall(frame(HEADERS, 0, n, OK)), forever(stream, frame(CONTINUATION, 0, n))),
+                "ping flood": lambda: forever(stream, frame(PING, 0, 0, b"12345678")),
+                "settings flood": lambda: forever(stream, frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 100))),
+                "window flood": lambda: forever(stream, frame(WINDOW, 0, 0, struct.pack(">I", 1))),
+                "window overflow": lambda: (stream.sendall(frame(WINDOW, 0, 0, struct.pack(">I", 0x7FFFFFFF))), stream.recv(65536)),
+                "priority flood": lambda: forever(stream, frame(PRIORITY, 0, n, struct.pack(">IB", 0, 1))),
+                "empty data flood": lambda: (stream.sendall(good), forever(stream, frame(DATA, 0, n))),
+                "unknown frame flood": lambda: forever(stream, frame(0x42, 0, n, b"x" * 100)),
+                "interim flood": lambda: forever(stream, frame(HEADERS, 4, n, b"\x08\x03103")),
+                "huge fields": lambda: (stream.sendall(frame(HEADERS, 0, n, OK)), [stream.sendall(frame(CONTINUATION, 0, n, FIELD * 60)) for _ in range(100)], stream.sendall(frame(CONTINUATION, 4, n) + frame(DATA, 1, n, b"x"))),
+                "broken compression": lambda: (stream.sendall(frame(HEADERS, 4, n, b"\xff\xff\xff\xff\xff\xff")), stream.recv(65536)),
+                "push": lambda: (stream.sendall(frame(PUSH, 4, n, struct.pack(">I", 2) + OK)), stream.recv(65536)),
+                "frame too large": lambda: (stream.sendall(struct.pack(">I", 1 << 23)[1:] + bytes([0, 0]) + struct.pack(">I", n)), forever(stream, b"x" * 1000)),
+                "data before headers": lambda: (stream.sendall(frame(DATA, 1, n, b"hello")), stream.recv(65536)),
+                "data on stream 0": lambda: (stream.sendall(frame(DATA, 1, 0, b"hello")), stream.recv(65536)),
+                "no status": lambda: (stream.sendall(frame(HEADERS, 5, n, b"\x00\x01a\x01b")), stream.recv(65536)),
+                "length too long": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x0f\x0d\x0210") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
+                "length too short": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x0f\x0d\x012") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
+                "upper-case field": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x00\x01A\x01b") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
+                "http/1 instead": lambda: stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+                "silence": lambda: exactly(stream, 1 << 30),
+                "close": lambda: None,
+            }
+            acts[config["act"]]()
+
+        def http2(stream, number):
+            exactly(stream, 24)
+            stream.sendall(frame(SETTINGS, 0, 0))
+            while True:
+                first = exactly(stream, 9)
+                length = struct.unpack(">I", b"\0" + first[:3])[0]
+                exactly(stream, length)
+                if first[3] == SETTINGS and not first[4] & 1:
+                    stream.sendall(frame(SETTINGS, 1, 0))
+                if first[3] == HEADERS:
+                    n = struct.unpack(">I", first[5:9])[0]
+                    tell("request", number, "stream", n)
+                    floods(stream, n)
+                    if not config["act"].endswith("answer"):
+                        return
+
+        shared = context()
+
+        def serve(plain, number):
+            try:
+                plain.settimeout(60)
+                stream = shared.wrap_socket(plain, server_side=True)
+            except Exception as error:
+                tell("refused", number, error)
+                plain.close()
+                return
+            tell("connected", number, "resumed" if stream.session_reused else "new", stream.selected_alpn_protocol())
+            try:
+                {"answer": answer, "proxy": proxy, "http2": http2}[config["mode"]](stream, number)
+            except Exception as error:
+                tell("ended", number, type(error).__name__)
+            try:
+                stream.unwrap()
+            except Exception:
+                pass
+            stream.close()
+            tell("closed", number)
+
+        listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        tell("port", listener.getsockname()[1])
+        count = 0
+        while True:
+            plain, _ = listener.accept()
+            threading.Thread(target=serve, args=(plain, count), daemon=True).start()
+            count += 1
+        """#
+}

@@ -1,0 +1,93 @@
+// A TLS server that says what it saw, and does what servers do not.
+
+public import Foundation
+
+/// A TLS peer on a loopback port, made with Python's standard library; it ends with its last reference.
+public final class SecurePeer: Sendable {
+    /// What it does once the handshake is done.
+    public enum Role: Sendable {
+        /// Answers each request with these bytes, and closes after one that says so.
+        case answering(String)
+        /// Is a proxy: takes `CONNECT`, always to loopback.
+        case proxy
+        /// Speaks HTTP/2 until the request has come, and then does what has this name.
+        case http2(String)
+    }
+
+    /// What it says, a line for each: `refused N why`, `connected N new|resumed protocol`, `request N line`, `bytes N count`,
+    /// `connect N target`, `ended N why`, `closed N`.
+    public let events = EventLog<String>()
+    /// The port.
+    public let port: UInt16
+    private let process: ChildProcess
+
+    /// Starts a peer.
+    ///
+    /// - Parameters:
+    ///   - chain: the certificates to show, the leaf first, with its key.
+    ///   - role: what it does.
+    ///   - isLimitedToTLS12: whether it speaks no newer version.
+    ///   - clientAuthority: the authority whose client certificates are demanded.
+    public init(
+        _ chain: [CertificateFoundry.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil
+    ) throws {
+        guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
+        let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
+        try chain.map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
+        var settings: [String: Any] = ["certificate": file.path, "key": leaf.key.path]
+        switch role {
+        case .answering(let bytes):
+            settings.merge(["mode": "answer", "answer": bytes, "protocols": ["http/1.1"]]) { $1 }
+        case .proxy: settings["mode"] = "proxy"
+        case .http2(let act): settings.merge(["mode": "http2", "act": act, "protocols": ["h2"]]) { $1 }
+        }
+        if isLimitedToTLS12 { settings["maximum"] = "1.2" }
+        if let clientAuthority { settings["clients"] = clientAuthority.path }
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: settings), as: UTF8.self)
+        let output = Pipe()
+        process = try ChildProcess(
+            "python3", ["-u", "-c", PeerScript.text, text], package: "python3", output: output.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
+        let reader = LineReader(output.fileHandleForReading)
+        guard let first = reader.next(), let port = UInt16(first.dropFirst("port ".count)) else {
+            throw ServerError(description: "the peer did not start")
+        }
+        self.port = port
+        Thread { [events] in
+            while let line = reader.next() { events.record(line) }
+        }.start()
+    }
+
+    /// The URL of a path, at `localhost`.
+    public func url(_ path: String = "/") -> URL {
+        URL(string: "https://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
+    }
+
+    /// How many lines begin with this word.
+    public func count(_ word: String) -> Int {
+        events.events.count { $0.hasPrefix(word + " ") }
+    }
+}
+
+/// Reads lines from a pipe, one thread at a time.
+private final class LineReader: @unchecked Sendable {
+    // SAFETY: used by the initialiser of its owner, then by one thread alone.
+    private let handle: FileHandle
+    private var buffer = Data()
+
+    init(_ handle: FileHandle) {
+        self.handle = handle
+    }
+
+    func next() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: 0x0A) {
+                defer { buffer = Data(buffer[(end + 1)...]) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            let more = handle.availableData
+            guard !more.isEmpty else { return nil }
+            buffer.append(more)
+        }
+    }
+}

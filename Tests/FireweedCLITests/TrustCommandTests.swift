@@ -1,0 +1,121 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("The command and trust", .timeLimit(.minutes(1)))
+struct TrustCommandTests {
+    let gallery: CertificateGallery
+    let server: OpenSSLServer
+    let url: String
+
+    init() throws {
+        gallery = try CertificateGallery.shared
+        server = try OpenSSLServer([gallery.server, gallery.intermediate])
+        url = server.url().absoluteString
+    }
+
+    private func run(
+        _ arguments: String..., environment: [String: String] = [:]
+    ) throws -> (output: String, errors: String, code: Int32) {
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (text, complaint, process.terminationStatus)
+    }
+
+    @Test("--verify=no goes through and warns; --verify=FILE is an authority; --verify=yes is the default")
+    func verify() throws {
+        let refused = try run("--verify=yes", url)
+        #expect(refused.code == 7 && refused.output.isEmpty, "\(refused)")
+        let warned = try run("--verify=no", url)
+        #expect(warned.code == 0 && warned.errors.contains("warning"), "\(warned)")
+        #expect(try run("-k", url).errors.contains("warning"))
+        let trusted = try run("--verify=\(gallery.root.certificate.path)", url)
+        #expect(trusted.code == 0 && trusted.errors.isEmpty, "\(trusted)")
+    }
+
+    @Test("--pin demands a key of the chain; several are alternatives")
+    func pin() throws {
+        let authority = "--cacert=\(gallery.root.certificate.path)"
+        let wrong = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let refused = try run(authority, "--pin", wrong, url)
+        #expect(refused.code == 7, "\(refused)")
+        // The error names the keys that were found, so that the right one can be told.
+        let found = try #require(refused.errors.firstMatch(of: /sha256\/\/[A-Za-z0-9+\/=]+/)).output
+        #expect(try run(authority, "--pin", wrong, "--pin", String(found), url).code == 0)
+        #expect(try run("--insecure", "--pin", String(found), url).code == 0)
+        #expect(try run("--insecure", "--pin", wrong, url).code == 7)
+        #expect(try run("--pin", "nonsense", url).code == 64)
+    }
+
+    @Test("--show-cert draws the chain as a tree, trusted or not")
+    func showCertificate() throws {
+        let trusted = try run("--cacert=\(gallery.root.certificate.path)", "--show-cert", url)
+        #expect(trusted.code == 0)
+        let lines = trusted.errors.split(separator: "\n").map(String.init)
+        #expect(lines.first == "localhost: trusted")
+        #expect(
+            lines.contains("CN = Root") && lines.contains("└─ CN = Intermediate") && lines.contains("   └─ CN = Server")
+        )
+        #expect(
+            trusted.errors.contains("names    DNS:localhost") && trusted.errors.contains("days left"),
+            "\(trusted.errors)")
+        let untrusted = try run("--show-cert", url)
+        #expect(untrusted.code == 7 && untrusted.errors.hasPrefix("localhost: not trusted: "), "\(untrusted)")
+        #expect(untrusted.errors.contains("└─ CN = Server"))
+    }
+
+    @Test("--tls-min refuses older versions")
+    func minimumVersion() throws {
+        let old = try OpenSSLServer([gallery.server, gallery.intermediate], ["-tls1_2"])
+        let authority = "--cacert=\(gallery.root.certificate.path)"
+        #expect(try run(authority, "--tls-min=1.2", old.url().absoluteString).code == 0)
+        #expect(try run(authority, "--tls-min=1.3", old.url().absoluteString).code == 7)
+        #expect(try run("--tls-min=1.4", url).code == 64)
+    }
+
+    @Test("--cert and --key are shown to servers that ask, in PEM and PKCS #12")
+    func clientCertificate() throws {
+        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
+        let archive = gallery.foundry.folder.file("client-\(UUID()).p12")
+        try gallery.foundry.run([
+            "pkcs12", "-export", "-in", issued.certificate.path, "-inkey", issued.key.path, "-out", archive.path,
+            "-passout", "pass:secret",
+        ])
+        let strict = try OpenSSLServer(
+            [gallery.server, gallery.intermediate],
+            ["-Verify", "1", "-verify_return_error", "-CAfile", gallery.root.certificate.path])
+        let url = strict.url().absoluteString
+        let authority = "--cacert=\(gallery.root.certificate.path)"
+        #expect(try run(authority, url).code == 7)
+        let pem = try run(authority, "--cert", issued.certificate.path, "--key", issued.key.path, url)
+        #expect(pem.code == 0, "\(pem)")
+        #expect(try run(authority, "--cert", "\(archive.path):secret", url).code == 0)
+        #expect(try run(authority, "--cert", "\(archive.path):secret", "--cert-type", "p12", url).code == 0)
+        let wrong = try run(authority, "--cert", "\(archive.path):wrong", url)
+        #expect(wrong.code == 64 && wrong.errors.contains("certificate"), "\(wrong)")
+        #expect(try run("--key", issued.key.path, url).code == 64)
+        #expect(try run("--cert", "/nowhere.pem", url).code == 64)
+    }
+
+    @Test("SSLKEYLOGFILE in the environment opens no connection")
+    func keyLog() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("keys.log")
+        let result = try run("-k", url, environment: ["SSLKEYLOGFILE": file.path])
+        #expect(result.code == 0)
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        #expect(text.isEmpty)
+    }
+}

@@ -1,0 +1,82 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+/// What a server does to us, and what may come of it.
+struct HostileScript: Sendable, CustomTestStringConvertible {
+    enum Outcome: Sendable {
+        /// A response with this content.
+        case content(String)
+        /// A response of this status, and whatever content.
+        case status(Int)
+        /// Any failure.
+        case failure
+        /// A failure with one of these codes.
+        case code(URLError.Code)
+        /// A failure by a limit of ours.
+        case refusal(TransferRefusal)
+    }
+
+    let name: String
+    let steps: [ScriptedServer.Step]
+    let outcome: Outcome
+
+    var testDescription: String { name }
+
+    /// Sends these texts after the request's head came, then closes.
+    static func sends(_ name: String, _ text: String..., then outcome: Outcome) -> HostileScript {
+        HostileScript(name: name, steps: [.receiveHead] + text.map { .send($0) } + [.close], outcome: outcome)
+    }
+
+    static func plays(_ name: String, _ steps: ScriptedServer.Step..., then outcome: Outcome) -> HostileScript {
+        HostileScript(name: name, steps: [.receiveHead] + steps, outcome: outcome)
+    }
+}
+
+@Suite("Hostile servers", .timeLimit(.minutes(2)))
+struct HostileServerTests {
+    private static func session(idleTimeout: Double) -> Session {
+        var options = TransportOptions()
+        options.maximumBodyByteCount = 1_000_000
+        options.maximumHeaderByteCount = 100_000
+        options.maximumFramingByteCount = 65_536
+        return Session.isolated(transportOptions: options) { configuration in
+            configuration.timeoutIntervalForRequest = idleTimeout
+            configuration.timeoutIntervalForResource = 30
+        }
+    }
+
+    @Test(
+        "each ends in time, with the response or an error, and leaves the session whole",
+        arguments: HostileScripts.all)
+    func script(_ script: HostileScript) async throws {
+        let server = try ScriptedServer.start(
+            script.steps, [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nclean"), .close])
+        // Silence is to be over soon; whatever else happens may take its time on a busy machine.
+        let isSilent = if case .code(.timedOut) = script.outcome { true } else { false }
+        let session = Self.session(idleTimeout: isSilent ? 0.5 : 20)
+        let start = ContinuousClock.now
+        let response = await session.request(server.url()).serializingData(emptyResponseCodes: Set(100..<600)).response
+        #expect(start.duration(to: .now) < .seconds(40))
+        check(response, script)
+        // What the first connection brought must not be in the way of the next exchange, nor in its response.
+        let next = await session.request(server.url("/next")).serializingString().response
+        #expect(next.value == "clean", "\(script.name): \(next)")
+        session.withAllRequests { #expect($0.isEmpty) }
+    }
+
+    private func check(_ response: AFDataResponse<Data>, _ script: HostileScript) {
+        let text = response.value.map { String(decoding: $0, as: UTF8.self) }
+        switch script.outcome {
+        case .content(let expected): #expect(text == expected && response.error == nil, "\(script.name): \(response)")
+        case .status(let status):
+            #expect(response.error == nil && response.response?.statusCode == status, "\(script.name): \(response)")
+        case .failure: #expect(response.error != nil, "\(script.name): \(response)")
+        case .code(let code): #expect(response.error?.urlErrorCode == code, "\(script.name): \(response)")
+        case .refusal(let refusal):
+            let error = response.error?.underlyingError as? URLError
+            #expect(error?.userInfo[NSUnderlyingErrorKey] as? TransferRefusal == refusal, "\(script.name): \(response)")
+        }
+    }
+}

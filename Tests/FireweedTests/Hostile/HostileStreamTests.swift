@@ -1,0 +1,42 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Hostile servers over HTTP/2", .timeLimit(.minutes(2)))
+struct HostileStreamTests {
+    @Test(
+        "each act ends in time, with the response or an error",
+        arguments: [
+            ("answer", true), ("goaway then answer", true), ("goaway", false), ("goaway refusing", false),
+            ("rst flood", false), ("rst at once", false), ("rst in content", false), ("continuation flood", false),
+            ("empty continuation flood", false), ("ping flood", false), ("settings flood", false),
+            ("window flood", false), ("window overflow", false), ("priority flood", false),
+            ("empty data flood", false), ("unknown frame flood", false), ("interim flood", false),
+            ("huge fields", false), ("broken compression", false), ("push", false), ("frame too large", false),
+            ("data before headers", false), ("data on stream 0", false), ("no status", false),
+            ("length too long", false), ("length too short", false), ("upper-case field", false),
+            ("http/1 instead", false), ("silence", false), ("close", false),
+        ])
+    func act(name: String, isAnswered: Bool) async throws {
+        let gallery = try CertificateGallery.shared
+        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .http2(name))
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(gallery.root.certificate)
+        options.maximumFramingByteCount = 65_536
+        let session = Session.isolated(transportOptions: options) {
+            $0.timeoutIntervalForRequest = name == "silence" ? 1 : 10
+        }
+        let start = ContinuousClock.now
+        let response = await session.request(peer.url()).serializingData().response
+        #expect(start.duration(to: .now) < .seconds(40), "\(name)")
+        if isAnswered {
+            #expect(response.value == Data("hello".utf8), "\(name): \(response)")
+        } else {
+            #expect(response.error != nil, "\(name): \(response)")
+            #expect(response.error?.urlErrorCode != .timedOut || name == "silence", "\(name): \(response)")
+        }
+        session.withAllRequests { #expect($0.isEmpty) }
+        #expect(peer.count("request") >= 1)
+    }
+}

@@ -1,0 +1,89 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+/// `Authorization`, `Cookie`, `Proxy-Authorization` and credentials belong to one origin (RFC 9110 §11.6.2, §15.4).
+@Suite("Secrets stay home", .timeLimit(.minutes(1)))
+struct SecretTests {
+    private let session = Session.isolated()
+    private let secrets: HTTPHeaders = [
+        "Authorization": "Bearer secret", "Cookie": "a=secret", "Proxy-Authorization": "Basic secret", "X-Keep": "1",
+    ]
+
+    private func leaked(_ server: FixtureServer) throws -> [String] {
+        let last = try #require(server.requests.last)
+        #expect(last.field("X-Keep") == "1")
+        return ["Authorization", "Cookie", "Proxy-Authorization"].filter { last.field($0) != nil }
+    }
+
+    @Test("another port, host or scheme is another origin")
+    func origins() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let port = second.port
+        for target in ["http://127.0.0.1:\(port)/get", "http://localhost:\(port)/get"] {
+            _ = await session.request(first.url("/redirect-to?url=\(target)"), headers: secrets)
+                .serializingData().response
+            #expect(try leaked(second).isEmpty, "\(target)")
+        }
+        // The same port under another name is another origin as well.
+        let renamed = "http://localhost:\(first.port)/get"
+        _ = await session.request(first.url("/redirect-to?url=\(renamed)"), headers: secrets)
+            .serializingData().response
+        #expect(try leaked(first).isEmpty)
+    }
+
+    @Test("a downgrade to clear text takes nothing along")
+    func downgrade() async throws {
+        let gallery = try CertificateGallery.shared
+        let plain = try FixtureServer.start()
+        let answer = "HTTP/1.1 302 Found\r\nLocation: \(plain.url("/get").absoluteString)\r\nContent-Length: 0\r\n\r\n"
+        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .answering(answer))
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(gallery.root.certificate)
+        let session = Session.isolated(transportOptions: options)
+        defer { withExtendedLifetime(session) {} }
+        let response = await session.request(peer.url(), headers: secrets)
+            .serializingData().response
+        #expect(response.response?.statusCode == 200, "\(response)")
+        #expect(try leaked(plain).isEmpty)
+    }
+
+    @Test("what was dropped does not come back when the way leads home again")
+    func thereAndBack() async throws {
+        let (home, away) = (try FixtureServer.start(), try FixtureServer.start())
+        let back = away.url("/redirect-to").absoluteString + "?url=" + home.url("/get").absoluteString
+        let encoded = back.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        _ = await session.request(home.url("/redirect-to?url=\(encoded)"), headers: secrets)
+            .serializingData().response
+        #expect(home.requests.count == 2)
+        #expect(try leaked(home).isEmpty)
+    }
+
+    @Test("credentials of a request or its URL answer no other origin's challenge")
+    func credentials() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let target = second.url("/basic-auth/user/secret").absoluteString
+        let response = await session.request(first.url("/redirect-to?url=\(target)"))
+            .authenticate(username: "user", password: "secret").serializingData().response
+        #expect(response.response?.statusCode == 401)
+        #expect(second.requests.allSatisfy { $0.field("Authorization") == nil })
+        let withUser = "http://user:secret@127.0.0.1:\(first.port)/redirect-to?url=\(target)"
+        let other = await session.request(withUser).serializingData().response
+        #expect(other.response?.statusCode == 401)
+        #expect(second.requests.allSatisfy { $0.field("Authorization") == nil })
+        #expect(other.response?.url?.user == nil)
+    }
+
+    @Test(
+        "requests out of HTTP are refused",
+        arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "ws://127.0.0.1/", "data:,x"])
+    func schemes(url: String) async {
+        let error = await session.request(url).serializingData().response.error
+        guard case .createURLRequestFailed(let error as URLError) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(error.code == .unsupportedURL)
+    }
+}

@@ -1,0 +1,129 @@
+import FireweedTransport
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Fireweed
+
+@Suite("Strict transport security", .timeLimit(.minutes(1)))
+struct StrictTransportSecurityTests {
+    @Test(
+        "the field is read as RFC 6797 §6.1 writes it",
+        arguments: [
+            ("max-age=31536000", 31_536_000, false),
+            ("max-age=15768000 ; includeSubDomains", 15_768_000, true),
+            ("max-age=\"31536000\"", 31_536_000, false),
+            ("max-age=0", 0, false),
+            ("max-age=0; includeSubDomains", 0, true),
+            ("MAX-AGE=1;INCLUDESUBDOMAINS", 1, true),
+            ("includeSubDomains;max-age=5;preload;own=\"a;b\"", 5, true),
+            (";;max-age=5;;", 5, false),
+            ("max-age=99999999999999999999999", .max, false),
+        ])
+    func field(text: String, maxAge: Int, includesSubdomains: Bool) {
+        let field = StrictTransportField(text)
+        #expect(field?.maxAge == maxAge && field?.includesSubdomains == includesSubdomains)
+    }
+
+    @Test(
+        "what breaks the grammar is ignored as a whole",
+        arguments: [
+            "", "includeSubDomains", "max-age", "max-age=", "max-age=x", "max-age=-1", "max-age=1; max-age=2",
+            "max-age=1; includeSubDomains=1", "max-age=1; b ad", "max age=1", "max-age=1.5", "=1",
+        ])
+    func malformed(text: String) {
+        #expect(StrictTransportField(text) == nil)
+    }
+
+    @Test("a host, the names below it, the end of its time")
+    func hosts() {
+        let ticking = TickingClock()
+        let store = StrictTransportSecurity(file: nil, maximumHostCount: 3, now: { ticking.now })
+        store.add("Example.com.", lifetime: 100, includesSubdomains: true)
+        store.add("plain.org", lifetime: 100)
+        #expect(
+            store.applies(to: "example.com") && store.applies(to: "A.B.EXAMPLE.com") && store.applies(to: "plain.org"))
+        #expect(
+            !store.applies(to: "www.plain.org") && !store.applies(to: "badexample.com") && !store.applies(to: "com"))
+        store.add("127.0.0.1", lifetime: 100)
+        store.add("::1", lifetime: 100)
+        #expect(!store.applies(to: "127.0.0.1") && store.hosts.map(\.name) == ["example.com", "plain.org"])
+        ticking.advance(by: 99)
+        #expect(store.applies(to: "example.com"))
+        ticking.advance(by: 2)
+        #expect(!store.applies(to: "example.com") && store.hosts.isEmpty)
+        for number in 0..<5 { store.add("host\(number).test", lifetime: Double(100 + number)) }
+        #expect(store.hosts.map(\.name) == ["host2.test", "host3.test", "host4.test"])
+        store.add("host3.test", lifetime: 0)
+        #expect(store.hosts.count == 2)
+    }
+
+    @Test(
+        "URLs become https, and port 80 becomes 443 (RFC 6797 §8.3)",
+        arguments: [
+            ("http://example.com/a?b#c", "https://example.com/a?b#c"),
+            ("http://example.com:80/", "https://example.com:443/"),
+            ("http://example.com:8080/", "https://example.com:8080/"), ("HTTP://EXAMPLE.com/", "https://EXAMPLE.com/"),
+            ("https://example.com/", "https://example.com/"), ("http://other.com/", "http://other.com/"),
+        ])
+    func urls(from: String, to: String) throws {
+        let store = StrictTransportSecurity()
+        store.add("example.com", lifetime: 100)
+        #expect(store.secured(try #require(URL(string: from))).absoluteString == to)
+    }
+
+    @Test("the file keeps what was learnt, for this user alone")
+    func file() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("hosts.json")
+        let store = StrictTransportSecurity(file: file)
+        store.add("example.com", lifetime: 100, includesSubdomains: true)
+        store.waitUntilSaved()
+        #expect(StrictTransportSecurity(file: file).hosts == store.hosts)
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        try Data("broken".utf8).write(to: file)
+        #expect(StrictTransportSecurity(file: file).hosts.isEmpty)
+    }
+
+    @Test("a host that asked for it is reached over TLS from then on, by requests and redirects; clear text cannot ask")
+    func wire() async throws {
+        let gallery = try CertificateGallery.shared
+        let field = "Strict-Transport-Security: max-age=1000; includeSubDomains\r\n"
+        let answer = "HTTP/1.1 200 OK\r\n\(field)Content-Length: 2\r\n\r\nok"
+        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .answering(answer))
+        let store = StrictTransportSecurity()
+        let session = Session(
+            configuration: .af.ephemeral,
+            serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): DisabledTrustEvaluator()]
+            ),
+            strictTransportSecurity: store)
+        let plain = try ScriptedServer.start([.receiveHead, .send(answer), .close])
+        let clear = await session.request("http://a.localhost:\(plain.port)/").serializingData().response
+        #expect(clear.error == nil && store.hosts.isEmpty)
+        #expect(await session.request("https://a.localhost:\(peer.port)/").serializingData().response.error == nil)
+        #expect(store.hosts.map(\.name) == ["a.localhost"])
+        let request = session.request("http://x.a.localhost:\(peer.port)/path")
+        let response = await request.serializingData().response
+        #expect(response.error == nil && response.response?.url?.scheme == "https", "\(response)")
+        let redirecting = try FixtureServer.start()
+        let target = "http://a.localhost:\(peer.port)/redirected"
+        let redirected = await session.request(redirecting.url("/redirect-to?url=\(target)")).serializingData().response
+        #expect(redirected.error == nil && redirected.response?.url?.scheme == "https", "\(redirected)")
+        #expect(peer.events.events.contains { $0.hasSuffix("GET /redirected HTTP/1.1") })
+        // Sessions without a store know nothing of it.
+        let ignorant = Session.isolated()
+        defer { withExtendedLifetime(ignorant) {} }
+        let other = await ignorant.request("http://a.localhost:\(plain.port)/").serializingData().response
+        #expect(other.error == nil)
+    }
+}
+
+/// A clock that the test advances.
+private final class TickingClock: Sendable {
+    private let time = Mutex(Date(timeIntervalSince1970: 1_000_000))
+
+    var now: Date { time.withLock { $0 } }
+    func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+}

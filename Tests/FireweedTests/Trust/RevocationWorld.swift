@@ -1,0 +1,84 @@
+import Fireweed
+import FixtureServer
+import Foundation
+
+/// Authorities that answer for what they issued, over OCSP and with lists.
+final class RevocationWorld: Sendable {
+    static var shared: RevocationWorld { get throws { try made.get() } }
+    private static let made = Result { try RevocationWorld() }
+
+    typealias Issued = CertificateFoundry.Issued
+
+    let foundry: CertificateFoundry
+    let root: Issued
+    let middle: Issued
+    /// Says of itself where OCSP is.
+    let good: Issued
+    let revoked: Issued
+    /// Say of themselves where the list is, and nothing of OCSP.
+    let listedGood: Issued
+    let listedRevoked: Issued
+    /// Say nothing.
+    let silentGood: Issued
+    let silentRevoked: Issued
+    /// Of the intermediate's certificates.
+    let register: URL
+    let list: URL
+    let rootList: RevocationList
+    /// Serves the list.
+    let listServer: ScriptedServer
+    private let responder: OCSPResponder
+
+    private init() throws {
+        let foundry = try CertificateFoundry()
+        self.foundry = foundry
+        let port = try OCSPResponder.reservePort()
+        // The list's server is made when the list is; its port must be in the certificates before.
+        let listPort = try OCSPResponder.reservePort()
+        root = try foundry.issue("Root", CertificateFoundry.authority)
+        let middle = try foundry.issue("Middle", CertificateFoundry.authority, by: root)
+        self.middle = middle
+        func leaf(_ extensions: String...) throws -> Issued {
+            try foundry.issue(
+                "Leaf", ["subjectAltName=DNS:localhost", "extendedKeyUsage=serverAuth"] + extensions, by: middle)
+        }
+        let responderField = "authorityInfoAccess=OCSP;URI:http://127.0.0.1:\(port)"
+        let listField = "crlDistributionPoints=URI:http://127.0.0.1:\(listPort)/list.crl"
+        good = try leaf(responderField)
+        revoked = try leaf(responderField)
+        listedGood = try leaf(listField)
+        listedRevoked = try leaf(listField)
+        silentGood = try leaf()
+        silentRevoked = try leaf()
+        func serial(_ issued: Issued) throws -> String { try Certificate(pem: issued.pem).serialNumber }
+        let takenBack = try [revoked, listedRevoked, silentRevoked].map(serial)
+        register = try foundry.register(valid: [good, listedGood, silentGood].map(serial), revoked: takenBack)
+        list = try foundry.revocationList(revoked: takenBack, by: middle)
+        rootList = try RevocationList(contentsOf: foundry.revocationList(revoked: [], by: root))
+        responder = try OCSPResponder(port: port, register: register, issuer: middle)
+        let der = try RevocationList(contentsOf: list).derRepresentation
+        listServer = try ScriptedServer.start(port: listPort, [Self.serving(der)])
+    }
+
+    /// A script that answers with these bytes.
+    static func serving(_ data: Data) -> [ScriptedServer.Step] {
+        [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: \(data.count)\r\n\r\n"), .sendData(data), .close]
+    }
+
+    /// What a client that trusts the root sees of a server.
+    func trust(_ leaf: Issued, stapled: URL? = nil) throws -> ServerTrust {
+        ServerTrust(
+            certificates: [try Certificate(pem: leaf.pem), try Certificate(pem: middle.pem)], host: "localhost",
+            authorities: .certificates([try Certificate(pem: root.pem)]),
+            stapledStatus: try stapled.map { try Data(contentsOf: $0) })
+    }
+
+    /// Demands a clear answer; the root's list speaks for the intermediate.
+    func strict(
+        _ options: RevocationTrustEvaluator.Options = .any, lists: [RevocationList] = [],
+        timeout: Duration = .seconds(10)
+    ) -> RevocationTrustEvaluator {
+        RevocationTrustEvaluator(
+            options: options.union(.requirePositiveResponse), revocationLists: [rootList] + lists, timeout: timeout)
+    }
+}

@@ -1,0 +1,92 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("TLS as the options want it", .timeLimit(.minutes(1)))
+struct TransportSecurityTests {
+    private static let made = Result {
+        let gallery = try CertificateGallery.shared
+        let names = "subjectAltName=DNS:localhost,DNS:a.localhost,DNS:b.localhost"
+        let leaf = try gallery.foundry.issue("Names", [names, "extendedKeyUsage=serverAuth"], by: gallery.intermediate)
+        return (gallery, [leaf, gallery.intermediate])
+    }
+
+    private let gallery: CertificateGallery
+    private let chain: [CertificateFoundry.Issued]
+    private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+    init() throws {
+        (gallery, chain) = try Self.made.get()
+    }
+
+    private func session(_ change: (inout TransportOptions) -> Void = { _ in }) -> Session {
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(gallery.root.certificate)
+        change(&options)
+        return Session.isolated(transportOptions: options)
+    }
+
+    @Test("each host sees the identity that is for it, or none")
+    func identities() async throws {
+        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
+        let identity = ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
+        let peer = try SecurePeer(chain, role: .answering(ok), clientAuthority: gallery.root.certificate)
+        func error(_ session: Session, _ host: String) async -> AFError? {
+            await session.request("https://\(host):\(peer.port)/").serializingData().response.error
+        }
+        let one = session { $0.clientIdentities = ["A.localhost": identity] }
+        #expect(await error(one, "a.localhost") == nil)
+        #expect(await error(one, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
+        let allButOne = session {
+            $0.clientIdentity = identity
+            $0.clientIdentities = ["b.localhost": nil]
+        }
+        #expect(await error(allButOne, "a.localhost") == nil)
+        #expect(await error(allButOne, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
+        let broken = session {
+            $0.clientIdentity = ClientIdentity(certificate: URL(filePath: "/nowhere.pem"), privateKey: issued.key)
+        }
+        #expect(await error(broken, "a.localhost")?.urlErrorCode == .clientCertificateRejected)
+    }
+
+    @Test("without ALPN no version of HTTP is offered")
+    func protocols() async throws {
+        let peer = try SecurePeer(chain, role: .answering(ok))
+        let silent = session { $0.offersALPN = false }
+        _ = await silent.request(peer.url()).serializingData().response
+        let connected = try await peer.events.first { $0.hasPrefix("connected") && $0.hasSuffix("None") }
+        #expect(connected.contains("new"))
+    }
+
+    @Test("ciphers are those of the lists, and a list of none fails")
+    func ciphers() async throws {
+        let server = try OpenSSLServer(chain)
+        let twelve = session {
+            $0.maximumTLSVersion = .tls12
+            $0.cipherList = "ECDHE-ECDSA-AES256-GCM-SHA384"
+        }
+        let old = await twelve.request(server.url()).serializingData().response
+        #expect(
+            old.metrics?.transactionMetrics.last?.negotiatedTLSCipherSuite == "ECDHE-ECDSA-AES256-GCM-SHA384", "\(old)")
+        let thirteen = session { $0.cipherSuites = "TLS_CHACHA20_POLY1305_SHA256" }
+        let new = await thirteen.request(server.url()).serializingData().response
+        #expect(
+            new.metrics?.transactionMetrics.last?.negotiatedTLSCipherSuite == "TLS_CHACHA20_POLY1305_SHA256", "\(new)")
+        let none = session { $0.cipherList = "NONSENSE" }
+        let error = await none.request(server.url()).serializingData().response.error
+        #expect(error?.urlErrorCode == .secureConnectionFailed, "\(String(describing: error))")
+    }
+
+    @Test("secrets of connections are logged where code asks for it, for this user alone")
+    func keyLog() async throws {
+        let folder = try TemporaryFolder()
+        let server = try OpenSSLServer(chain)
+        let logging = session { $0.keyLogFile = folder.file("keys.log") }
+        #expect(await logging.request(server.url()).serializingData().response.error == nil)
+        let text = try String(contentsOf: folder.file("keys.log"), encoding: .utf8)
+        #expect(text.contains("CLIENT_TRAFFIC_SECRET_0 ") && text.hasSuffix("\n"))
+        let mode = try FileManager.default.attributesOfItem(atPath: folder.file("keys.log").path)[.posixPermissions]
+        #expect((mode as? NSNumber)?.intValue == 0o600)
+    }
+}
