@@ -144,7 +144,7 @@ struct Option: Sendable {
             Option(names: ["--http1.1"], effect: .flag { $0.speaksHTTP1Only = true }, help: "Speak HTTP/1.1 only."),
             Option(
                 names: ["--cache"], effect: .flag { $0.usesCache = true },
-                help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells where an answer comes from."
+                help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered."
             ),
             Option(
                 names: ["--timing"], effect: .flag { $0.showsTiming = true },

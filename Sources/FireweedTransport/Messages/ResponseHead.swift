@@ -81,7 +81,7 @@ public struct ResponseHead: Sendable {
         var known: [UInt8] = []
         var isSound = true
         forEachLine { name, value in
-            guard Self.isEqual(name, "Content-Length") else { return true }
+            guard Self.isName(name, "Content-Length") else { return true }
             for member in value.split(separator: 0x2C, omittingEmptySubsequences: false) {
                 let digits = Array(Self.trimmed(member))
                 isSound = isSound && !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
