@@ -26,6 +26,7 @@ let package = Package(
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
+        systemLibrary("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
@@ -37,7 +38,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Fireweed",
-            dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix"],
+            dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
         .target(
             name: "FixtureServer",
@@ -53,6 +54,7 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .executableTarget(
             name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
@@ -64,7 +66,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "CostProbe", "NetworkProbe"],
+            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe", "NetworkProbe"],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

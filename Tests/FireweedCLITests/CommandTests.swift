@@ -66,6 +66,39 @@ struct CommandTests {
         #expect(try run("--nonsense").code == 64)
     }
 
+    @Test("--cache keeps responses between runs, and -v tells hit, revalidated and miss")
+    func cache() throws {
+        server.route("/stale") { request in
+            let isSame = request.field("If-None-Match") == "\"a\""
+            return FixtureResponse(
+                status: isSame ? 304 : 200, fields: [("ETag", "\"a\""), ("Cache-Control", "no-cache")],
+                body: .data(Data((isSame ? "" : "text").utf8)))
+        }
+        let environment = ["XDG_CACHE_HOME": folder.url.path]
+        func notes(_ path: String) throws -> [String] {
+            try (0..<2).map { _ in
+                let result = try run("-v", "--cache", server.url(path).absoluteString, environment: environment)
+                #expect(result.code == 0)
+                return result.errors
+            }
+        }
+        #expect(try notes("/cache/1000") == ["* cache: miss\n", "* cache: hit\n"])
+        #expect(try notes("/stale") == ["* cache: miss\n", "* cache: hit, revalidated\n"])
+        #expect(server.requests.map(\.path) == ["/cache/1000", "/stale", "/stale"])
+        let mode = try FileManager.default.attributesOfItem(atPath: folder.file("fireweed/responses.sqlite").path)
+        #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        _ = try run(server.url("/cache/1000").absoluteString, environment: environment)
+        #expect(server.requests.count == 4)  // without the option, nothing is looked for
+    }
+
+    @Test("a cache that cannot be used is left out, with a word")
+    func unusableCache() throws {
+        try Data().write(to: folder.file("file"))
+        let environment = ["XDG_CACHE_HOME": folder.file("file").path]
+        let result = try run("--cache", server.url("/cache/1000").absoluteString, environment: environment)
+        #expect(result.code == 0 && result.errors.contains("cannot be used") && !result.output.isEmpty)
+    }
+
     @Test("a private authority is refused with the code for TLS, and accepted with --cacert, over HTTP/2")
     func privateAuthority() throws {
         let authority = try CertificateAuthority()

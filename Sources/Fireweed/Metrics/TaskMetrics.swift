@@ -10,10 +10,31 @@ public struct TaskMetrics: Sendable {
     /// How many redirects were followed; an answer to a challenge is none, though it adds a transaction.
     public let redirectCount: Int
     /// One for each hop, in order; never empty.
+    ///
+    /// A hop that was answered by the cache after the origin had confirmed that has two: one over the network, with the origin's
+    /// 304, and one from the local cache.
     public let transactionMetrics: [TransactionMetrics]
+    /// Where the last response came from.
+    public let responseSource: ResponseSource
+
+    /// Where a response came from.
+    public enum ResponseSource: Sendable {
+        /// The network.
+        case network
+        /// The cache, without a question to the origin or in the place of an error.
+        case cache
+        /// The cache, after the origin confirmed with 304 that the stored response is still good (RFC 9111 §4.3).
+        case revalidation
+    }
 
     init(hops: [HopRecord]) {
-        transactionMetrics = hops.map(TransactionMetrics.init)
+        transactionMetrics = hops.flatMap(TransactionMetrics.transactions)
+        responseSource =
+            switch hops.last?.source {
+            case .cache: .cache
+            case .revalidation: .revalidation
+            case .network, nil: .network
+            }
         redirectCount = hops.dropLast().count(where: \.isRedirect)
         let start = transactionMetrics.first?.fetchStartDate ?? Date(timeIntervalSince1970: 0)
         let end = transactionMetrics.last?.responseEndDate ?? start

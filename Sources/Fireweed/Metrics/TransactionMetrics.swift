@@ -22,8 +22,11 @@ public struct TransactionMetrics: Sendable {
 
     private let hop: HopRecord
 
-    init(_ hop: HopRecord) {
-        self.hop = hop
+    /// What became of a hop: a stored response that was confirmed is two transactions.
+    static func transactions(of hop: HopRecord) -> [TransactionMetrics] {
+        guard case .revalidation(let answer, let report) = hop.source else { return [TransactionMetrics(hop: hop)] }
+        let question = HopRecord(url: hop.url, method: hop.method, fields: hop.fields, head: answer, report: report)
+        return [TransactionMetrics(hop: question), TransactionMetrics(hop: hop)]
     }
 
     private var report: TransferReport { hop.report }
@@ -80,7 +83,9 @@ public struct TransactionMetrics: Sendable {
     /// True when the connection was there before.
     public var isReusedConnection: Bool { report.isReusedConnection }
     /// Where the response came from.
-    public var resourceFetchType: ResourceFetchType { .networkLoad }
+    ///
+    /// A stored response that the origin confirmed shows as `.networkLoad` with its 304, and `.localCache` after it.
+    public var resourceFetchType: ResourceFetchType { hop.source.isNetwork ? .networkLoad : .localCache }
 
     /// Bytes of the request's head on the wire.
     public var countOfRequestHeaderBytesSent: Int64 { report.requestHeaderByteCount }

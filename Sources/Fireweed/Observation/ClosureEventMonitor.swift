@@ -30,6 +30,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)?
         var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)?
         var dataTaskDidReceiveResponse: (@Sendable (Session, SessionDataTask, URLResponse) -> Void)?
+        var dataTaskWillCacheResponse: (@Sendable (Session, SessionDataTask, CachedURLResponse) -> Void)?
         var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)?
         var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, SessionDownloadTask, URL) -> Void)?
         var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
@@ -120,6 +121,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     public var dataTaskDidReceiveResponse: (@Sendable (Session, SessionDataTask, URLResponse) -> Void)? {
         get { closures.withLock { $0.dataTaskDidReceiveResponse } }
         set { closures.withLock { $0.dataTaskDidReceiveResponse = newValue } }
+    }
+
+    /// Called when a response is about to be stored in the cache.
+    public var dataTaskWillCacheResponse: (@Sendable (Session, SessionDataTask, CachedURLResponse) -> Void)? {
+        get { closures.withLock { $0.dataTaskWillCacheResponse } }
+        set { closures.withLock { $0.dataTaskWillCacheResponse = newValue } }
     }
 
     /// Content came.
@@ -371,6 +378,13 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Calls `dataTaskDidReceiveData`.
     open func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {
         dataTaskDidReceiveData?(session, dataTask, data)
+    }
+
+    /// Calls `dataTaskWillCacheResponse`.
+    open func urlSession(
+        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+    ) {
+        dataTaskWillCacheResponse?(session, dataTask, response)
     }
 
     /// Calls `downloadTaskDidFinishDownloadingToURL`.

@@ -83,6 +83,13 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
+        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+    ) {
+        tell { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
+    }
+
+    /// Tells every monitor.
+    public func urlSession(
         _ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
         tell { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }

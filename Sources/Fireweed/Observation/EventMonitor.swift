@@ -51,6 +51,8 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse)
     /// Content came.
     func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data)
+    /// A response is about to be stored in the cache.
+    func urlSession(_ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse)
     /// A download is complete, in its temporary place.
     func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
     /// Content was written; -1 for an unknown length.
@@ -168,6 +170,10 @@ extension EventMonitor {
     public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {}
     /// Does nothing.
     public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {}
+    /// Does nothing.
+    public func urlSession(
+        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+    ) {}
     /// Does nothing.
     public func urlSession(
         _ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL

@@ -43,6 +43,7 @@ struct RequestExtras: Sendable {
     /// The trace that the request's attempts are spans of.
     var trace: TraceContext?
     var redirectHandler: (any RedirectHandler)?
+    var cachedResponseHandler: (any CachedResponseHandler)?
     var monitor: (any EventMonitor)?
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?

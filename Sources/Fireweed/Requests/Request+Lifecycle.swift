@@ -301,6 +301,21 @@ extension Request: AttemptOwner {
     var effectiveRedirectHandler: (any RedirectHandler)? {
         mutable.withLock { $0.extras?.redirectHandler } ?? core.redirectHandler
     }
+
+    func storingDecision(for attempt: Attempt) -> StoringDecision? {
+        let own = mutable.withLock { $0.extras?.cachedResponseHandler }
+        guard let task = attempt.storingTask, own != nil || core.cachedResponseHandler != nil || hasMonitors else {
+            return nil
+        }
+        let handler = own ?? core.cachedResponseHandler
+        return { response, completion in
+            self.core.rootQueue.async {
+                self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
+                guard let handler else { return completion(response) }
+                handler.dataTask(task, willCacheResponse: response, completion: completion)
+            }
+        }
+    }
 }
 
 extension TransferFailure {

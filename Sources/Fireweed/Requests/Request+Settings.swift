@@ -79,6 +79,27 @@ extension Request {
         return self
     }
 
+    /// Decides what of this request's responses is stored, in the place of the session's handler.
+    public var cachedResponseHandler: (any CachedResponseHandler)? {
+        mutable.withLock { $0.extras?.cachedResponseHandler }
+    }
+
+    /// Lets a handler decide what of this request's responses is stored in the session's cache.
+    ///
+    /// It is asked when a response is whole and RFC 9111 lets it be stored; the request ends once it has answered. Downloads are
+    /// not stored, so it is not asked about them. A second call is a programmer's error.
+    @discardableResult
+    public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
+        mutable.withLock { state in
+            state.withExtras { extras in
+                precondition(
+                    extras.cachedResponseHandler == nil, "The cached response handler of a request can be set once.")
+                extras.cachedResponseHandler = handler
+            }
+        }
+        return self
+    }
+
     /// Lets a monitor hear of this request's events, beside the session's monitors.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {

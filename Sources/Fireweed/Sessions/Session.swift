@@ -45,10 +45,12 @@ open class Session: @unchecked Sendable {
     ///   - interceptor: adapts and retries every request, after the request's own.
     ///   - serverTrustManager: judges servers inside the TLS handshake; `nil` leaves it to the authorities.
     ///   - redirectHandler: decides about redirects; `nil` follows them.
+    ///   - cachedResponseHandler: decides what is stored in the cache; `nil` stores what RFC 9111 allows.
     ///   - eventMonitors: hear of everything.
     ///   - transportOptions: what libcurl can do and a configuration cannot say.
     ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
+    ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
         delegate: SessionDelegate = SessionDelegate(),
@@ -56,9 +58,10 @@ open class Session: @unchecked Sendable {
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
         transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
@@ -70,8 +73,9 @@ open class Session: @unchecked Sendable {
             transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
-            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
-            netrc: netrc, strictTransportSecurity: strictTransportSecurity)
+            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
+            strictTransportSecurity: strictTransportSecurity, responseStore: responseStore)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -86,8 +90,9 @@ open class Session: @unchecked Sendable {
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -95,7 +100,26 @@ open class Session: @unchecked Sendable {
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+                cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
                 eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity))
+        core.attach(self)
+    }
+
+    /// Makes a session whose cache reads this clock: for tests, which let hours pass.
+    package init(
+        configuration: URLSessionConfiguration, cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [], responseStore: (any ResponseStore)?,
+        cacheClock: @escaping @Sendable () -> Date
+    ) {
+        let settings = PoolSettings(
+            options: TransportOptions(), maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
+            trustDecision: nil)
+        core = SessionCore(
+            configuration: configuration, transport: CurlTransport(settings: settings),
+            parts: SessionCore.Parts(
+                delegate: SessionDelegate(), rootQueue: DispatchQueue(label: "org.alamofire.session.rootQueue"),
+                startRequestsImmediately: true, requestSetup: .lazy, cachedResponseHandler: cachedResponseHandler,
+                responseStore: responseStore, cacheClock: cacheClock, eventMonitors: eventMonitors))
         core.attach(self)
     }
 
@@ -125,6 +149,8 @@ open class Session: @unchecked Sendable {
     public var serverTrustManager: ServerTrustManager? { core.serverTrustManager }
     /// Decides about redirects.
     public var redirectHandler: (any RedirectHandler)? { core.redirectHandler }
+    /// Decides what is stored in the cache.
+    public var cachedResponseHandler: (any CachedResponseHandler)? { core.cachedResponseHandler }
     /// The monitors as one, without the one that posts notifications.
     public var eventMonitor: CompositeEventMonitor { core.monitor }
     /// What moves the bytes.
@@ -148,6 +174,15 @@ open class Session: @unchecked Sendable {
     ) {
         for request in core.registry.all { request.cancel() }
         if let completion { queue.async(execute: completion) }
+    }
+
+    /// Waits until every response that has come so far is in the session's store: for programs that end after a request.
+    ///
+    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the configuration's
+    /// `urlCache` may still be writing to its disk.
+    public func flushResponseStore() async {
+        guard let cache = core.cache else { return }
+        await withCheckedContinuation { continuation in cache.queue.async { continuation.resume() } }
     }
 
     /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.

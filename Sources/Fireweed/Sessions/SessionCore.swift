@@ -22,6 +22,9 @@ final class SessionCore: Sendable {
     let requestSetup: Session.RequestSetup
     let interceptor: (any RequestInterceptor)?
     let redirectHandler: (any RedirectHandler)?
+    let cachedResponseHandler: (any CachedResponseHandler)?
+    /// `nil` when there is nowhere to store anything.
+    let cache: ResponseCache?
     let serverTrustManager: ServerTrustManager?
     let strictTransportSecurity: StrictTransportSecurity?
     let delegate: SessionDelegate
@@ -48,6 +51,10 @@ final class SessionCore: Sendable {
         var interceptor: (any RequestInterceptor)?
         var serverTrustManager: ServerTrustManager?
         var redirectHandler: (any RedirectHandler)?
+        var cachedResponseHandler: (any CachedResponseHandler)?
+        var responseStore: (any ResponseStore)?
+        /// What the cache takes for the time.
+        var cacheClock: @Sendable () -> Date = { Date() }
         var eventMonitors: [any EventMonitor]
         var netrc: Netrc?
         var strictTransportSecurity: StrictTransportSecurity?
@@ -69,6 +76,10 @@ final class SessionCore: Sendable {
         requestSetup = parts.requestSetup
         interceptor = parts.interceptor
         redirectHandler = parts.redirectHandler
+        cachedResponseHandler = parts.cachedResponseHandler
+        cache = ResponseCache.store(parts.responseStore, configuration).map { [fields = settings.fields] store in
+            ResponseCache(store: store, sharedFields: fields, now: parts.cacheClock)
+        }
         serverTrustManager = parts.serverTrustManager
         strictTransportSecurity = parts.strictTransportSecurity
         delegate = parts.delegate

@@ -20,6 +20,7 @@ struct SessionSettings: Sendable {
     /// Whether cookies of responses go into the storage.
     let storesCookies: Bool
     let maximumRedirectCount: Int
+    private let requestCachePolicy: URLRequest.CachePolicy
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
     private static let unsetTimeout: TimeInterval = 60
@@ -35,6 +36,13 @@ struct SessionSettings: Sendable {
         cookieAcceptPolicy = configuration.httpCookieAcceptPolicy
         setsCookies = configuration.httpShouldSetCookies && configuration.httpCookieStorage != nil
         storesCookies = configuration.httpCookieAcceptPolicy != .never && configuration.httpCookieStorage != nil
+        requestCachePolicy = configuration.requestCachePolicy
+    }
+
+    /// The request's own cache policy where it has one, else the session's.
+    func cachePolicy(of request: URLRequest?) -> URLRequest.CachePolicy {
+        guard let own = request?.cachePolicy, own != .useProtocolCachePolicy else { return requestCachePolicy }
+        return own
     }
 
     /// The request's own time-out where it has one, else the session's; in seconds without a byte.

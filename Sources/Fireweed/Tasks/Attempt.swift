@@ -50,6 +50,8 @@ final class Attempt: Sendable {
         /// The place among those who wait for a route, while there is none.
         var waiting: Int?
         weak var task: SessionTask?
+        /// Where the present hop's response comes from.
+        var source = HopSource.network
     }
 
     let identifier: Int
@@ -57,6 +59,7 @@ final class Attempt: Sendable {
     let core: SessionCore
     let kind: SessionTask.Kind
     let state: Mutex<State>
+    let cachePolicy: URLRequest.CachePolicy
     /// The moment at which the whole attempt times out, on the transport's clock.
     private let deadlineNanoseconds: UInt64?
 
@@ -69,6 +72,7 @@ final class Attempt: Sendable {
         self.record = record
         self.core = core
         self.kind = kind
+        cachePolicy = core.settings.cachePolicy(of: hop.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()
         state = Mutex(State(owner: owner, hop: hop))
     }
@@ -188,7 +192,9 @@ final class Attempt: Sendable {
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.credentials, webSocket: hop.webSocket)
-        let control = core.transport.makeTransfer(of: message, for: self)
+        let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
+        let control =
+            isUncached ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }
             state.sentFields = fields
@@ -234,6 +240,7 @@ final class Attempt: Sendable {
             state.withLock { state in
                 state.control = nil
                 state.hop = hop
+                state.source = .network
                 state.gate = .open
                 state.head = nil
                 state.response = nil
@@ -295,7 +302,8 @@ extension Attempt: TransferConsumer {
         let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
         let (owner, hasAnswered) = state.withLock { state in
             state.head = head
-            state.hasUnstoredCookies = setsCookies
+            // A stored response has set its cookies when it came.
+            state.hasUnstoredCookies = setsCookies && state.source.isNetwork
             return (state.owner, state.answeredChallenge != nil)
         }
         guard let owner else { return }
@@ -381,7 +389,7 @@ extension Attempt: TransferConsumer {
             state.records.append(
                 HopRecord(
                     url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
-                    head: state.head, report: report))
+                    head: state.head, report: report, source: state.source))
             switch state.gate {
             case .open:
                 if let failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }

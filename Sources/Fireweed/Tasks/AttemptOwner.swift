@@ -30,4 +30,6 @@ protocol AttemptOwner: AnyObject, Sendable {
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?)
     /// Who decides about redirects, if it is not the session's rules alone.
     var effectiveRedirectHandler: (any RedirectHandler)? { get }
+    /// Who decides what is stored, or hears of it; `nil` for nobody.
+    func storingDecision(for attempt: Attempt) -> StoringDecision?
 }

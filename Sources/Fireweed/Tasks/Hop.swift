@@ -32,6 +32,7 @@ struct HopRecord: Sendable {
     var fields: FieldBlock
     var head: ResponseHead?
     var report: TransferReport
+    var source = HopSource.network
 
     /// True when the response asked for another place; what follows such a hop is a redirect, and no answer to a challenge.
     var isRedirect: Bool { head.map { (300..<400).contains($0.status) } ?? false }

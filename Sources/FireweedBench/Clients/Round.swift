@@ -2,6 +2,7 @@
 
 import CBareLoop
 import Fireweed
+import FixtureServer
 import Foundation
 
 /// The value that the small JSON decodes into.
@@ -28,6 +29,7 @@ struct Round {
 
     func run() async throws -> Measurement {
         let url = scenario.isWebSocket ? url : url.appendingPathComponent(scenario.path)
+        if client == .fireweedSQLite { return try await cached(url) }
         return try await Measurement.measure(count: scenario.count) {
             switch client {
             case .libcurl:
@@ -49,6 +51,7 @@ struct Round {
             case .fireweedStream: try await stream(url)
             case .fireweedWebSocket: try await webSocket(url)
             case .pythonWebSockets: throw RoundError(text: "Python measures itself")
+            case .fireweedSQLite: break
             case .fireweedFile:
                 let session = Session()
                 let file = try await session.download(url).serializingDownloadedFileURL().value
@@ -69,6 +72,19 @@ struct Round {
             }
             try await group.waitForAll()
         }
+    }
+
+    /// Hits alone: the response is stored before the clock starts.
+    private func cached(_ url: URL) async throws -> Measurement {
+        let folder = try TemporaryFolder()
+        let session = Session(responseStore: try SQLiteResponseStore(url: folder.file("responses.sqlite")))
+        _ = try await session.request(url).serializingData().value
+        let measurement = try await Measurement.measure(count: scenario.count) {
+            try await inParallel { _ = try await session.request(url).serializingData().value }
+        }
+        let last = await session.request(url).serializingData().response
+        guard last.metrics?.responseSource == .cache else { throw RoundError(text: "the cache did not answer") }
+        return measurement
     }
 
     private func urlSession(_ url: URL) async throws {

@@ -20,6 +20,10 @@ struct Scenario: Sendable {
             name: "json-1", path: "/small", count: 10_000, window: 1,
             clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
         Scenario(
+            name: "cache-hit", path: "/small-fresh", count: 48_000, window: 64, clients: [.libcurl, .fireweedSQLite]),
+        Scenario(
+            name: "cache-hit-1", path: "/small-fresh", count: 10_000, window: 1, clients: [.libcurl, .fireweedSQLite]),
+        Scenario(
             name: "body-1g", path: "/1g", count: 1, window: 1,
             clients: [.libcurl, .urlSession, .fireweedStream, .fireweedFile]),
         Scenario(
@@ -59,6 +63,8 @@ enum Client: String, Sendable {
     case fireweedClosure = "fireweed-closure"
     case fireweedStream = "fireweed-stream"
     case fireweedFile = "fireweed-file"
+    /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
+    case fireweedSQLite = "fireweed-sqlite"
     /// `JSONEncoder`, for want of another encoder that does the same work.
     case foundationJSON = "foundation-json"
     case fireweedEncode = "fireweed-encode"

@@ -56,6 +56,8 @@ struct Invocation: Sendable, Equatable {
     var proxy: String?
     var speaksHTTP1Only = false
     var showsTiming = false
+    var isVerbose = false
+    var usesCache = false
     /// Print the request as a curl command, and send nothing.
     var printsCURL = false
     /// A curl command in the place of URL and items.

@@ -49,8 +49,10 @@ struct Option: Sendable {
                     return true
                 }, help: "What to print: H request head, B request content, h response head, b response content."),
             Option(
-                names: ["-v", "--verbose"], effect: .flag { $0.print = "HBhb" },
-                help: "Print request and response whole."),
+                names: ["-v", "--verbose"],
+                effect: .flag {
+                    $0.print = "HBhb"; $0.isVerbose = true
+                }, help: "Print request and response whole."),
             Option(
                 names: ["-h", "--headers"], effect: .flag { $0.print = "h" }, help: "Print the response's head alone."),
             Option(
@@ -140,6 +142,10 @@ struct Option: Sendable {
                 },
                 help: "Go through a proxy: http://…, https://…, socks5://… or socks5h://…."),
             Option(names: ["--http1.1"], effect: .flag { $0.speaksHTTP1Only = true }, help: "Speak HTTP/1.1 only."),
+            Option(
+                names: ["--cache"], effect: .flag { $0.usesCache = true },
+                help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered."
+            ),
             Option(
                 names: ["--timing"], effect: .flag { $0.showsTiming = true },
                 help: "Draw where the time went, on standard error."),

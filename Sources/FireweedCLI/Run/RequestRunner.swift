@@ -39,6 +39,7 @@ struct RequestRunner {
         }
         let goesToFile = invocation.isDownload || invocation.goesOn || invocation.outputFile != nil
         let code = goesToFile ? await download() : await print()
+        if invocation.usesCache { await session.flushResponseStore() }
         return keep() ? code : .failure
     }
 
@@ -199,6 +200,7 @@ struct RequestRunner {
     // MARK: The end
 
     func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
+        if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell(CacheFolder.note(of: metrics)) }
         if invocation.showsTiming, let metrics {
             Terminal.tell(Waterfall(metrics).text(width: Terminal.width))
         }

@@ -22,13 +22,15 @@ enum SessionMaker {
             requestSetup: invocation.printsCURL ? .eager : .lazy, interceptor: retryPolicy(for: invocation),
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
-            transportOptions: try transportOptions(for: invocation), netrc: try netrc(for: invocation))
+            transportOptions: try transportOptions(for: invocation), netrc: try netrc(for: invocation),
+            responseStore: invocation.usesCache ? CacheFolder.store() : nil)
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
+        configuration.urlCache = nil
         configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration

@@ -12,10 +12,10 @@ public struct ResponseHead: Sendable {
     /// The version as the wire says it, as `HTTP/1.1`.
     public let version: String
     /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
-    private let section: [UInt8]
+    package let section: [UInt8]
 
     /// Makes a head of a status and the raw lines of its field section.
-    init(status: Int, version: String, section: [UInt8]) {
+    package init(status: Int, version: String, section: [UInt8]) {
         self.status = status
         self.version = version
         self.section = section
@@ -41,7 +41,7 @@ public struct ResponseHead: Sendable {
     public func value(of name: String) -> String? {
         var joined: String?
         forEachLine { candidate, value in
-            if Self.isEqual(candidate, name) {
+            if Self.isName(candidate, name) {
                 joined = joined.map { "\($0), \(Self.text(value))" } ?? Self.text(value)
             }
             return true
@@ -53,7 +53,7 @@ public struct ResponseHead: Sendable {
     public func values(of name: String) -> [String] {
         var values: [String] = []
         forEachLine { candidate, value in
-            if Self.isEqual(candidate, name) { values.append(Self.text(value)) }
+            if Self.isName(candidate, name) { values.append(Self.text(value)) }
             return true
         }
         return values
@@ -63,7 +63,7 @@ public struct ResponseHead: Sendable {
     public func contains(_ name: String) -> Bool {
         var found = false
         forEachLine { candidate, _ in
-            found = Self.isEqual(candidate, name)
+            found = Self.isName(candidate, name)
             return !found
         }
         return found
@@ -81,7 +81,7 @@ public struct ResponseHead: Sendable {
         var known: [UInt8] = []
         var isSound = true
         forEachLine { name, value in
-            guard Self.isEqual(name, "Content-Length") else { return true }
+            guard Self.isName(name, "Content-Length") else { return true }
             for member in value.split(separator: 0x2C, omittingEmptySubsequences: false) {
                 let digits = Array(Self.trimmed(member))
                 isSound = isSound && !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
@@ -94,7 +94,7 @@ public struct ResponseHead: Sendable {
     }
 
     /// Calls `body` with name and value of each line until it says false.
-    private func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
+    package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
         section.withUnsafeBytes { bytes in
             var rest = bytes
             while let start = rest.baseAddress, !rest.isEmpty {
@@ -119,11 +119,6 @@ public struct ResponseHead: Sendable {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0D
-    }
-
-    private static func isEqual(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
-        guard bytes.count == name.utf8.count else { return false }
-        return zip(bytes, name.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
     }
 
     /// UTF-8 where the bytes are, else ISO-8859-1, which is what such fields were before (RFC 9110 §5.5).

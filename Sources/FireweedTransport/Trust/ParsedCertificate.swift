@@ -1,7 +1,7 @@
 // OpenSSL's form of a certificate, and reading its fields.
 
 import COpenSSL
-import Foundation
+package import Foundation
 
 /// Owns one `X509`.
 ///
@@ -91,8 +91,9 @@ final class ParsedCertificate {
 }
 
 /// Hashes, by OpenSSL.
-enum Digest {
-    static func sha256(_ data: Data) -> [UInt8] {
+package enum Digest {
+    /// The SHA-256 of bytes, which are 32 bytes.
+    package static func sha256(_ data: Data) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         data.withUnsafeBytes { bytes in
             _ = EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)

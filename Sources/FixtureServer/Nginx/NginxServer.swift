@@ -72,6 +72,9 @@ public final class NginxServer: Sendable {
                 server {
                     listen 127.0.0.1:\(port) reuseport backlog=4096; \(secure)
                     location = /small { default_type application/json; return 200 '\(small)'; }
+                    location = /small-fresh {
+                        default_type application/json; add_header Cache-Control "max-age=86400"; return 200 '\(small)';
+                    }
                     location / { root \(documents.path); }
                 }
             }

@@ -1,0 +1,244 @@
+// A hop that the cache has a say in: it stands between an attempt and the transport.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Answers a hop from the cache, or lets it go to the network and stores what comes back.
+///
+/// To the attempt it is a transfer, to the transport a consumer. Looks and writes happen on the cache's queue, from which stored
+/// responses are delivered as well.
+final class CachedExchange: Sendable {
+    /// How far the exchange is.
+    enum Phase {
+        case ready
+        /// On the cache's queue.
+        case looking
+        case network(any TransferControl)
+        case playing(StoredPlayback)
+        case ended
+    }
+
+    /// What is done with the answer of the network.
+    enum Incoming {
+        /// It is the attempt's.
+        case passing
+        /// It is the attempt's, and goes to the store when it is whole.
+        case recording(head: StoredHead, content: Data)
+        /// A 304: the stored response is the answer.
+        case validated(ResponseHead, at: Date)
+        /// An error, in whose place the stored response is the answer; so many bytes of it have come.
+        case discarding(byteCount: Int)
+    }
+
+    struct State {
+        var phase = Phase.ready
+        var incoming = Incoming.passing
+        var consumer: (any TransferConsumer)?
+        var isCancelled = false
+        var isSuspended = false
+        var isIntakeFull = false
+        /// The stored response that the origin was asked about.
+        var stored: StoredResponse?
+        var toleratesError = false
+        var hasHead = false
+        var requestTime = Date(timeIntervalSince1970: 0)
+    }
+
+    let cache: ResponseCache
+    let request: CacheRequest
+    let message: RequestMessage
+    let transport: any Transport
+    let host: (any CacheHost)?
+    let state: Mutex<State>
+
+    init(
+        _ request: CacheRequest, message: RequestMessage, cache: ResponseCache, transport: any Transport,
+        consumer: any TransferConsumer, host: (any CacheHost)?
+    ) {
+        self.request = request
+        self.message = message
+        self.cache = cache
+        self.transport = transport
+        self.host = host
+        var state = State()
+        state.consumer = consumer
+        self.state = Mutex(state)
+    }
+
+    // MARK: The way to an answer
+
+    /// On the cache's queue: looks, and does what the rules say.
+    private func look() {
+        let (decision, stored) = cache.decide(request)
+        switch decision {
+        case .answer(_, let refreshes):
+            guard let stored else { return ask(nil) }
+            if refreshes { refresh(stored) }
+            play(stored, source: .cache)
+        case .validate(_, let toleratesError): ask(stored, toleratesError: toleratesError)
+        case .fetch: ask(nil)
+        case .gatewayTimeout: play(.gatewayTimeout(at: cache.now()), source: .cache, isAged: false)
+        case .fail:
+            end(.exchange(.resourceUnavailable, detail: "nothing is stored for this request", engineCode: 0))
+        }
+    }
+
+    /// Sends the message, with the conditions that ask about a stored response if there is one.
+    func ask(_ stored: StoredResponse?, toleratesError: Bool = false) {
+        var message = message
+        if let stored { message.fields = Validation.fields(message.fields, asking: stored.head) }
+        let control = transport.makeTransfer(of: message, for: self)
+        let now = cache.now()
+        let permission = state.withLock { state -> (goes: Bool, isSuspended: Bool) in
+            if case .ended = state.phase { return (false, false) }
+            guard !state.isCancelled else { return (false, false) }
+            state.phase = .network(control)
+            state.incoming = .passing
+            state.stored = stored
+            state.toleratesError = toleratesError
+            state.hasHead = false
+            state.requestTime = now
+            return (true, state.isSuspended)
+        }
+        guard permission.goes else { return end(.cancelled) }
+        if permission.isSuspended { control.suspend() }
+        control.start()
+    }
+
+    /// Answers with a stored response; on the cache's queue.
+    func play(_ stored: StoredResponse, source: HopSource, isAged: Bool = true) {
+        var head = stored.head.response
+        if isAged {  // it says how old it is (RFC 9111 §4, §5.1)
+            head = head.setting("Age", to: "\(Int(Freshness.age(of: stored.head, at: cache.now())))")
+        }
+        let content = request.method == "HEAD" ? Data() : stored.content
+        let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
+        let plays = state.withLock { state in
+            if case .ended = state.phase { return false }
+            state.phase = .playing(playback)
+            return !state.isCancelled
+        }
+        guard plays else { return end(.cancelled) }
+        host?.cacheWillAnswer(source)
+        goOn()
+    }
+
+    /// Delivers until there is no more, or somebody stops it; on the cache's queue.
+    private func goOn() {
+        while true {
+            let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in
+                guard case .playing(let playback) = state.phase, let consumer = state.consumer, !state.isSuspended,
+                    !state.isIntakeFull, !state.isCancelled
+                else { return nil }
+                // Ahead of the answer: room may be there again before a consumer's `.pause` has got here.
+                state.isIntakeFull = true
+                return (playback, consumer)
+            }
+            guard let (present, consumer) = next else { return }
+            var playback = present
+            let intake = playback.step(to: consumer)
+            guard let intake else { return end(nil, report: playback.report) }
+            state.withLock { state in
+                if case .playing = state.phase { state.phase = .playing(playback) }
+                if intake == .taken { state.isIntakeFull = false }
+            }
+        }
+    }
+
+    /// Tells the attempt of the end; the first call counts.
+    func end(_ failure: TransferFailure?, report: TransferReport = TransferReport()) {
+        let consumer = state.withLock { state in
+            state.phase = .ended
+            state.stored = nil
+            state.incoming = .passing
+            defer { state.consumer = nil }
+            return state.consumer
+        }
+        consumer?.transferDidFinish(failure, report: report)
+    }
+}
+
+// MARK: - The attempt's side
+
+extension CachedExchange: TransferControl {
+    func start() {
+        enum Step { case nothing, look, ask, cancelled }
+        let mustLook = cache.needsLook(request) || !request.mayAsk
+        let step = state.withLock { state -> Step in
+            guard case .ready = state.phase else { return .nothing }
+            if state.isCancelled { return .cancelled }
+            guard mustLook else { return .ask }
+            state.phase = .looking
+            return .look
+        }
+        switch step {
+        case .nothing: break
+        case .look: cache.queue.async { self.look() }
+        case .ask: ask(nil)
+        case .cancelled: cache.queue.async { self.end(.cancelled) }
+        }
+    }
+
+    func cancel() {
+        enum Step { case nothing, cancel(any TransferControl), end }
+        let step = state.withLock { state -> Step in
+            state.isCancelled = true
+            switch state.phase {
+            case .network(let control): return .cancel(control)
+            case .playing: return .end
+            case .ready, .looking, .ended: return .nothing  // whoever goes on sees it
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .cancel(let control): control.cancel()
+        case .end: cache.queue.async { self.end(.cancelled) }
+        }
+    }
+
+    func suspend() {
+        control { $0.isSuspended = true }?.suspend()
+    }
+
+    func resume() {
+        control { $0.isSuspended = false }?.resume()
+    }
+
+    func resumeIntake() {
+        control { $0.isIntakeFull = false }?.resumeIntake()
+    }
+
+    /// Notes a wish and gives the network's control to pass it on to; a stored response goes on by itself.
+    private func control(_ change: (inout State) -> Void) -> (any TransferControl)? {
+        let (control, isPlaying) = state.withLock { state -> ((any TransferControl)?, Bool) in
+            change(&state)
+            switch state.phase {
+            case .network(let control): return (control, false)
+            case .playing: return (nil, true)
+            case .ready, .looking, .ended: return (nil, false)
+            }
+        }
+        if isPlaying { cache.queue.async { self.goOn() } }
+        return control
+    }
+}
+
+extension StoredResponse {
+    /// The answer to `only-if-cached` when nothing suitable is stored (RFC 9111 §5.2.1.7).
+    static func gatewayTimeout(at time: Date) -> StoredResponse {
+        let fields = [Field(name: "Date", value: HTTPDate.text(of: time)), Field(name: "Content-Length", value: "0")]
+        return StoredResponse(
+            head: StoredHead(
+                identifier: 0, response: ResponseHead(status: 504, fields: fields), requestTime: time,
+                responseTime: time, originDate: time,
+                variant: ResponseVariant(names: [], selection: Data(), credentials: nil),
+                userInfo: nil), content: Data())
+    }
+}
+
+extension CacheRequest {
+    /// False when only a stored response will do.
+    var mayAsk: Bool { policy != .returnCacheDataDontLoad && !(facts.control.onlyIfCached && isAnswerable) }
+}

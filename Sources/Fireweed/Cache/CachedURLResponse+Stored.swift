@@ -1,0 +1,78 @@
+// Stored responses in Foundation's form, for `URLCache` and for handlers.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+extension StoredResponse {
+    /// Where our own part of `userInfo` stands in a `URLCache`.
+    static let headKey = "Fireweed.head"
+
+    /// The response as a `CachedResponseHandler` sees it.
+    func cachedURLResponse(for url: URL) -> CachedURLResponse? {
+        guard let response = head.response.httpURLResponse(for: url) else { return nil }
+        return CachedURLResponse(
+            response: response, data: content, userInfo: head.decodedUserInfo, storagePolicy: .allowed)
+    }
+
+    /// The response that a handler wants stored in the place of this one; `nil` when it wants none.
+    func replaced(by cached: CachedURLResponse) -> StoredResponse? {
+        guard cached.storagePolicy != .notAllowed else { return nil }
+        var head = head
+        if let response = cached.response as? HTTPURLResponse { head.adopt(response) }
+        head.userInfo = StoredHead.encodedUserInfo(cached.userInfo)
+        return StoredResponse(head: head, content: cached.data)
+    }
+
+    /// Reads what a `URLCache` holds: our own, or what somebody else has put there.
+    init?(_ cached: CachedURLResponse) {
+        guard let response = cached.response as? HTTPURLResponse else { return nil }
+        let own = (cached.userInfo?[Self.headKey] as? Data).flatMap { data in
+            data.withUnsafeBytes { StoredHead(encoded: $0) }
+        }
+        self.init(head: own ?? StoredHead(foreign: response, cached.userInfo), content: cached.data)
+    }
+}
+
+extension StoredHead {
+    /// The head of a response that was not stored by us, of which is known only what its fields say.
+    fileprivate init(foreign response: HTTPURLResponse, _ userInfo: [AnyHashable: Any]?) {
+        let head = ResponseHead(status: response.statusCode, fields: response.fieldList)
+        let date = head.value(of: "Date").flatMap { HTTPDate.parse($0) } ?? Date(timeIntervalSince1970: 0)
+        self.init(
+            // The same each time it is read, since nothing is stored with it.
+            identifier: 0, response: head, requestTime: date, responseTime: date,
+            originDate: date, variant: ResponseVariant(names: [], selection: Data(), credentials: Data()),
+            userInfo: Self.encodedUserInfo(userInfo))
+    }
+
+    /// Takes over status and fields where they differ from ours.
+    fileprivate mutating func adopt(_ response: HTTPURLResponse) {
+        let changed = response.headers
+        let same = self.response.httpURLResponse(for: response.url ?? URL(fileURLWithPath: "/"))
+        guard response.statusCode != same?.statusCode || changed != same?.headers else { return }
+        replace(
+            with: ResponseHead(
+                status: response.statusCode, version: self.response.version, fields: response.fieldList),
+            requestTime: requestTime, responseTime: responseTime)
+    }
+
+    /// Property lists alone survive a disk: anything else is left out.
+    static func encodedUserInfo(_ userInfo: [AnyHashable: Any]?) -> Data? {
+        var named = userInfo as? [String: Any] ?? [:]
+        named[StoredResponse.headKey] = nil
+        guard !named.isEmpty else { return nil }
+        return try? PropertyListSerialization.data(fromPropertyList: named, format: .binary, options: 0)
+    }
+
+    /// What `encodedUserInfo` encoded.
+    var decodedUserInfo: [AnyHashable: Any]? {
+        userInfo.flatMap { try? PropertyListSerialization.propertyList(from: $0, format: nil) as? [String: Any] }
+    }
+}
+
+extension HTTPURLResponse {
+    fileprivate var fieldList: [Field] {
+        headers.map { Field(name: $0.name, value: $0.value) }
+    }
+}

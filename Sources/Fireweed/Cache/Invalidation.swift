@@ -1,0 +1,21 @@
+// What a change at the origin makes of stored responses (RFC 9111 §4.4).
+
+import FireweedTransport
+import Foundation
+
+/// The rules for invalidating stored responses, on plain values.
+enum Invalidation {
+    /// The keys whose responses are no good after this answer: the target, and what `Location` and `Content-Location` name on
+    /// the same origin; none after an error, or when the method changes nothing.
+    static func keys(after head: ResponseHead, to request: CacheRequest) -> [String] {
+        guard request.isUnsafe, (200..<400).contains(head.status) else { return [] }
+        let named = ["Location", "Content-Location"].compactMap { name -> URL? in
+            guard let text = head.values(of: name).first,
+                let url = RedirectRules.target(of: text, from: request.url),
+                RedirectRules.isSameOrigin(url, request.url)
+            else { return nil }
+            return url
+        }
+        return ([request.url] + named).map(CacheKey.text)
+    }
+}

@@ -1,0 +1,63 @@
+// Where responses are kept.
+
+import Foundation
+
+/// Keeps responses for a session's cache.
+///
+/// A store decides nothing: whether a response is kept, and whether it answers a request, is RFC 9111's business and the session's.
+/// Every method may wait for a disk and is called off the event loops and off the caller's thread, unless it says otherwise; any
+/// number of sessions, and threads, may use one store. An error never fails a request: the cache is then as if empty.
+///
+/// What is stored is one user's: responses to requests with different `Authorization` are kept apart, but sessions that differ in
+/// their cookies alone should not share a store.
+///
+/// - SeeAlso: `SQLiteResponseStore`; the configuration's `urlCache` is used in the same way.
+public protocol ResponseStore: AnyObject, Sendable {
+    /// The bytes that one response may have at most, content and head together; larger ones are not offered.
+    var maximumEntryByteCount: Int { get }
+
+    /// False when certainly nothing is stored at all; asked as `mayHoldResponse(for:)` is, and before it.
+    var mayHoldResponses: Bool { get }
+
+    /// False when certainly nothing is stored for the key.
+    ///
+    /// Asked for every request, on the caller's thread: to be answered at once, without a disk. True is always right.
+    func mayHoldResponse(for key: String) -> Bool
+
+    /// The stored response that `choose` picks among those of a key, or `nil`.
+    ///
+    /// `choose` gets the heads of all variants, the most recent first, and gives an index or `nil`.
+    func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse?
+
+    /// Stores a response in the place of any of the same key and variant; whole or not at all.
+    func store(_ response: StoredResponse, for key: String) throws
+
+    /// Stores another head for the content that the head's identifier stands for; does nothing when it is gone.
+    func updateHead(_ head: StoredHead, for key: String) throws
+
+    /// Forgets all responses of a key.
+    func removeResponses(for key: String) throws
+
+    /// Forgets everything.
+    func removeAllResponses() throws
+}
+
+extension ResponseStore {
+    /// True: it is not known without a look.
+    public var mayHoldResponses: Bool { true }
+
+    /// True: it is not known without a look.
+    public func mayHoldResponse(for key: String) -> Bool { true }
+}
+
+/// The store of a session without one.
+final class EmptyResponseStore: ResponseStore {
+    let maximumEntryByteCount = 0
+
+    var mayHoldResponses: Bool { false }
+    func response(for key: String, choosing choose: ([StoredHead]) -> Int?) -> StoredResponse? { nil }
+    func store(_ response: StoredResponse, for key: String) {}
+    func updateHead(_ head: StoredHead, for key: String) {}
+    func removeResponses(for key: String) {}
+    func removeAllResponses() {}
+}

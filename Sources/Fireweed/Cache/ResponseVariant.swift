@@ -1,0 +1,80 @@
+// Which requests a stored response answers: `Vary` and credentials (RFC 9111 §4.1).
+
+import FireweedTransport
+public import Foundation
+
+/// What the request that was answered had in common with those that the response may answer.
+///
+/// Only digests are kept: cookies and credentials do not get to a disk this way.
+public struct ResponseVariant: Sendable, Hashable {
+    /// The names in `Vary`, in lower case, sorted.
+    public let names: [String]
+    /// The SHA-256 of the values that the request had for these names; empty when there are no names.
+    public let selection: Data
+    /// The SHA-256 of the request's credentials; `nil` without any.
+    ///
+    /// Empty when it does not matter who asks.
+    public let credentials: Data?
+
+    /// Makes a variant of what a store has kept.
+    public init(names: [String], selection: Data, credentials: Data?) {
+        self.names = names
+        self.selection = selection
+        self.credentials = credentials
+    }
+}
+
+extension ResponseVariant {
+    /// The variant of a response to this request; `nil` when `Vary` says that it answers no other one (§4.1).
+    init?(of head: ResponseHead, to request: CacheRequest, control: CacheControl) {
+        let listed = Self.names(in: head)
+        guard !listed.contains("*") else { return nil }
+        names = Set(listed).sorted()
+        selection = Self.selection(of: names, in: request.fields)
+        // Stricter than §3.5, which lets a private cache ignore it: one process here may well ask in the names of several users.
+        credentials = control.isPublic ? Data() : Self.credentials(of: request)
+    }
+
+    /// True when the stored response may answer this request.
+    func matches(_ request: CacheRequest) -> Bool {
+        guard names.isEmpty || Self.selection(of: names, in: request.fields) == selection else { return false }
+        if let credentials, credentials.isEmpty { return true }
+        return credentials == Self.credentials(of: request)
+    }
+
+    /// The names in all `Vary` fields, in lower case.
+    static func names(in head: ResponseHead) -> [String] {
+        head.value(of: "Vary").map { value in
+            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+                .filter { !$0.isEmpty }
+        } ?? []
+    }
+
+    private static func credentials(of request: CacheRequest) -> Data? {
+        let fields = request.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Authorization") }
+        let user = request.credentials ?? request.url.user.map { "\($0):\(request.url.password ?? "")" }
+        guard !fields.isEmpty || user != nil else { return nil }
+        return digest((fields.map(\.value) + [user ?? ""]).joined(separator: "\n"))
+    }
+
+    private static func selection(of names: [String], in fields: FieldBlock) -> Data {
+        guard !names.isEmpty else { return Data() }
+        // An absent field is not an empty one; several of a name are one list (§4.1).
+        let lines = names.map { name in
+            let values = fields.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
+            return values.isEmpty ? name : "\(name):\(normalised(values.joined(separator: ",")))"
+        }
+        return digest(lines.joined(separator: "\n"))
+    }
+
+    /// A list with its white space in one form; quoted strings are left alone, since white space means something there.
+    private static func normalised(_ value: String) -> String {
+        guard !value.contains("\"") else { return value }
+        return value.split(separator: ",", omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
+    }
+
+    private static func digest(_ text: String) -> Data {
+        Data(Digest.sha256(Data(text.utf8)))
+    }
+}

@@ -1,0 +1,100 @@
+// Whether a stored response answers a request (RFC 9111 §4, §5.2; RFC 5861; RFC 8246).
+
+import Foundation
+import FoundationNetworking
+
+/// What to do about a request.
+enum CacheDecision: Sendable {
+    /// Answer with the stored response; `refreshes` when it is to be validated meanwhile (RFC 5861 §3).
+    case answer(StoredHead, refreshes: Bool)
+    /// Ask the origin whether the stored response is still good; with an error, it is, when `toleratesError` (RFC 5861 §4).
+    case validate(StoredHead, toleratesError: Bool)
+    /// Ask the origin.
+    case fetch
+    /// Answer with 504: the client takes nothing from the origin, and nothing suitable is stored (§5.2.1.7).
+    case gatewayTimeout
+    /// Fail: the policy takes nothing from the origin, and nothing is stored.
+    case fail
+}
+
+/// The rules for using stored responses, on plain values.
+enum ReuseRules {
+    /// Decides; `stored` is the response that was selected (§4.1), if there is one.
+    static func decide(_ request: CacheRequest, stored: StoredHead?, now: Date) -> CacheDecision {
+        switch request.policy {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .fetch
+        case .returnCacheDataElseLoad: return stored.map { .answer($0, refreshes: false) } ?? .fetch
+        case .returnCacheDataDontLoad: return stored.map { .answer($0, refreshes: false) } ?? .fail
+        case .reloadRevalidatingCacheData: return stored.map { reload($0, now: now) } ?? .fetch
+        default: return decideByProtocol(request, stored: stored, now: now)
+        }
+    }
+
+    /// Validation in any case, but for what the origin promised not to change while it is fresh (RFC 8246 §2).
+    private static func reload(_ stored: StoredHead, now: Date) -> CacheDecision {
+        let standing = Standing(stored, now: now)
+        if standing.control.isImmutable, standing.isFresh, !standing.control.noCache {
+            return .answer(stored, refreshes: false)
+        }
+        return .validate(stored, toleratesError: false)
+    }
+
+    private static func decideByProtocol(_ request: CacheRequest, stored: StoredHead?, now: Date) -> CacheDecision {
+        let wishes = request.facts.control
+        guard let stored else { return wishes.onlyIfCached ? .gatewayTimeout : .fetch }
+        let standing = Standing(stored, now: now)
+        switch standing.suitability(to: wishes) {
+        case .suitable: return .answer(stored, refreshes: false)
+        case .suitableWhileRevalidating where !wishes.onlyIfCached: return .answer(stored, refreshes: true)
+        case .suitableWhileRevalidating, .unsuitable:
+            if wishes.onlyIfCached { return .gatewayTimeout }
+            return .validate(stored, toleratesError: standing.toleratesError(wishes))
+        }
+    }
+}
+
+/// How a stored response stands at a moment.
+private struct Standing {
+    enum Suitability { case suitable, suitableWhileRevalidating, unsuitable }
+
+    let control: CacheControl
+    let age: TimeInterval
+    let lifetime: TimeInterval
+
+    init(_ stored: StoredHead, now: Date) {
+        control = CacheControl(stored.response.value(of: "Cache-Control"))
+        age = Freshness.age(of: stored, at: now)
+        lifetime = Freshness.lifetime(of: stored, control: control)
+    }
+
+    /// §4.2: fresh while the lifetime exceeds the age.
+    var isFresh: Bool { lifetime > age }
+    /// For how many seconds the response has been stale.
+    private var staleness: TimeInterval { age - lifetime }
+
+    /// Whether the response will do without asking (§4, §5.2.1).
+    func suitability(to wishes: CacheControl) -> Suitability {
+        if wishes.noCache || control.noCache { return .unsuitable }
+        if let maxAge = wishes.maxAge, age > maxAge { return .unsuitable }
+        if let minFresh = wishes.minFresh, lifetime - age < minFresh { return .unsuitable }
+        if isFresh { return .suitable }
+        if control.mustRevalidate { return .unsuitable }  // §5.2.2.2
+        switch wishes.maxStale {
+        case .any: return .suitable
+        case .seconds(let limit) where staleness <= limit: return .suitable
+        case .seconds, nil: break
+        }
+        // A client that says how old is too old takes nothing stale without `max-stale` (§5.2.1.1).
+        if let window = control.staleWhileRevalidate, staleness <= window, wishes.maxAge == nil {
+            return .suitableWhileRevalidating
+        }
+        return .unsuitable
+    }
+
+    /// Whether the response will do when the origin fails (RFC 5861 §4), as response or request say.
+    func toleratesError(_ wishes: CacheControl) -> Bool {
+        guard !control.mustRevalidate, !control.noCache else { return false }
+        let windows = [control.staleIfError, wishes.staleIfError].compactMap { $0 }
+        return windows.contains { staleness <= $0 }
+    }
+}

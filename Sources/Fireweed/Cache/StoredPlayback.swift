@@ -1,0 +1,54 @@
+// A stored response on its way to whoever asked.
+
+import FireweedTransport
+import Foundation
+
+/// What is left to deliver of a stored response, piece by piece; for one queue.
+struct StoredPlayback: Sendable {
+    /// So much is offered at a time, so that a consumer can stop it.
+    private static let pieceSize = 64 * 1024
+
+    private let head: ResponseHead
+    private let content: Data
+    private var hasDeliveredHead = false
+    private var offset = 0
+    private let startNanoseconds: Int64
+
+    /// Without content for HEAD, whatever is stored.
+    init(_ head: ResponseHead, content: Data, startNanoseconds: Int64) {
+        self.head = head
+        self.content = content
+        self.startNanoseconds = startNanoseconds
+    }
+
+    /// Delivers the next piece; `.taken` when there may be more, `nil` when everything has been delivered.
+    mutating func step(to consumer: any TransferConsumer) -> Intake? {
+        guard hasDeliveredHead else {
+            hasDeliveredHead = true
+            consumer.transferDidReceive(head)
+            return .taken
+        }
+        guard offset < content.count else { return nil }
+        let end = min(offset + Self.pieceSize, content.count)
+        let intake = content.withUnsafeBytes {
+            consumer.transferDidReceive(UnsafeRawBufferPointer(rebasing: $0[offset..<end]))
+        }
+        if intake == .taken { offset = end }
+        return intake
+    }
+
+    /// The numbers of a response that nothing was sent for.
+    var report: TransferReport {
+        var report = TransferReport()
+        report.startNanoseconds = startNanoseconds
+        report.total = max(1, (Self.nanoseconds - startNanoseconds) / 1000)
+        report.responseStart = report.total
+        report.responseDecodedByteCount = Int64(offset)
+        return report
+    }
+
+    /// Nanoseconds since 1970.
+    static var nanoseconds: Int64 {
+        Int64(Date().timeIntervalSince1970 * 1e9)
+    }
+}

@@ -1,0 +1,68 @@
+// Which responses are stored, and what of them (RFC 9111 §3).
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// The rules for storing, on plain values.
+enum StoringRules {
+    /// The statuses whose caching we know how to do, for `must-understand` (§5.2.2.3).
+    static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
+        .union(400...417).union([421, 422, 426]).union(500...505)
+
+    /// True when a head has any field that could make it worth storing.
+    ///
+    /// One pass without a string: most responses of most services end here.
+    static func mayBeWorthStoring(_ head: ResponseHead) -> Bool {
+        var isCandidate = false
+        head.forEachLine { name, _ in
+            switch name.count {
+            case 4: isCandidate = ResponseHead.isName(name, "ETag")
+            case 7: isCandidate = ResponseHead.isName(name, "Expires")
+            case 13:
+                isCandidate =
+                    ResponseHead.isName(name, "Cache-Control") || ResponseHead.isName(name, "Last-Modified")
+            default: break
+            }
+            return !isCandidate
+        }
+        return isCandidate
+    }
+
+    /// True when the response to this request may be stored, and storing it is of use (§3).
+    static func maySave(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+        guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
+            head.status != 206, head.status != 304
+        else { return false }
+        if control.mustUnderstand {
+            guard understoodStatuses.contains(head.status) else { return false }
+        } else if control.noStore {
+            return false
+        }
+        if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
+        guard Freshness.heuristicStatuses.contains(head.status) else { return false }
+        // Allowed by its status alone: of use only if it can be validated, guessed about, or is wanted whatever its age.
+        return control.noCache || head.contains("ETag") || head.contains("Last-Modified")
+            || request.policy == .returnCacheDataElseLoad
+    }
+
+    /// The head as it is stored: without the fields of the connection (§3.1), and with a `Date` (RFC 9110 §6.6.1).
+    static func storable(_ head: ResponseHead, receivedAt time: Date) -> ResponseHead {
+        let listed = connectionFields(of: head)
+        let kept = head.keeping { name in !listed.contains { ResponseHead.isName(name, $0) } }
+        return kept.contains("Date") ? kept : kept.setting("Date", to: HTTPDate.text(of: time))
+    }
+
+    /// The names of fields that belong to one connection (RFC 9110 §7.6.1, RFC 9111 §3.1).
+    static func connectionFields(of head: ResponseHead) -> [String] {
+        let listed = head.value(of: "Connection").map { value in
+            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        return fixedConnectionFields + (listed ?? [])
+    }
+
+    private static let fixedConnectionFields = [
+        "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
+        "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+    ]
+}

@@ -1,0 +1,166 @@
+// `URLCache` as a store.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Keeps responses in a `URLCache`, as the configuration names one.
+///
+/// Foundation's cache on Linux keeps one response for each host and path, whatever scheme, query and method: what it gives for one
+/// URL may belong to another, which is checked here and costs a miss. A look that finds nothing takes it a good part of a
+/// millisecond, and a write to its disk some milliseconds: so misses are remembered for a second, in which what others store is not
+/// seen, and the disk is written behind, while the memory has the response at once.
+final class URLCacheStore: ResponseStore, @unchecked Sendable {
+    // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
+    private let cache: URLCache
+    private let state = Mutex(State())
+    private let disk = DispatchQueue(label: "fireweed.urlcache", qos: .utility)
+
+    private struct State {
+        var misses = MissMemory()
+        /// What has yet to get to the disk; the last of each key.
+        var unwritten: [String: CachedURLResponse] = [:]
+        var isWriting = false
+    }
+
+    init(_ cache: URLCache) {
+        self.cache = cache
+    }
+
+    /// 5 per cent of the larger capacity, as Apple documents it.
+    var maximumEntryByteCount: Int {
+        max(cache.memoryCapacity, cache.diskCapacity) / 20
+    }
+
+    var mayHoldResponses: Bool {
+        state.withLock { !$0.misses.isEverythingMissing }
+    }
+
+    func mayHoldResponse(for key: String) -> Bool {
+        state.withLock { !$0.misses.contains(key) }
+    }
+
+    func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
+        guard let request = Self.request(for: key), mayHoldResponse(for: key) else { return nil }
+        guard let cached = cache.cachedResponse(for: request) else {
+            noteMiss(of: key)
+            return nil
+        }
+        guard let url = cached.response.url, CacheKey.text(of: url) == key, let stored = StoredResponse(cached),
+            choose([stored.head]) != nil
+        else { return nil }
+        return stored
+    }
+
+    func store(_ response: StoredResponse, for key: String) throws {
+        guard let request = Self.request(for: key), let url = request.url,
+            let plain = response.cachedURLResponse(for: url)
+        else { return }
+        var userInfo = plain.userInfo ?? [:]
+        userInfo[StoredResponse.headKey] = response.head.encoded
+        state.withLock { $0.misses.forget(key) }
+        keep(
+            CachedURLResponse(
+                response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: .allowed), for: request,
+            key: key)
+    }
+
+    func updateHead(_ head: StoredHead, for key: String) throws {
+        let present = try response(for: key) { heads in heads.firstIndex { $0.identifier == head.identifier } }
+        guard let present else { return }
+        try store(StoredResponse(head: head, content: present.content), for: key)
+    }
+
+    func removeResponses(for key: String) throws {
+        guard let request = Self.request(for: key) else { return }
+        state.withLock { $0.unwritten[key] = nil }
+        cache.removeCachedResponse(for: request)
+    }
+
+    func removeAllResponses() throws {
+        state.withLock { $0.unwritten = [:] }
+        cache.removeAllCachedResponses()
+    }
+
+    private static func request(for key: String) -> URLRequest? {
+        URL(string: key).map { URLRequest(url: $0) }
+    }
+
+    // MARK: Misses
+
+    private func noteMiss(of key: String) {
+        let isEmpty = cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
+        state.withLock { $0.misses.note(key, isEmpty: isEmpty) }
+    }
+
+    // MARK: The disk
+
+    private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
+        guard cache.diskCapacity > 0 else { return cache.storeCachedResponse(response, for: request) }
+        guard cache.memoryCapacity > response.data.count * 2 else {
+            return cache.storeCachedResponse(response, for: request)
+        }
+        cache.storeCachedResponse(
+            CachedURLResponse(
+                response: response.response, data: response.data, userInfo: response.userInfo,
+                storagePolicy: .allowedInMemoryOnly), for: request)
+        let isWriting = state.withLock { state in
+            state.unwritten[key] = response
+            defer { state.isWriting = true }
+            return state.isWriting
+        }
+        if !isWriting { disk.async { self.write() } }
+    }
+
+    private func write() {
+        while let (key, response) = nextUnwritten(), let request = Self.request(for: key) {
+            cache.storeCachedResponse(response, for: request)
+        }
+    }
+
+    private func nextUnwritten() -> (String, CachedURLResponse)? {
+        state.withLock { state in
+            guard let key = state.unwritten.keys.first, let response = state.unwritten.removeValue(forKey: key) else {
+                state.isWriting = false
+                return nil
+            }
+            return (key, response)
+        }
+    }
+}
+
+/// Keys for which nothing was found a moment ago.
+private struct MissMemory {
+    private var keys: Set<String> = []
+    private var isEmpty = false
+    /// When they are forgotten, in nanoseconds of the monotonic clock.
+    private var end: UInt64 = 0
+
+    private static let limit = 4096
+
+    var isEverythingMissing: Bool {
+        isEmpty && DispatchTime.now().uptimeNanoseconds < end
+    }
+
+    func contains(_ key: String) -> Bool {
+        keys.contains(key) && DispatchTime.now().uptimeNanoseconds < end
+    }
+
+    /// Notes a miss; `isEmpty` when there was nothing for any key.
+    mutating func note(_ key: String, isEmpty: Bool) {
+        let now = DispatchTime.now().uptimeNanoseconds
+        if now >= end {
+            keys = []
+            self.isEmpty = false
+            end = now + 1_000_000_000
+        }
+        self.isEmpty = self.isEmpty || isEmpty
+        if keys.count < Self.limit { keys.insert(key) }
+    }
+
+    mutating func forget(_ key: String) {
+        keys.remove(key)
+        isEmpty = false
+    }
+}

@@ -1,0 +1,38 @@
+// The one form of a date that is written (RFC 9110 §5.6.7).
+
+import Foundation
+
+extension HTTPDate {
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; for years from 1970 to 9999.
+    static func text(of date: Date) -> String {
+        let seconds = Int(min(max(date.timeIntervalSince1970.rounded(.down), 0), 253_402_300_799))
+        let (days, time) = (seconds / 86_400, seconds % 86_400)
+        let (year, month, day) = civil(days)
+        let clock = [time / 3_600, time / 60 % 60, time % 60].map(twoDigits).joined(separator: ":")
+        return "\(dayNames[days % 7]), \(twoDigits(day)) \(monthNames[month - 1]) \(year) \(clock) GMT"
+    }
+
+    /// Year, month and day of a number of days since the first of January 1970.
+    ///
+    /// Counted in eras of 400 years that begin in March, so that the leap day is the last of its year.
+    private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func twoDigits(_ number: Int) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+
+    // The first of January 1970 was a Thursday.
+    private static let dayNames = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let monthNames = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}

@@ -1,0 +1,140 @@
+// A connection to a database, and its statements.
+
+import CSQLite
+import Foundation
+
+/// Owns a connection and closes it; for one thread at a time.
+final class SQLiteConnection: @unchecked Sendable {
+    // SAFETY: whoever has one keeps it behind a lock; SQLite itself does not care which thread calls.
+    private let handle: OpaquePointer
+    private var statements: [String: SQLiteStatement] = [:]
+
+    /// Opens a file that exists; throws `SQLiteFailure`.
+    init(path: String) throws(SQLiteFailure) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            let failure = SQLiteFailure(code: code, reason: String(cString: sqlite3_errstr(code)))
+            sqlite3_close_v2(opened)
+            throw failure
+        }
+        handle = opened
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, 5000)
+    }
+
+    deinit {
+        statements = [:]  // before the connection that they belong to
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs statements that give nothing.
+    func run(_ text: String) throws(SQLiteFailure) {
+        try check(sqlite3_exec(handle, text, nil, nil, nil))
+    }
+
+    /// The statement of this text, compiled at the first call, ready to be bound.
+    func statement(_ text: String) throws(SQLiteFailure) -> SQLiteStatement {
+        if let statement = statements[text] { return statement }
+        var compiled: OpaquePointer?
+        try check(sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil))
+        guard let compiled else { throw SQLiteFailure(code: SQLITE_MISUSE, reason: "no statement") }
+        let statement = SQLiteStatement(compiled, of: handle)
+        statements[text] = statement
+        return statement
+    }
+
+    /// Runs a statement that gives nothing.
+    func run(_ text: String, _ values: SQLiteValue...) throws(SQLiteFailure) {
+        try statement(text).rows(values) { (_: SQLiteStatement) throws(SQLiteFailure) in }
+    }
+
+    /// The number in the first column of the first row; zero without a row.
+    func number(_ text: String, _ values: SQLiteValue...) throws(SQLiteFailure) -> Int {
+        var number = 0
+        try statement(text).rows(values) { (row: SQLiteStatement) throws(SQLiteFailure) in number = row.number(0) }
+        return number
+    }
+
+    /// Does everything or nothing; other processes write before or after it.
+    func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
+        try run("BEGIN IMMEDIATE")
+        do {
+            try body()
+            try run("COMMIT")
+        } catch {
+            try? run("ROLLBACK")  // after some errors SQLite has done it already
+            throw error
+        }
+    }
+
+    private func check(_ code: Int32) throws(SQLiteFailure) {
+        guard code != SQLITE_OK else { return }
+        throw SQLiteFailure(code: code, reason: String(cString: sqlite3_errmsg(handle)))
+    }
+}
+
+/// What a statement is given for a question mark.
+enum SQLiteValue {
+    case number(Int)
+    case text(String)
+    case blob(Data)
+}
+
+/// Owns a compiled statement and finalises it.
+final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private let connection: OpaquePointer
+
+    init(_ handle: OpaquePointer, of connection: OpaquePointer) {
+        self.handle = handle
+        self.connection = connection
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Runs the statement with values for its question marks and calls `body` for each row.
+    func rows(
+        _ values: [SQLiteValue], _ body: (SQLiteStatement) throws(SQLiteFailure) -> Void
+    ) throws(SQLiteFailure) {
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
+        }
+        for (index, value) in values.enumerated() {
+            guard bind(value, at: Int32(index + 1)) == SQLITE_OK else { throw failure }
+        }
+        while true {
+            switch sqlite3_step(handle) {
+            case SQLITE_ROW: try body(self)
+            case SQLITE_DONE: return
+            default: throw failure
+            }
+        }
+    }
+
+    /// A column of the present row as a number.
+    func number(_ column: Int32) -> Int {
+        Int(sqlite3_column_int64(handle, column))
+    }
+
+    /// Calls `body` with the bytes in a column of the present row, which are valid during the call.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let bytes = sqlite3_column_blob(handle, column)
+        return body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    private var failure: SQLiteFailure {
+        SQLiteFailure(
+            code: sqlite3_extended_errcode(connection), reason: String(cString: sqlite3_errmsg(connection)))
+    }
+
+    private func bind(_ value: SQLiteValue, at index: Int32) -> Int32 {
+        switch value {
+        case .number(let number): sqlite3_bind_int64(handle, index, Int64(number))
+        case .text(let text): fw_sqlite_bind_text(handle, index, text, Int32(text.utf8.count))
+        case .blob(let data):
+            data.withUnsafeBytes { fw_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count)) }
+        }
+    }
+}

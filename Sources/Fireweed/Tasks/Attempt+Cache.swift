@@ -1,0 +1,63 @@
+// An attempt and the cache of its session.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+extension Attempt {
+    /// A transfer that the cache has a say in; also for policies that mean something to a session without a cache.
+    func makeCachedTransfer(of message: RequestMessage, for hop: Hop) -> any TransferControl {
+        var message = message
+        if cachePolicy == .reloadIgnoringLocalAndRemoteCacheData { message.fields = Self.reloading(message.fields) }
+        guard core.cache != nil || cachePolicy == .returnCacheDataDontLoad else {
+            return core.transport.makeTransfer(of: message, for: self)
+        }
+        let cache = core.cache ?? .none
+        var request = CacheRequest(
+            url: hop.url, method: hop.method, fields: message.fields, facts: cache.facts(of: message.fields),
+            policy: cachePolicy)
+        if case .none = hop.body {} else { request.hasContent = true }
+        request.credentials = hop.credentials.map { "\($0.user):\($0.password)" }
+        return CachedExchange(
+            request, message: message, cache: cache, transport: core.transport, consumer: self, host: self)
+    }
+
+    /// The fields with the wish that no cache on the way answers (RFC 9111 §5.2.1.4, §5.4), unless they have wishes of their own.
+    private static func reloading(_ fields: FieldBlock) -> FieldBlock {
+        let wishes = [("Cache-Control", "no-cache"), ("Pragma", "no-cache")].filter { !fields.contains($0.0) }
+        return FieldBlock(fields.fields + wishes.map { Field(name: $0.0, value: $0.1) })
+    }
+
+    /// The task as a `CachedResponseHandler` gets it.
+    var storingTask: SessionDataTask? {
+        sessionTask as? SessionDataTask
+    }
+}
+
+extension Attempt: CacheHost {
+    func cacheWillAnswer(_ source: HopSource) {
+        state.withLock { $0.source = source }
+    }
+
+    func storeCookies(of head: ResponseHead, from url: URL) {
+        guard core.settings.storesCookies else { return }
+        core.cookies.store(head, for: url, settings: core.settings, of: record)
+    }
+
+    var background: any CacheHost {
+        BackgroundHost(self) { [core, record] head, url in
+            guard core.settings.storesCookies else { return }
+            core.cookies.store(head, for: url, settings: core.settings, of: record)
+        }
+    }
+
+    /// Downloads are answered by the cache, and not stored: their content is in a file already.
+    var storesResponses: Bool {
+        if case .download = kind { false } else { true }
+    }
+
+    var storingDecision: StoringDecision? {
+        state.withLock { $0.owner }?.storingDecision(for: self)
+    }
+}

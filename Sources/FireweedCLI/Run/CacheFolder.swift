@@ -1,0 +1,38 @@
+// Where the command keeps responses.
+
+import Fireweed
+import Foundation
+
+/// The cache that runs of the command share.
+enum CacheFolder {
+    /// `$XDG_CACHE_HOME/fireweed`, or `~/.cache/fireweed`.
+    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+        // A path that is not absolute does not count, says the XDG Base Directory Specification.
+        let given = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+        let home =
+            environment["HOME"].map { URL(fileURLWithPath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
+        return (given ?? home.appendingPathComponent(".cache")).appendingPathComponent("fireweed")
+    }
+
+    /// The store, or `nil` after a word to the user: a request does not fail for want of a cache.
+    static func store() -> (any ResponseStore)? {
+        let folder = url()
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            return try SQLiteResponseStore(url: folder.appendingPathComponent("responses.sqlite"))
+        } catch {
+            Terminal.tell("fireweed: the cache in \(folder.path) cannot be used, and is left out\n")
+            return nil
+        }
+    }
+
+    /// One line about where an answer came from.
+    static func note(of metrics: TaskMetrics) -> String {
+        switch metrics.responseSource {
+        case .network: "* cache: miss\n"
+        case .cache: "* cache: hit\n"
+        case .revalidation: "* cache: hit, revalidated\n"
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// Heads that differ from one another in a few fields, made without reading the rest.
+
+extension ResponseHead {
+    /// The same head without the fields whose name is refused, and with further ones at its end.
+    package func keeping(
+        _ isKept: (UnsafeRawBufferPointer) -> Bool, appending fields: [Field] = []
+    ) -> ResponseHead {
+        var lines: [UInt8] = []
+        lines.reserveCapacity(section.count + 64)
+        forEachLine { name, value in
+            if isKept(name) {
+                lines.append(contentsOf: name)
+                lines.append(contentsOf: [0x3A, 0x20])
+                lines.append(contentsOf: value)
+                lines.append(contentsOf: [0x0D, 0x0A])
+            }
+            return true
+        }
+        for field in fields { lines.append(contentsOf: "\(field.name): \(field.value)\r\n".utf8) }
+        return ResponseHead(status: status, version: version, section: lines)
+    }
+
+    /// The same head with one value for this name in the place of any it has.
+    package func setting(_ name: String, to value: String) -> ResponseHead {
+        keeping({ !Self.isName($0, name) }, appending: [Field(name: name, value: value)])
+    }
+
+    /// Compares a name of the wire as field names are compared: ASCII letters without case.
+    package static func isName(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
+        guard bytes.count == name.utf8.count else { return false }
+        return zip(bytes, name.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
+    }
+}

@@ -1,0 +1,86 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("Who decides what is stored", .timeLimit(.minutes(1)))
+struct CachedResponseHandlerTests {
+    private static let fresh = "Cache-Control: max-age=60"
+
+    @Test("the session's handler decides", arguments: StoreKind.allCases)
+    func session(kind: StoreKind) async throws {
+        let play = try CachePlay(
+            [.ok("one", Self.fresh), .ok("two", Self.fresh)], store: kind, handler: .doNotCache)
+        await play.perform([.network("one"), .network("two")], "nothing is stored")
+    }
+
+    @Test("the request's handler decides in the place of the session's", arguments: StoreKind.allCases)
+    func request(kind: StoreKind) async throws {
+        let play = try CachePlay([.ok("one", Self.fresh)], store: kind, handler: .doNotCache)
+        let request = play.request(.network("one")).cacheResponse(using: .cache)
+        #expect(request.cachedResponseHandler != nil)
+        #expect(await request.serializingString().response.value == "one")
+        await play.perform([.cache("one")], "stored")
+    }
+
+    @Test("what a handler modifies is what the cache answers; the response itself stays", arguments: StoreKind.allCases)
+    func modify(kind: StoreKind) async throws {
+        let play = try CachePlay([.ok("one", Self.fresh)], store: kind)
+        let handler = ResponseCacher.modify { task, response in
+            #expect(task.response?.statusCode == 200 && response.data == Data("one".utf8))
+            guard let old = response.response as? HTTPURLResponse, let url = old.url,
+                let new = HTTPURLResponse(
+                    url: url, statusCode: 203, httpVersion: "HTTP/1.1", headerFields: ["Cache-Control": "max-age=5"])
+            else { return nil }
+            return CachedURLResponse(
+                response: new, data: Data("changed".utf8), userInfo: ["note": "kept"], storagePolicy: .allowed)
+        }
+        let first = await play.request(.network("one")).cacheResponse(using: handler).serializingString().response
+        #expect(first.value == "one" && first.response?.statusCode == 200)
+        await play.perform([.cache("changed", after: 4, status: 203)], "changed")
+        if kind == .urlCache {
+            let cache = play.session.sessionConfiguration.urlCache
+            let stored = cache?.cachedResponse(for: URLRequest(url: play.server.url()))
+            #expect(stored?.userInfo?["note"] as? String == "kept")
+        }
+    }
+
+    @Test("a handler that gives nothing, or a policy that allows nothing, stores nothing")
+    func refused() async throws {
+        let play = try CachePlay([.ok("one", Self.fresh), .ok("two", Self.fresh), .ok("three", Self.fresh)])
+        let none = play.request(.network("one")).cacheResponse(using: .modify { _, _ in nil })
+        #expect(await none.serializingString().response.value == "one")
+        let refusing = ResponseCacher.modify { _, response in
+            CachedURLResponse(
+                response: response.response, data: response.data, userInfo: nil, storagePolicy: .notAllowed)
+        }
+        let second = play.request(.network("two")).cacheResponse(using: refusing)
+        #expect(await second.serializingString().response.value == "two")
+        await play.perform([.network("three")], "nothing was stored")
+    }
+
+    @Test("nobody is asked about what RFC 9111 forbids to store, or what the cache answers")
+    func notAsked() async throws {
+        let asked = ProtectedList<Int>()
+        let handler = ResponseCacher.modify { _, response in
+            asked.append(response.data.count)
+            return response
+        }
+        let play = try CachePlay([.ok("one", "Cache-Control: no-store"), .ok("stored", Self.fresh)], handler: handler)
+        await play.perform([.network("one"), .network("stored"), .cache("stored")], "asked once")
+        #expect(asked.all == [6])
+    }
+
+    @Test("monitors hear that a response is about to be stored, before the task completes")
+    func monitored() async throws {
+        let events = ProtectedList<String>()
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
+        monitor.dataTaskWillCacheResponse = { _, _, response in events.append("will cache \(response.data.count)") }
+        monitor.requestDidCompleteTaskWithError = { _, _, _ in events.append("completed") }
+        let play = try CachePlay([.ok("one", Self.fresh)], eventMonitors: [monitor])
+        await play.perform([.network("one")], "stored")
+        monitor.queue.sync {}
+        #expect(events.all == ["will cache 3", "completed"])
+    }
+}

@@ -1,0 +1,75 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Glibc
+import Testing
+
+@Suite("One store and several processes", .timeLimit(.minutes(5)))
+struct StoreProcessTests {
+    private let folder: TemporaryFolder
+    private var file: URL { folder.file("cache.sqlite") }
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func probe(_ arguments: [String], output: Pipe? = nil) throws -> Process {
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("StoreProbe")
+        process.arguments = arguments
+        process.standardOutput = output ?? FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// The status that a process ends with.
+    private func status(of process: Process) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                process.waitUntilExit()
+                continuation.resume(returning: process.terminationStatus)
+            }
+        }
+    }
+
+    @Test("four processes that store and read at once read nothing torn, and none is refused")
+    func together() async throws {
+        // Started one after the other: `Process.run` of several threads at once crashes now and then.
+        let processes = try (0..<4).map { _ in try probe(["mix", file.path, "250"]) }
+        var codes: [Int32] = []
+        for process in processes { codes.append(await status(of: process)) }
+        #expect(codes == [0, 0, 0, 0])
+        #expect(try await status(of: probe(["check", file.path])) == 0)
+        #expect(try SQLiteResponseStore(url: file).byteCount <= 4 << 20)
+    }
+
+    @Test("a process that is killed while it writes leaves no torn response, 25 times out of 25")
+    func killed() async throws {
+        for round in 0..<25 {
+            let output = Pipe()
+            let writer = try probe(["write", file.path], output: output)
+            // It is in the middle of writing when it has said something: more each round, so that it dies at different places.
+            for _ in 0...(round % 5) { _ = output.fileHandleForReading.availableData }
+            kill(writer.processIdentifier, SIGKILL)
+            writer.waitUntilExit()
+            #expect(writer.terminationReason == .uncaughtSignal)
+            #expect(try await status(of: probe(["check", file.path])) == 0, "round \(round)")
+        }
+        #expect(try !SQLiteResponseStore(url: file).byteCount.isMultiple(of: 1 << 30))
+    }
+
+    @Test("a session finds what another process has stored")
+    func shared() async throws {
+        // Another store object on a new connection stands for another process: nothing is shared but the file.
+        let folder = try TemporaryFolder()
+        let (first, second) = (
+            try SQLiteResponseStore(url: folder.file("c")), try SQLiteResponseStore(url: folder.file("c"))
+        )
+        let server = try FixtureServer.start()
+        let (writing, reading) = (Session(responseStore: first), Session(responseStore: second))
+        _ = await writing.request(server.url("/cache/100")).serializingData().response
+        await writing.flushResponseStore()
+        let found = await reading.request(server.url("/cache/100")).serializingData().response
+        #expect(found.metrics?.responseSource == .cache && server.requests.count == 1)
+    }
+}
