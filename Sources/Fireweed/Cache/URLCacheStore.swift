@@ -19,6 +19,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private struct State {
         var misses = MissMemory()
+        /// Grows before and after each store: a look that one of them met says nothing about what is there.
+        var storeCount = 0
         /// What has yet to get to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]
         var isWriting = false
@@ -43,8 +45,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         guard let request = Self.request(for: key), mayHoldResponse(for: key) else { return nil }
+        let storeCount = state.withLock { $0.storeCount }
         guard let cached = cache.cachedResponse(for: request) else {
-            noteMiss(of: key)
+            noteMiss(of: key, unlessStoredSince: storeCount)
             return nil
         }
         guard let url = cached.response.url, CacheKey.text(of: url) == key, let stored = StoredResponse(cached),
@@ -59,11 +62,19 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         else { return }
         var userInfo = plain.userInfo ?? [:]
         userInfo[StoredResponse.headKey] = response.head.encoded
-        state.withLock { $0.misses.forget(key) }
+        noteStore(of: key)
         keep(
             CachedURLResponse(
                 response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: .allowed), for: request,
             key: key)
+        noteStore(of: key)
+    }
+
+    private func noteStore(of key: String) {
+        state.withLock { state in
+            state.storeCount += 1
+            state.misses.forget(key)
+        }
     }
 
     func updateHead(_ head: StoredHead, for key: String) throws {
@@ -89,9 +100,12 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Misses
 
-    private func noteMiss(of key: String) {
+    private func noteMiss(of key: String, unlessStoredSince storeCount: Int) {
         let isEmpty = cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
-        state.withLock { $0.misses.note(key, isEmpty: isEmpty) }
+        state.withLock { state in
+            guard state.storeCount == storeCount else { return }
+            state.misses.note(key, isEmpty: isEmpty)
+        }
     }
 
     // MARK: The disk

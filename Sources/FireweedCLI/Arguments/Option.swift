@@ -159,33 +159,34 @@ struct Option: Sendable {
                 },
                 help: "Send what this curl command would send, in the place of URL and items."),
             Option(
-            names: ["--text"], effect: .flag { $0.sendsBinary = false },
-            help: "ws: send lines as text messages (the default)."),
-        Option(
-            names: ["--binary"], effect: .flag { $0.sendsBinary = true },
-            help: "ws: send binary messages: lines at the prompt, whatever comes from a pipe."),
-        Option(
-            names: ["--subprotocol"],
-            effect: .value("NAMES") {
-                $0.subprotocol = $1; return !$1.isEmpty
-            }, help: "ws: offer these subprotocols, separated by commas."),
-        Option(
-            names: ["--ping"],
-            effect: .value("SECONDS") { invocation, text in
-                guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return false }
-                invocation.pingInterval = seconds
-                return true
-            }, help: "ws: send a ping every so many seconds, and give up when one has no answer."),
-        Option(names: ["--compress"], effect: .flag { $0.compresses = true }, help: "ws: offer to compress messages."),
-        Option(
-            names: ["--wait"],
-            effect: .value("SECONDS") { invocation, text in
-                guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else { return false }
-                invocation.quietTime = seconds
-                return true
-            }, help: "ws: after a pipe's end, close when nothing has come for so long. Default: 0.5."),
-        Option(names: ["--watch"], effect: .flag { $0.watches = true }, help: "status: follow the changes."),
-        Option(names: ["--help"], effect: .flag { $0.task = .help }, help: "Print this help."),
+                names: ["--text"], effect: .flag { $0.sendsBinary = false },
+                help: "ws: send lines as text messages (the default)."),
+            Option(
+                names: ["--binary"], effect: .flag { $0.sendsBinary = true },
+                help: "ws: send binary messages: lines at the prompt, whatever comes from a pipe."),
+            Option(
+                names: ["--subprotocol"],
+                effect: .value("NAMES") {
+                    $0.subprotocol = $1; return !$1.isEmpty
+                }, help: "ws: offer these subprotocols, separated by commas."),
+            Option(
+                names: ["--ping"],
+                effect: .value("SECONDS") { invocation, text in
+                    guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return false }
+                    invocation.pingInterval = seconds
+                    return true
+                }, help: "ws: send a ping every so many seconds, and give up when one has no answer."),
+            Option(
+                names: ["--compress"], effect: .flag { $0.compresses = true }, help: "ws: offer to compress messages."),
+            Option(
+                names: ["--wait"],
+                effect: .value("SECONDS") { invocation, text in
+                    guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else { return false }
+                    invocation.quietTime = seconds
+                    return true
+                }, help: "ws: after a pipe's end, close when nothing has come for so long. Default: 0.5."),
+            Option(names: ["--watch"], effect: .flag { $0.watches = true }, help: "status: follow the changes."),
+            Option(names: ["--help"], effect: .flag { $0.task = .help }, help: "Print this help."),
             Option(names: ["--version"], effect: .flag { $0.task = .version }, help: "Print the version."),
         ]
 

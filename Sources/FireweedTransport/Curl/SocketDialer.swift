@@ -220,7 +220,8 @@ extension SocketDialer {
     func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
         TLSContext.setKeyLog(keyLog, on: context)
         guard !TLSContext.takeProxyMark(from: context) else {
-            PeerVerification.install(makeJudge(settings.ruleForProxy, failure: HandshakeJudge.proxyFailure), on: context)
+            PeerVerification.install(
+                makeJudge(settings.ruleForProxy, failure: HandshakeJudge.proxyFailure), on: context)
             return CURLE_OK
         }
         let host = URL(string: url)?.host ?? ""
