@@ -167,12 +167,12 @@ extension CachedExchange: TransferConsumer {
         let url = request.url
         guard let decide = host?.storingDecision, let cached = response.cachedURLResponse(for: url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
-            cache.queue.async { [cache] in cache.save(response, for: url) }
+            cache.save(response, for: url)
             return end(nil, report: report)
         }
         decide(cached) { chosen in
             if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
-                self.cache.queue.async { [cache = self.cache] in cache.save(response, for: url) }
+                self.cache.save(response, for: url)
             }
             self.end(nil, report: report)
         }

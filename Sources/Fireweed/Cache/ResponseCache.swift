@@ -69,8 +69,11 @@ final class ResponseCache: Sendable {
         }
     }
 
+    /// Stores a response, on the queue; every look from now on finds it.
     func save(_ response: StoredResponse, for url: URL) {
-        try? store.store(response, for: CacheKey.text(of: url))
+        let key = CacheKey.text(of: url)
+        store.expectResponse(for: key)
+        queue.async { try? self.store.store(response, for: key) }
     }
 
     /// Freshens a stored response by a 304, and gives it as it is now.

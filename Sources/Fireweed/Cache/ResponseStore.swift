@@ -29,6 +29,11 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// `choose` gets the heads of all variants, the most recent first, and gives an index or `nil`.
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse?
 
+    /// A call of `store(_:for:)` for the key follows soon: from now on something may be there.
+    ///
+    /// Called on any thread, to return at once.
+    func expectResponse(for key: String)
+
     /// Stores a response in the place of any of the same key and variant; whole or not at all.
     func store(_ response: StoredResponse, for key: String) throws
 
@@ -48,6 +53,9 @@ extension ResponseStore {
 
     /// True: it is not known without a look.
     public func mayHoldResponse(for key: String) -> Bool { true }
+
+    /// Does nothing: for stores that do not say what is missing.
+    public func expectResponse(for key: String) {}
 }
 
 /// The store of a session without one.

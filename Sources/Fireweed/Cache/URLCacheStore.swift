@@ -19,8 +19,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private struct State {
         var misses = MissMemory()
-        /// Grows before and after each store: a look that one of them met says nothing about what is there.
-        var storeCount = 0
+        /// How many responses are on their way into the cache, for each key: a look that meets one says nothing.
+        var expected: [String: Int] = [:]
         /// What has yet to get to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]
         var isWriting = false
@@ -45,9 +45,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         guard let request = Self.request(for: key), mayHoldResponse(for: key) else { return nil }
-        let storeCount = state.withLock { $0.storeCount }
         guard let cached = cache.cachedResponse(for: request) else {
-            noteMiss(of: key, unlessStoredSince: storeCount)
+            noteMiss(of: key)
             return nil
         }
         guard let url = cached.response.url, CacheKey.text(of: url) == key, let stored = StoredResponse(cached),
@@ -57,23 +56,32 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     }
 
     func store(_ response: StoredResponse, for key: String) throws {
+        defer { endExpectation(of: key) }
         guard let request = Self.request(for: key), let url = request.url,
             let plain = response.cachedURLResponse(for: url)
         else { return }
         var userInfo = plain.userInfo ?? [:]
         userInfo[StoredResponse.headKey] = response.head.encoded
-        noteStore(of: key)
+        state.withLock { $0.misses.forget(key) }
         keep(
             CachedURLResponse(
                 response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: .allowed), for: request,
             key: key)
-        noteStore(of: key)
     }
 
-    private func noteStore(of key: String) {
+    func expectResponse(for key: String) {
         state.withLock { state in
-            state.storeCount += 1
             state.misses.forget(key)
+            state.expected[key, default: 0] += 1
+        }
+    }
+
+    /// One that was expected has come, or will not.
+    private func endExpectation(of key: String) {
+        state.withLock { state in
+            state.misses.forget(key)
+            guard let count = state.expected[key] else { return }
+            state.expected[key] = count > 1 ? count - 1 : nil
         }
     }
 
@@ -100,11 +108,11 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Misses
 
-    private func noteMiss(of key: String, unlessStoredSince storeCount: Int) {
+    private func noteMiss(of key: String) {
         let isEmpty = cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
         state.withLock { state in
-            guard state.storeCount == storeCount else { return }
-            state.misses.note(key, isEmpty: isEmpty)
+            guard state.expected[key] == nil else { return }
+            state.misses.note(key, isEmpty: isEmpty && state.expected.isEmpty)
         }
     }
 
