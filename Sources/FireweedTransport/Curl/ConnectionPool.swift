@@ -386,7 +386,7 @@ extension ConnectionPool: SocketWatcher {
             end(transfer, code: CURLE_OK)
         }
         // Nobody's, or still shaking hands: libcurl then finds it closed.
-        if affected.isEmpty { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        if affected.isEmpty { shutdown(descriptor, Shutdown.both) }
     }
 }
 

@@ -56,7 +56,7 @@ final class RecordGauge {
         guard !isPaused(), OpenedSocket(descriptor)?.inode == inode else { return }
         meter.refusedPort = LocalPort.of(descriptor)
         // More of the peer's bytes now reset the connection (RFC 1122 §4.2.2.13), and libcurl's reading ends.
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        shutdown(descriptor, Shutdown.both)
     }
 }
 

@@ -36,19 +36,16 @@ struct TransportSecurityTests {
             await session.request("https://\(host):\(peer.port)/").serializingData().response.error
         }
         // In TLS 1.3 the refusal comes when the request has left, and may lose the race against the connection's reset.
-        let one = session {
-            $0.maximumTLSVersion = .tls12
-            $0.clientIdentities = ["A.localhost": identity]
-        }
+        let refusals: [URLError.Code?] = [.clientCertificateRequired, .networkConnectionLost]
+        let one = session { $0.clientIdentities = ["A.localhost": identity] }
         #expect(await error(one, "a.localhost") == nil)
-        #expect(await error(one, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
+        #expect(refusals.contains(await error(one, "b.localhost")?.urlErrorCode))
         let allButOne = session {
-            $0.maximumTLSVersion = .tls12
             $0.clientIdentity = identity
             $0.clientIdentities = ["b.localhost": nil]
         }
         #expect(await error(allButOne, "a.localhost") == nil)
-        #expect(await error(allButOne, "b.localhost")?.urlErrorCode == .clientCertificateRequired)
+        #expect(refusals.contains(await error(allButOne, "b.localhost")?.urlErrorCode))
         let broken = session {
             $0.clientIdentity = ClientIdentity(certificate: URL(filePath: "/nowhere.pem"), privateKey: issued.key)
         }
