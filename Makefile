@@ -6,8 +6,8 @@ PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev
 SWIFT := swift
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
-# Not the command's tests and not the thousand exits: those run programs of their own, which report to nobody.
-SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip ProcessExitTests
+# Not the command's tests, the thousand exits and the counts: those run programs of their own, which report to nobody.
+SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests'
 
 .PHONY: all deps build demo test lint format bench sanitize docs clean
 
