@@ -27,7 +27,7 @@ demo: deps
 
 test: deps
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build
+	Scripts/run-tests --skip-build
 
 # Formatting, documentation of public declarations, and a build in which every warning is an error.
 lint: deps

@@ -18,6 +18,6 @@ for url in urls {
         if case .stream = stream.event { exit(0) }
     }
 }
-// Reached by nobody: a request that fails ends the process with an error below.
+// What keeps the process until `exit` above, and the backstop when no content comes.
 try await Task.sleep(for: .seconds(20))
 exit(1)

@@ -136,7 +136,7 @@ extension ResumeData {
             return .entityTag(tag)
         }
         guard let date = members.lastModified else { return nil }
-        guard ValidatorDate.date(from: date) != nil else {
+        guard HTTPDate.parse(date) != nil else {
             throw ResumeError.unreadable("its Last-Modified is no date")
         }
         return .lastModified(date)

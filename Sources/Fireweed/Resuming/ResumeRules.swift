@@ -70,8 +70,8 @@ enum ResumeRules {
     static func validator(of head: ResponseHead) -> ResumeData.Validator? {
         if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
         // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
-        guard let text = head.value(of: "Last-Modified"), let modified = ValidatorDate.date(from: text),
-            let sent = head.value(of: "Date").flatMap({ ValidatorDate.date(from: $0) }), sent - modified >= 1
+        guard let text = head.value(of: "Last-Modified"), let modified = HTTPDate.parse(text),
+            let sent = head.value(of: "Date").flatMap({ HTTPDate.parse($0) }), sent.timeIntervalSince(modified) >= 1
         else { return nil }
         return .lastModified(text)
     }

@@ -127,6 +127,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
 /// Retries only when the connection was lost.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
+    // SAFETY: it adds no stored property.
+
     /// Makes a policy.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,

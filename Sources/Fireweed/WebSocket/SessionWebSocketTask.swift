@@ -7,6 +7,8 @@ import Synchronization
 
 /// One try of a WebSocket request, with what `URLSessionWebSocketTask` shows of itself.
 public final class SessionWebSocketTask: SessionTask, @unchecked Sendable {
+    // SAFETY: it adds no stored property.
+
     /// A message: Foundation's own type.
     public typealias Message = URLSessionWebSocketTask.Message
 

@@ -17,6 +17,8 @@ import Synchronization
 /// socket.send(.string("hello")) { result in print(result) }
 /// ```
 public final class WebSocketRequest: Request, @unchecked Sendable {
+    // SAFETY: as for every request: what is added is a `let` of `Sendable` type.
+
     /// What the request was made from.
     public let convertible: any URLRequestConvertible
     /// The settings of the WebSocket.

@@ -26,7 +26,7 @@ actor SocketConsole {
         return actions
     }
 
-    /// Waits until no message has come for so long.
+    /// Waits until no message has come for so long: `--wait`, which is a time, so that sleeping is what was asked for.
     func waitForQuiet(_ time: Duration) async {
         let start = ContinuousClock.now
         while true {

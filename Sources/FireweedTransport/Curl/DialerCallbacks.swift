@@ -71,10 +71,7 @@ private func socketChanged(
 ) -> Int32 {
     guard let owner else { return 0 }
     let dialer = dialer(owner)
-    var wanted: SocketReadiness = []
-    if what == CURL_POLL_IN || what == CURL_POLL_INOUT { wanted.insert(.readable) }
-    if what == CURL_POLL_OUT || what == CURL_POLL_INOUT { wanted.insert(.writable) }
-    dialer.context.sockets.set(wanted, of: descriptor, for: dialer)
+    dialer.context.sockets.set(SocketReadiness(curlPoll: what), of: descriptor, for: dialer)
     return 0
 }
 

@@ -22,6 +22,15 @@ enum PoolCallbacks {
     }
 }
 
+extension SocketReadiness {
+    /// What libcurl waits for, by its `CURL_POLL_…`.
+    init(curlPoll what: Int32) {
+        self = []
+        if what == CURL_POLL_IN || what == CURL_POLL_INOUT { insert(.readable) }
+        if what == CURL_POLL_OUT || what == CURL_POLL_INOUT { insert(.writable) }
+    }
+}
+
 /// libcurl waits for other events on a socket than before.
 private func socketChanged(
     _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32, _ owner: UnsafeMutableRawPointer?,
@@ -29,10 +38,7 @@ private func socketChanged(
 ) -> Int32 {
     guard let owner else { return 0 }
     let pool = PoolCallbacks.pool(owner)
-    var wanted: SocketReadiness = []
-    if what == CURL_POLL_IN || what == CURL_POLL_INOUT { wanted.insert(.readable) }
-    if what == CURL_POLL_OUT || what == CURL_POLL_INOUT { wanted.insert(.writable) }
-    pool.context.sockets.set(wanted, of: descriptor, for: pool)
+    pool.context.sockets.set(SocketReadiness(curlPoll: what), of: descriptor, for: pool)
     return 0
 }
 

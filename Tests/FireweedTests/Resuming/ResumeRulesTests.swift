@@ -184,26 +184,4 @@ struct ResumeRulesTests {
         #expect(!ResumeRules.isResumable(head(200), method: "POST"))
         #expect(!ResumeRules.isResumable(head(404), method: "GET"))
     }
-
-    @Test(
-        "dates are what Foundation says they are",
-        arguments: Array(stride(from: -12_200_000_000, to: 253_402_300_799, by: 7_777_777_777)))
-    func dates(seconds: Int) {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(identifier: "GMT")
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        let text = formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
-        #expect(ValidatorDate.date(from: text) == Int64(seconds))
-    }
-
-    @Test(
-        "what is no date is none",
-        arguments: [
-            "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 24:00:00 GMT",
-            "Sun, 32 Nov 1994 00:00:00 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 08:49 GMT",
-        ])
-    func noDates(text: String) {
-        #expect(ValidatorDate.date(from: text) == nil)
-    }
 }
