@@ -1,6 +1,7 @@
 // When a download may go on from a part, as RFC 9110 §13.1.5 and §14 have it. Pure.
 
 import FireweedTransport
+import Foundation
 
 /// Decides from fields and numbers alone.
 enum ResumeRules {
