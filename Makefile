@@ -39,6 +39,7 @@ format:
 
 bench: deps
 	$(SWIFT) build -c release --product FireweedBench
+	$(SWIFT) build -c release --product fireweed
 	.build/release/FireweedBench
 
 # The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.

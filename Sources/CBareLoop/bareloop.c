@@ -1,6 +1,7 @@
 #include "CBareLoop.h"
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -145,5 +146,29 @@ int fw_bare_form(const char *url, const char *const *files, int count) {
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_cleanup(easy);
     curl_mime_free(form);
+    return code != 0 ? code : status == 200 ? 0 : -1;
+}
+
+static size_t wanted(char *bytes, size_t size, size_t count, void *owner) {
+    ssize_t got = read(*(int *)owner, bytes, size * count);
+    return got < 0 ? CURL_READFUNC_ABORT : (size_t)got;
+}
+
+int fw_bare_upload(const char *url, const char *file) {
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    long status = 0;
+    CURL *easy = curl_easy_init();
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)lseek(descriptor, 0, SEEK_END));
+    lseek(descriptor, 0, SEEK_SET);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, wanted);
+    curl_easy_setopt(easy, CURLOPT_READDATA, &descriptor);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_answer);
+    int code = curl_easy_perform(easy);
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_cleanup(easy);
+    close(descriptor);
     return code != 0 ? code : status == 200 ? 0 : -1;
 }

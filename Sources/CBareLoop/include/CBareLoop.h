@@ -8,3 +8,10 @@ int fw_bare_loop(const char *_Nonnull url, int count, int window, int connection
 
 // Uploads files as the parts of a form, as `curl -F` does; returns libcurl's code, or -1 for a status other than 200.
 int fw_bare_form(const char *_Nonnull url, const char *_Nonnull const *_Nonnull files, int count);
+
+// Uploads the file as the content of a PUT; returns libcurl's code, or -1 for a status other than 200.
+int fw_bare_upload(const char *_Nonnull url, const char *_Nonnull file);
+
+// Starts a server that answers each request `delay` milliseconds after it came, on a thread that lives as long as the process.
+// Returns its port, or -1.
+int fw_slow_server(int delay);

@@ -24,48 +24,68 @@ struct Round {
     let client: Client
     let url: URL
 
-    /// As many connections for every client, as `URLSessionConfiguration` has them.
-    private static let connections = 6
-
     func run() async throws -> Measurement {
-        let url = scenario.isWebSocket ? url : url.appendingPathComponent(scenario.path)
+        let url = scenario.server == .echo ? url : url.appendingPathComponent(scenario.path)
         if client == .fireweedSQLite { return try await cached(url) }
-        return try await Measurement.measure(count: scenario.count) {
-            switch client {
-            case .libcurl:
-                let isBody = scenario.name == "body-1g"
-                let failed = fw_bare_loop(
-                    url.absoluteString, Int32(scenario.count), Int32(scenario.window), Int32(Self.connections),
-                    isBody ? -2 : -1)
-                guard failed == 0 else { throw RoundError(text: "\(failed) requests of libcurl failed") }
-            case .urlSession: try await urlSession(url)
-            case .fireweedData:
-                let session = Session()
-                try await inParallel { _ = try await session.request(url).serializingData().value }
-            case .fireweedDecodable:
-                let session = Session()
-                try await inParallel {
-                    _ = try await session.request(url).validate().serializingDecodable(Small.self).value
-                }
-            case .fireweedClosure: try await closures(url)
-            case .fireweedStream: try await stream(url)
-            case .fireweedWebSocket: try await webSocket(url)
-            case .pythonWebSockets: throw RoundError(text: "Python measures itself")
-            case .fireweedSQLite: break
-            case .fireweedFile:
-                let session = Session()
-                let file = try await session.download(url).serializingDownloadedFileURL().value
-                try FileManager.default.removeItem(at: file.deletingLastPathComponent())
-            case .foundationJSON, .fireweedEncode: try FormRound(client: client).run(count: scenario.count)
-            case .libcurlForm, .fireweedMultipart:
-                try await UploadRound(client: client, partCount: scenario.name == "multipart-2g" ? 2 : 1).run(url)
-            }
+        return try await Measurement.measure(count: scenario.count, ofChildren: scenario.name == "cold-start") {
+            try await work(url)
         }
+    }
+
+    private func work(_ url: URL) async throws {
+        switch client {
+        case .libcurl: try bare(url)
+        case .urlSession: try await urlSession(url)
+        case .fireweedData, .oneLoop, .twoLoops: try await data(url, from: session())
+        case .fireweedExecutor:
+            let session = session()
+            try await withTaskExecutorPreference(session.executor) { try await data(url, from: session) }
+        case .fireweedDecodable:
+            let session = session()
+            try await inParallel {
+                _ = try await session.request(url).validate().serializingDecodable(Small.self).value
+            }
+        case .fireweedClosure: try await closures(url)
+        case .libcurlFile, .fireweedStream, .fireweedFile: try await BodyRound(client: client).run(url)
+        case .fireweedWebSocket: try await webSocket(url)
+        case .pythonWebSockets: throw RoundError(text: "Python measures itself")
+        case .fireweedSQLite: break
+        case .foundationJSON, .fireweedEncode: try FormRound(client: client).run(count: scenario.count)
+        case .libcurlForm, .fireweedMultipart, .libcurlUpload, .fireweedUploadFile:
+            try await UploadRound(client: client, partCount: scenario.name == "multipart-2g" ? 2 : 1).run(url)
+        case .curlCommand, .fireweedCommand: try CommandRound(client: client).run(url, count: scenario.count)
+        }
+    }
+
+    private func bare(_ url: URL) throws {
+        let failed = fw_bare_loop(
+            url.absoluteString, Int32(scenario.count), Int32(scenario.window), Int32(scenario.connections),
+            scenario.name == "body-1g" ? -2 : -1)
+        guard failed == 0 else { throw RoundError(text: "\(failed) requests of libcurl failed") }
+    }
+
+    /// A session as everybody has it, but for what the scenario is about.
+    private func session() -> Session {
+        var options = TransportOptions()
+        if let path = ProcessInfo.processInfo.environment[Self.authorityVariable] {
+            options.certificateAuthorities = .file(URL(fileURLWithPath: path))
+        }
+        if client == .twoLoops { options.eventLoops = 2 }
+        let configuration = URLSessionConfiguration.af.default
+        configuration.httpMaximumConnectionsPerHost = scenario.connections
+        return Session(configuration: configuration, transportOptions: options)
+    }
+
+    /// The variable that names the authority of the server over TLS.
+    static let authorityVariable = "FIREWEED_BENCH_AUTHORITY"
+
+    private func data(_ url: URL, from session: Session) async throws {
+        try await inParallel { _ = try await session.request(url).serializingData().value }
     }
 
     /// As many tasks as the window is wide, each doing its share.
     private func inParallel(_ one: @escaping @Sendable () async throws -> Void) async throws {
-        let (window, share) = (scenario.window, scenario.count / scenario.window)
+        let (window, share) = (scenario.window, max(1, scenario.count / scenario.window))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<window {
                 group.addTask { for _ in 0..<share { try await one() } }
@@ -96,7 +116,7 @@ struct Round {
     }
 
     private func closures(_ url: URL) async throws {
-        let session = Session()
+        let session = session()
         let queue = DispatchQueue(label: "bench")
         try await inParallel {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -105,14 +125,5 @@ struct Round {
                 }
             }
         }
-    }
-
-    private func stream(_ url: URL) async throws {
-        let session = Session()
-        var count = 0
-        for await stream in session.streamRequest(url).streamTask().streamingData() {
-            count += stream.value?.count ?? 0
-        }
-        guard count == 1 << 30 else { throw RoundError(text: "the stream ended after \(count) bytes") }
     }
 }

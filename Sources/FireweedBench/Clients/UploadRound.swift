@@ -1,10 +1,10 @@
-// Uploading files as the parts of a form.
+// Uploading files, as they are or as the parts of a form.
 
 import CBareLoop
 import Fireweed
 import Foundation
 
-/// Sends the file that the runner has made, once or twice in one form.
+/// Sends the file that the runner has made: as it is, or once or twice in one form.
 struct UploadRound {
     let client: Client
     let partCount: Int
@@ -20,18 +20,27 @@ struct UploadRound {
         guard let path = ProcessInfo.processInfo.environment[Self.fileVariable] else {
             throw RoundError(text: "\(Self.fileVariable) names no file")
         }
-        if client == .libcurlForm { return try bare(url, path) }
+        if client == .libcurlForm { return try bareForm(url, path) }
+        if client == .libcurlUpload { return try bare(url, path) }
         let file = URL(fileURLWithPath: path)
         let session = Session()
-        let answer = try await session.upload(
-            multipartFormData: { form in
-                for _ in 0..<partCount { form.append(file, withName: "file") }
-            }, to: url
-        ).validate().serializingDecodable(Answer.self).value
-        guard answer.byteCount > partCount << 30 else { throw RoundError(text: "only \(answer.byteCount) bytes came") }
+        let request =
+            client == .fireweedUploadFile
+            ? session.upload(file, to: url, method: .put)
+            : session.upload(
+                multipartFormData: { form in
+                    for _ in 0..<partCount { form.append(file, withName: "file") }
+                }, to: url)
+        let answer = try await request.validate().serializingDecodable(Answer.self).value
+        guard answer.byteCount >= partCount << 30 else { throw RoundError(text: "only \(answer.byteCount) bytes came") }
     }
 
     private func bare(_ url: URL, _ path: String) throws {
+        let code = fw_bare_upload(url.absoluteString, path)
+        guard code == 0 else { throw RoundError(text: "libcurl's upload failed: \(code)") }
+    }
+
+    private func bareForm(_ url: URL, _ path: String) throws {
         let code = path.withCString { pointer in
             [UnsafePointer<CChar>](repeating: pointer, count: partCount).withUnsafeBufferPointer { files in
                 files.baseAddress.map { fw_bare_form(url.absoluteString, $0, Int32(partCount)) } ?? -1

@@ -10,8 +10,12 @@ struct ReportRow: Codable {
     let cpu_us_per_request: Double
     let peak_rss_kib: Int
     let extra_rss_kib: Int
-    /// To libcurl's, or what else is the scenario's first client.
+    /// To libcurl's, or what else the client is compared with.
     let ratio_to_libcurl_cpu: Double
+    /// The same for requests a second.
+    let ratio_to_libcurl_rate: Double
+    /// Threads of the process when the work was done.
+    let threads: Int
     /// Slowest round's CPU over the fastest one's.
     let spread: Double
 }
@@ -19,32 +23,41 @@ struct ReportRow: Codable {
 /// Makes rows of measurements.
 enum Report {
     static func rows(_ scenario: Scenario, _ rounds: [Client: [Measurement]]) -> [ReportRow] {
-        let bare = rounds[scenario.reference].map { median($0.map(\.cpuMicroseconds)) }
-        return scenario.clients.compactMap { client in
+        scenario.clients.compactMap { client in
             guard let measured = rounds[client], !measured.isEmpty else { return nil }
+            let reference = rounds[scenario.reference(of: client)]
             let cpu = measured.map(\.cpuMicroseconds)
+            let rate = median(measured.map(\.requestsPerSecond))
             return ReportRow(
-                scenario: scenario.name, client: client.rawValue,
-                requests_per_second: median(measured.map(\.requestsPerSecond)), cpu_us_per_request: median(cpu),
-                peak_rss_kib: measured.map(\.peakKibibytes).max() ?? 0,
+                scenario: scenario.name, client: client.rawValue, requests_per_second: rate,
+                cpu_us_per_request: median(cpu), peak_rss_kib: measured.map(\.peakKibibytes).max() ?? 0,
                 extra_rss_kib: measured.map(\.extraKibibytes).max() ?? 0,
-                ratio_to_libcurl_cpu: bare.map { median(cpu) / $0 } ?? 0, spread: (cpu.max() ?? 0) / (cpu.min() ?? 1))
+                ratio_to_libcurl_cpu: reference.map { median(cpu) / median($0.map(\.cpuMicroseconds)) } ?? 0,
+                ratio_to_libcurl_rate: reference.map { rate / median($0.map(\.requestsPerSecond)) } ?? 0,
+                threads: measured.map(\.threads).max() ?? 0, spread: (cpu.max() ?? 0) / (cpu.min() ?? 1))
         }
     }
 
     static func table(_ rows: [ReportRow]) -> String {
         let head =
-            "scenario      client              requests/s   CPU µs/request   peak MiB  extra MiB    × first   spread"
-        return
-            ([head]
-            + rows.map { row in
-                String(
-                    format: "%@%@%12.1f %16.1f %10.1f %10.1f %10.2f %8.2f", padded(row.scenario, 14),
-                    padded(row.client, 18),
-                    row.requests_per_second, row.cpu_us_per_request, Double(row.peak_rss_kib) / 1024,
-                    Double(row.extra_rss_kib) / 1024,
-                    row.ratio_to_libcurl_cpu, row.spread)
-            }).joined(separator: "\n")
+            "scenario       client                  requests/s   CPU µs/request  × CPU  × rate   peak MiB  extra MiB  threads  spread"
+        let lines = rows.map { row in
+            String(
+                format: "%@%@%12.1f %16.1f %6.2f %7.2f %10.1f %10.1f %8d %7.2f", padded(row.scenario, 15),
+                padded(row.client, 22), row.requests_per_second, row.cpu_us_per_request, row.ratio_to_libcurl_cpu,
+                row.ratio_to_libcurl_rate, Double(row.peak_rss_kib) / 1024, Double(row.extra_rss_kib) / 1024,
+                row.threads, row.spread)
+        }
+        return ([head] + lines + [growth(rows)].compactMap { $0 }).joined(separator: "\n")
+    }
+
+    /// What a request costs with more and more of them in flight.
+    private static func growth(_ rows: [ReportRow]) -> String? {
+        let measured = Scenario.growth.compactMap { window in
+            rows.first { $0.scenario == "growth-\(window)" && $0.client == Client.fireweedData.rawValue }
+                .map { String(format: "%d: %.1f", window, $0.cpu_us_per_request) }
+        }
+        return measured.isEmpty ? nil : "CPU µs/request by requests in flight: " + measured.joined(separator: ", ")
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

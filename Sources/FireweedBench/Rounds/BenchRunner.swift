@@ -9,18 +9,7 @@ struct BenchRunner {
     private let only = ProcessInfo.processInfo.environment["BENCH_ONLY"]?.split(separator: ",").map(String.init) ?? []
 
     func run() throws {
-        let server = try NginxServer()
-        let file = server.documents.appendingPathComponent("1g")
-        try makeBody(file)
-        // Takes uploads and counts them, in this process: rounds measure their own.
-        let sink = try FixtureServer.start()
-        let echo = try WebSocketPeer { connection in
-            while true {
-                let frame = try connection.receive()
-                try connection.send(frame)
-                if frame.opcode == 8 { return }
-            }
-        }
+        let servers = try BenchServers()
         var rows: [ReportRow] = []
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
@@ -28,10 +17,7 @@ struct BenchRunner {
                 for client in scenario.clients where isWanted(client) {
                     FileHandle.standardError.write(
                         Data("\(scenario.name) round \(round) of \(rounds): \(client.rawValue)\n".utf8))
-                    measured[client, default: []].append(
-                        try measure(
-                            scenario, client,
-                            scenario.isWebSocket ? echo.url : scenario.path == "/upload" ? sink.url : server.url, file))
+                    measured[client, default: []].append(try measure(scenario, client, servers))
                 }
             }
             rows += Report.rows(scenario, measured)
@@ -40,18 +26,19 @@ struct BenchRunner {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
-        withExtendedLifetime((server, sink, echo)) {}
+        withExtendedLifetime(servers) {}
     }
 
-    private func measure(_ scenario: Scenario, _ client: Client, _ url: URL, _ file: URL) throws -> Measurement {
+    private func measure(_ scenario: Scenario, _ client: Client, _ servers: BenchServers) throws -> Measurement {
         let process = Process()
+        let url = try servers.url(for: scenario)
         let isPython = client == .pythonWebSockets
         process.executableURL = URL(fileURLWithPath: isPython ? "/usr/bin/python3" : "/proc/self/exe")
             .resolvingSymlinksInPath()
         process.arguments =
             isPython
             ? PythonRound.arguments(scenario, url) : ["round", scenario.name, client.rawValue, url.absoluteString]
-        process.environment = ProcessInfo.processInfo.environment.merging([UploadRound.fileVariable: file.path]) { $1 }
+        process.environment = ProcessInfo.processInfo.environment.merging(servers.environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -71,15 +58,6 @@ struct BenchRunner {
 
     private func isWanted(_ client: Client) -> Bool {
         let wanted = only.filter { Client(rawValue: $0) != nil }
-        let references: [Client] = [.libcurl, .libcurlForm, .pythonWebSockets]
-        return wanted.isEmpty || wanted.contains(client.rawValue) || references.contains(client)
-    }
-
-    /// 1 GiB of zeros that take no room.
-    private func makeBody(_ file: URL) throws {
-        try Data().write(to: file)
-        let handle = try FileHandle(forWritingTo: file)
-        try handle.truncate(atOffset: 1 << 30)
-        try handle.close()
+        return wanted.isEmpty || wanted.contains(client.rawValue) || client.isReference
     }
 }

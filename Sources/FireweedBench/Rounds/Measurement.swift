@@ -11,30 +11,36 @@ struct Measurement: Codable, Sendable {
     /// How far the peak is above what the process had before the work.
     let extraKibibytes: Int
     let count: Int
+    /// How many threads the process had when the work was done.
+    let threads: Int
 
     var requestsPerSecond: Double { Double(count) / seconds }
     var cpuMicroseconds: Double { cpuSeconds / Double(count) * 1e6 }
 
-    /// Runs the work and measures this process while it does.
-    static func measure(count: Int, _ work: () async throws -> Void) async rethrows -> Measurement {
+    /// Runs the work and measures this process while it does, or the processes that the work runs.
+    static func measure(count: Int, ofChildren: Bool = false, _ work: () async throws -> Void) async rethrows
+        -> Measurement
+    {
         let start = ContinuousClock.now
-        let cpu = cpuSeconds
-        let resident = kibibytes("VmRSS:")
+        let who = ofChildren ? RUSAGE_CHILDREN : RUSAGE_SELF
+        let cpu = cpuSeconds(of: who)
+        let resident = number("VmRSS:")
         try await work()
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return Measurement(
-            seconds: Double(seconds) + Double(attoseconds) / 1e18, cpuSeconds: cpuSeconds - cpu,
-            peakKibibytes: kibibytes("VmHWM:"), extraKibibytes: kibibytes("VmHWM:") - resident, count: count)
+            seconds: Double(seconds) + Double(attoseconds) / 1e18, cpuSeconds: cpuSeconds(of: who) - cpu,
+            peakKibibytes: number("VmHWM:"), extraKibibytes: number("VmHWM:") - resident, count: count,
+            threads: number("Threads:"))
     }
 
-    private static var cpuSeconds: Double {
+    private static func cpuSeconds(of who: __rusage_who) -> Double {
         var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        getrusage(__rusage_who_t(who.rawValue), &usage)
         return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
     }
 
-    private static func kibibytes(_ name: String) -> Int {
+    private static func number(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0

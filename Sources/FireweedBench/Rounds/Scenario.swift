@@ -1,48 +1,98 @@
 // What is measured.
 
-/// A scenario: what is asked for, how often, and how many at a time.
+/// A scenario: what is asked for, how often, how many at a time, and by whom.
 struct Scenario: Sendable {
+    /// Whom the clients talk to.
+    enum Server: Sendable {
+        case nginx
+        /// The same over TLS, with HTTP/2.
+        case secureNginx
+        /// The same with two processes.
+        case twoWorkers
+        /// Takes uploads and counts them.
+        case sink
+        /// Sends messages of a WebSocket back.
+        case echo
+        /// Answers after five seconds.
+        case slow
+    }
+
     let name: String
+    let server: Server
     let path: String
     let count: Int
     let window: Int
     let clients: [Client]
+    /// How many requests may have a connection at once; as `URLSessionConfiguration` has it.
+    var connections = 6
     /// The size of a message, for scenarios over a WebSocket; 0 for all others.
     var messageByteCount = 0
 
-    var isWebSocket: Bool { messageByteCount > 0 }
+    static let all: [Scenario] =
+        [
+            Scenario(
+                name: "json-64", server: .nginx, path: "/small", count: 48_000, window: 64,
+                clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
+            Scenario(
+                name: "json-1", server: .nginx, path: "/small", count: 10_000, window: 1,
+                clients: [
+                    .libcurl, .urlSession, .fireweedData, .fireweedExecutor, .fireweedDecodable, .fireweedClosure,
+                ]),
+            Scenario(
+                name: "h2-64", server: .secureNginx, path: "/small", count: 48_000, window: 64,
+                clients: [.libcurl, .fireweedData]),
+            Scenario(
+                name: "cache-hit", server: .nginx, path: "/small-fresh", count: 48_000, window: 64,
+                clients: [.libcurl, .fireweedSQLite]),
+            Scenario(
+                name: "cache-hit-1", server: .nginx, path: "/small-fresh", count: 10_000, window: 1,
+                clients: [.libcurl, .fireweedSQLite]),
+            Scenario(
+                name: "body-1g", server: .nginx, path: "/1g", count: 1, window: 1,
+                clients: [.libcurl, .urlSession, .fireweedStream, .libcurlFile, .fireweedFile]),
+            Scenario(
+                name: "upload-1g", server: .sink, path: "/upload", count: 1, window: 1,
+                clients: [.libcurlUpload, .fireweedUploadFile]),
+            Scenario(
+                name: "form-encode", server: .nginx, path: "/", count: 20_000, window: 1,
+                clients: [.foundationJSON, .fireweedEncode]),
+            Scenario(
+                name: "multipart-1g", server: .sink, path: "/upload", count: 1, window: 1,
+                clients: [.libcurlForm, .fireweedMultipart]),
+            Scenario(
+                name: "multipart-2g", server: .sink, path: "/upload", count: 1, window: 1,
+                clients: [.libcurlForm, .fireweedMultipart]),
+            Scenario(
+                name: "in-flight-10k", server: .slow, path: "/", count: 10_000, window: 10_000,
+                clients: [.libcurl, .fireweedData], connections: 10_000),
+            Scenario(
+                name: "cold-start", server: .nginx, path: "/small", count: 50, window: 1,
+                clients: [.curlCommand, .fireweedCommand]),
+            Scenario(
+                name: "ws-echo", server: .echo, path: "", count: 10_000, window: 1,
+                clients: [.pythonWebSockets, .fireweedWebSocket], messageByteCount: 64),
+            Scenario(
+                name: "ws-bulk", server: .echo, path: "", count: 16_384, window: 16_384,
+                clients: [.pythonWebSockets, .fireweedWebSocket], messageByteCount: 65_536),
+        ]
+        + growth.map { window in
+            Scenario(
+                name: "growth-\(window)", server: .nginx, path: "/small", count: window == 1 ? 10_000 : 40_960,
+                window: window, clients: [.libcurl, .fireweedData])
+        }
+        + [
+            Scenario(
+                name: "loops", server: .twoWorkers, path: "/small", count: 48_000, window: 64,
+                clients: [.oneLoop, .twoLoops], connections: 32)
+        ]
 
-    static let all: [Scenario] = [
-        Scenario(
-            name: "json-64", path: "/small", count: 48_000, window: 64,
-            clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
-        Scenario(
-            name: "json-1", path: "/small", count: 10_000, window: 1,
-            clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
-        Scenario(
-            name: "cache-hit", path: "/small-fresh", count: 48_000, window: 64, clients: [.libcurl, .fireweedSQLite]),
-        Scenario(
-            name: "cache-hit-1", path: "/small-fresh", count: 10_000, window: 1, clients: [.libcurl, .fireweedSQLite]),
-        Scenario(
-            name: "body-1g", path: "/1g", count: 1, window: 1,
-            clients: [.libcurl, .urlSession, .fireweedStream, .fireweedFile]),
-        Scenario(
-            name: "form-encode", path: "/", count: 20_000, window: 1,
-            clients: [.foundationJSON, .fireweedEncode]),
-        Scenario(
-            name: "multipart-1g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
-        Scenario(
-            name: "multipart-2g", path: "/upload", count: 1, window: 1, clients: [.libcurlForm, .fireweedMultipart]),
-        Scenario(
-            name: "ws-echo", path: "", count: 10_000, window: 1, clients: [.pythonWebSockets, .fireweedWebSocket],
-            messageByteCount: 64),
-        Scenario(
-            name: "ws-bulk", path: "", count: 16_384, window: 16_384, clients: [.pythonWebSockets, .fireweedWebSocket],
-            messageByteCount: 65_536),
-    ]
+    /// The numbers of requests in flight over which the growth of their cost is measured.
+    static let growth = [1, 8, 64, 512, 4096]
 
-    /// What the others are compared with: the bare library.
-    var reference: Client { clients[0] }
+    /// Whom a client is compared with.
+    func reference(of client: Client) -> Client {
+        client == .fireweedFile || client == .libcurlFile ? .libcurlFile : clients[0]
+    }
 
     static func named(_ name: String) -> Scenario? {
         all.first { $0.name == name }
@@ -50,27 +100,8 @@ struct Scenario: Sendable {
 
     /// The same with another number of requests, when one is given.
     func limited(to count: Int?) -> Scenario {
-        Scenario(name: name, path: path, count: count ?? self.count, window: window, clients: clients)
+        Scenario(
+            name: name, server: server, path: path, count: count ?? self.count, window: window, clients: clients,
+            connections: connections, messageByteCount: messageByteCount)
     }
-}
-
-/// A client: what does the work.
-enum Client: String, Sendable {
-    case libcurl
-    case urlSession = "urlsession"
-    case fireweedData = "fireweed-data"
-    case fireweedDecodable = "fireweed-decodable"
-    case fireweedClosure = "fireweed-closure"
-    case fireweedStream = "fireweed-stream"
-    case fireweedFile = "fireweed-file"
-    /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
-    case fireweedSQLite = "fireweed-sqlite"
-    /// `JSONEncoder`, for want of another encoder that does the same work.
-    case foundationJSON = "foundation-json"
-    case fireweedEncode = "fireweed-encode"
-    /// libcurl's mime API, which is `curl -F`.
-    case libcurlForm = "libcurl-form"
-    case fireweedMultipart = "fireweed-multipart"
-    case fireweedWebSocket = "fireweed-websocket"
-    case pythonWebSockets = "python-websockets"
 }

@@ -1,0 +1,61 @@
+// Whom the clients talk to: in the runner's process, or beside it.
+
+import CBareLoop
+import FixtureServer
+import Foundation
+
+/// The servers of all scenarios.
+struct BenchServers {
+    private let authority: CertificateAuthority
+    private let nginx: NginxServer
+    private let twoWorkers: NginxServer
+    private let sink: FixtureServer
+    private let echo: WebSocketPeer
+    private let slowPort: Int32
+    private let body: URL
+
+    init() throws {
+        authority = try CertificateAuthority()
+        nginx = try NginxServer(certificate: authority.issue())
+        twoWorkers = try NginxServer(workers: 2)
+        sink = try FixtureServer.start()
+        echo = try WebSocketPeer { connection in
+            while true {
+                let frame = try connection.receive()
+                try connection.send(frame)
+                if frame.opcode == 8 { return }
+            }
+        }
+        slowPort = fw_slow_server(5_000)
+        body = nginx.documents.appendingPathComponent("1g")
+        try Self.makeBody(body)
+    }
+
+    /// Where a scenario's server is.
+    func url(for scenario: Scenario) throws -> URL {
+        let url: URL? =
+            switch scenario.server {
+            case .nginx: nginx.url
+            case .secureNginx: nginx.secureURL
+            case .twoWorkers: twoWorkers.url
+            case .sink: sink.url
+            case .echo: echo.url
+            case .slow: slowPort > 0 ? URL(string: "http://127.0.0.1:\(slowPort)") : nil
+            }
+        guard let url else { throw RoundError(text: "no server for \(scenario.name)") }
+        return url
+    }
+
+    /// What a round's process has to know.
+    var environment: [String: String] {
+        [UploadRound.fileVariable: body.path, Round.authorityVariable: authority.certificate.path]
+    }
+
+    /// 1 GiB of zeros that take no room.
+    private static func makeBody(_ file: URL) throws {
+        try Data().write(to: file)
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 1 << 30)
+        try handle.close()
+    }
+}

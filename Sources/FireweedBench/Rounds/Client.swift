@@ -1,0 +1,42 @@
+// Who does the work.
+
+/// A client.
+enum Client: String, Sendable {
+    case libcurl
+    /// Writes the body to a file.
+    case libcurlFile = "libcurl-file"
+    /// Reads the content from a file.
+    case libcurlUpload = "libcurl-upload"
+    case urlSession = "urlsession"
+    case fireweedData = "fireweed-data"
+    /// The same on the thread of the session's event loop.
+    case fireweedExecutor = "fireweed-executor"
+    case fireweedDecodable = "fireweed-decodable"
+    case fireweedClosure = "fireweed-closure"
+    case fireweedStream = "fireweed-stream"
+    case fireweedFile = "fireweed-file"
+    case fireweedUploadFile = "fireweed-upload-file"
+    /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
+    case fireweedSQLite = "fireweed-sqlite"
+    case oneLoop = "fireweed-one-loop"
+    case twoLoops = "fireweed-two-loops"
+    /// `JSONEncoder`, for want of another encoder that does the same work.
+    case foundationJSON = "foundation-json"
+    case fireweedEncode = "fireweed-encode"
+    /// libcurl's mime API, which is `curl -F`.
+    case libcurlForm = "libcurl-form"
+    case fireweedMultipart = "fireweed-multipart"
+    case fireweedWebSocket = "fireweed-websocket"
+    case pythonWebSockets = "python-websockets"
+    /// The commands, from their start to their end.
+    case curlCommand = "curl"
+    case fireweedCommand = "fireweed"
+
+    /// True for those that others are compared with.
+    var isReference: Bool {
+        switch self {
+        case .libcurl, .libcurlFile, .libcurlUpload, .libcurlForm, .pythonWebSockets, .curlCommand, .oneLoop: true
+        default: false
+        }
+    }
+}
