@@ -30,57 +30,21 @@ extension CachedExchange: TransferConsumer {
         if toleratesError, Self.toleratedStatuses.contains(head.status) {
             return state.withLock { $0.incoming = .discarding(byteCount: 0) }
         }
-        note(head, requestTime: requestTime, validated: stored)
-        state.withLock { $0.consumer }?.transferDidReceive(head)
-    }
-
-    /// Takes down what the head of a new response means for the cache.
-    private func note(_ head: ResponseHead, requestTime: Date, validated stored: StoredResponse?) {
-        if request.isUnsafe { return cache.invalidate(Invalidation.keys(after: head, to: request)) }
-        if request.method == "HEAD" || (head.status == 304 && request.facts.validatesOwn) {
-            return learn(from: head, requestTime: requestTime)
+        let recorder = ResponseRecorder.note(
+            head, to: request, requestTime: requestTime, isValidated: stored != nil, cache: cache, host: host)
+        let consumer = state.withLock { state in
+            if let recorder { state.incoming = .recording(recorder) }
+            return state.consumer
         }
-        if let recording = recording(head, requestTime: requestTime) {
-            state.withLock { $0.incoming = recording }
-        } else if request.method == "GET", head.status < 400, head.status != 206, head.status != 304,
-            stored != nil || !request.looksIntoCache
-        {
-            cache.invalidate([CacheKey.text(of: request.url)])  // something newer is known, and not stored
-        }
-    }
-
-    private func learn(from head: ResponseHead, requestTime: Date) {
-        guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return }
-        let now = cache.now()
-        guard cache.mayHold(request) else { return }
-        cache.queue.async { [cache, request] in
-            cache.learn(from: head, to: request, requestTime: requestTime, responseTime: now)
-        }
-    }
-
-    /// The record of a response that is to be stored, or `nil`.
-    private func recording(_ head: ResponseHead, requestTime: Date) -> Incoming? {
-        guard StoringRules.mayBeWorthStoring(head) || request.policy == .returnCacheDataElseLoad,
-            host?.storesResponses ?? true, cache.maximumEntryByteCount > 0
-        else { return nil }
-        let control = CacheControl(head.value(of: "Cache-Control"))
-        guard StoringRules.maySave(head, to: request, control: control),
-            let variant = ResponseVariant(of: head, to: request, control: control),
-            (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
-        else { return nil }
-        let now = cache.now()
-        return .recording(
-            head: StoredHead(
-                response: StoringRules.storable(head, receivedAt: now), requestTime: requestTime, responseTime: now,
-                variant: variant), content: Data())
+        consumer?.transferDidReceive(head)
     }
 
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        enum Step { case pass((any TransferConsumer)?), record((any TransferConsumer)?), taken, cut }
+        enum Step { case pass((any TransferConsumer)?, ResponseRecorder?), taken, cut }
         let step = state.withLock { state -> Step in
             switch state.incoming {
-            case .passing: return .pass(state.consumer)
-            case .recording: return .record(state.consumer)
+            case .passing: return .pass(state.consumer, nil)
+            case .recording(let recorder): return .pass(state.consumer, recorder)
             case .validated: return .taken
             case .discarding(let count):
                 state.incoming = .discarding(byteCount: count + bytes.count)
@@ -88,10 +52,9 @@ extension CachedExchange: TransferConsumer {
             }
         }
         switch step {
-        case .pass(let consumer): return consumer?.transferDidReceive(bytes) ?? .taken
-        case .record(let consumer):
+        case .pass(let consumer, let recorder):
             let intake = consumer?.transferDidReceive(bytes) ?? .taken
-            if intake == .taken { record(bytes) }
+            if intake == .taken { recorder?.append(bytes) }
             return intake
         case .taken: return .taken
         case .cut:
@@ -100,16 +63,8 @@ extension CachedExchange: TransferConsumer {
         }
     }
 
-    /// Adds to the record, which ends when it becomes too large to be stored.
-    private func record(_ bytes: UnsafeRawBufferPointer) {
-        let limit = cache.maximumEntryByteCount
-        state.withLock { state in
-            guard case .recording(let head, var content) = state.incoming else { return }
-            state.incoming = .passing  // so that the content has one owner while it grows
-            guard content.count + bytes.count <= limit else { return }
-            content.append(contentsOf: bytes)
-            state.incoming = .recording(head: head, content: content)
-        }
+    func transferDidReachLull() {
+        state.withLock { $0.consumer }?.transferDidReachLull()
     }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
@@ -127,8 +82,7 @@ extension CachedExchange: TransferConsumer {
             cache.queue.async { self.confirm(stored, answer, report, requestTime: requestTime, responseTime: time) }
         case (.discarding, .some(let stored)): cache.queue.async { self.play(stored, source: .cache) }
         case (_, .some(let stored)) where isTolerated: cache.queue.async { self.play(stored, source: .cache) }
-        case (.recording(let head, let content), _) where failure == nil:
-            save(StoredResponse(head: head, content: content), report: report)
+        case (.recording(let recorder), _) where failure == nil: recorder.save { self.end(nil, report: report) }
         default: end(failure, report: report)
         }
     }
@@ -158,24 +112,6 @@ extension CachedExchange: TransferConsumer {
         CachedExchange(
             request, message: message, cache: cache, transport: transport, consumer: observer, host: host?.background
         ).ask(stored)
-    }
-
-    // MARK: Storing
-
-    /// Stores a whole response, if whoever decides about that agrees; the attempt hears of the end after the decision.
-    private func save(_ response: StoredResponse, report: TransferReport) {
-        let url = request.url
-        guard let decide = host?.storingDecision, let cached = response.cachedURLResponse(for: url) else {
-            // Ahead of the end: a request that is made when this one is over finds the response.
-            cache.save(response, for: url)
-            return end(nil, report: report)
-        }
-        decide(cached) { chosen in
-            if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
-                self.cache.save(response, for: url)
-            }
-            self.end(nil, report: report)
-        }
     }
 }
 

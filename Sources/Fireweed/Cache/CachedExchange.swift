@@ -7,7 +7,7 @@ import Synchronization
 
 /// Answers a hop from the cache, or lets it go to the network and stores what comes back.
 ///
-/// To the attempt it is a transfer, to the transport a consumer. Looks and writes happen on the cache's queue, from which stored
+/// It is made where a look is needed; where certainly nothing is stored, the attempt itself records what comes. To the attempt it is a transfer, to the transport a consumer. Looks and writes happen on the cache's queue, from which stored
 /// responses are delivered as well.
 final class CachedExchange: Sendable {
     /// How far the exchange is.
@@ -25,7 +25,7 @@ final class CachedExchange: Sendable {
         /// It is the attempt's.
         case passing
         /// It is the attempt's, and goes to the store when it is whole.
-        case recording(head: StoredHead, content: Data)
+        case recording(ResponseRecorder)
         /// A 304: the stored response is the answer.
         case validated(ResponseHead, at: Date)
         /// An error, in whose place the stored response is the answer; so many bytes of it have come.

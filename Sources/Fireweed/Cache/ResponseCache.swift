@@ -38,9 +38,14 @@ final class ResponseCache: Sendable {
 
     var maximumEntryByteCount: Int { store.maximumEntryByteCount }
 
-    /// False when certainly nothing is stored for the request's target.
-    func mayHold(_ request: CacheRequest) -> Bool {
-        store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: request.url))
+    /// False when certainly nothing is stored for a target.
+    func mayHold(_ url: URL) -> Bool {
+        store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: url))
+    }
+
+    /// True when the client wants an answer from the cache or none (RFC 9111 §5.2.1.7).
+    func wantsOnlyCached(_ fields: FieldBlock) -> Bool {
+        fields === sharedFields ? sharedFacts.control.onlyIfCached : CacheRequest.Facts(fields).control.onlyIfCached
     }
 
     func facts(of fields: FieldBlock) -> CacheRequest.Facts {
@@ -50,7 +55,7 @@ final class ResponseCache: Sendable {
     /// True when it takes a look into the store to know what to do.
     func needsLook(_ request: CacheRequest) -> Bool {
         guard request.isAnswerable, request.looksIntoCache else { return false }
-        return mayHold(request)
+        return mayHold(request.url)
     }
 
     // MARK: On the queue

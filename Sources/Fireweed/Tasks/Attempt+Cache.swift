@@ -14,13 +14,38 @@ extension Attempt {
             return core.transport.makeTransfer(of: message, for: self)
         }
         let cache = core.cache ?? .none
+        if cachePolicy != .returnCacheDataDontLoad, !cache.mayHold(hop.url), !cache.wantsOnlyCached(message.fields) {
+            state.withLock { $0.recording = .awaitingHead(requestTime: cache.now()) }
+            return core.transport.makeTransfer(of: message, for: self)
+        }
+        return CachedExchange(
+            cacheRequest(for: hop, message.fields, in: cache), message: message, cache: cache,
+            transport: core.transport, consumer: self, host: self)
+    }
+
+    private func cacheRequest(for hop: Hop, _ fields: FieldBlock, in cache: ResponseCache) -> CacheRequest {
         var request = CacheRequest(
-            url: hop.url, method: hop.method, fields: message.fields, facts: cache.facts(of: message.fields),
-            policy: cachePolicy)
+            url: hop.url, method: hop.method, fields: fields, facts: cache.facts(of: fields), policy: cachePolicy)
         if case .none = hop.body {} else { request.hasContent = true }
         request.credentials = hop.credentials.map { "\($0.user):\($0.password)" }
-        return CachedExchange(
-            request, message: message, cache: cache, transport: core.transport, consumer: self, host: self)
+        return request
+    }
+
+    /// Takes down what a head means for the cache, of a response that nothing stored could have answered.
+    func noteForCache(_ head: ResponseHead, askedAt requestTime: Date) {
+        state.withLock { $0.recording = .none }
+        guard let cache = core.cache else { return }
+        let (hop, sentFields) = state.withLock { ($0.hop, $0.sentFields) }
+        // Most heads mean nothing to a cache.
+        if hop.method == "GET", cachePolicy == .useProtocolCachePolicy, head.status != 304,
+            !StoringRules.mayBeWorthStoring(head)
+        {
+            return
+        }
+        let request = cacheRequest(for: hop, sentFields ?? hop.fields, in: cache)
+        let recorder = ResponseRecorder.note(
+            head, to: request, requestTime: requestTime, isValidated: false, cache: cache, host: self)
+        if let recorder { state.withLock { $0.recording = .content(recorder) } }
     }
 
     /// The fields with the wish that no cache on the way answers (RFC 9111 §5.2.1.4, §5.4), unless they have wishes of their own.

@@ -25,6 +25,13 @@ final class Attempt: Sendable {
         case ready, running, ended
     }
 
+    /// What the cache is to learn of the present hop's response, where the attempt itself sees to that.
+    enum Recording {
+        case none
+        case awaitingHead(requestTime: Date)
+        case content(ResponseRecorder)
+    }
+
     struct State {
         var owner: (any AttemptOwner)?
         var phase = Phase.ready
@@ -52,6 +59,7 @@ final class Attempt: Sendable {
         weak var task: SessionTask?
         /// Where the present hop's response comes from.
         var source = HopSource.network
+        var recording = Recording.none
     }
 
     let identifier: Int
@@ -60,11 +68,9 @@ final class Attempt: Sendable {
     let kind: SessionTask.Kind
     let state: Mutex<State>
     let cachePolicy: URLRequest.CachePolicy
+    private let gathersContent: Bool
     /// The moment at which the whole attempt times out, on the transport's clock.
     private let deadlineNanoseconds: UInt64?
-
-    /// More of a redirect's content than this is not waited for.
-    private static let discardLimit = 64 * 1024
 
     init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner)
     {
@@ -72,6 +78,7 @@ final class Attempt: Sendable {
         self.record = record
         self.core = core
         self.kind = kind
+        gathersContent = owner.gathersContent
         cachePolicy = core.settings.cachePolicy(of: hop.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()
         state = Mutex(State(owner: owner, hop: hop))
@@ -188,10 +195,11 @@ final class Attempt: Sendable {
         }
         let fields = core.cookies.addingCookies(
             for: hop, settings: core.settings, isWanted: record.existing?.httpShouldHandleCookies ?? true)
-        let message = RequestMessage(
+        var message = RequestMessage(
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.credentials, webSocket: hop.webSocket)
+        message.tellsOfLulls = gathersContent
         let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
         let control =
             isUncached ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
@@ -234,13 +242,14 @@ final class Attempt: Sendable {
     }
 
     /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
-    private func begin(_ hop: Hop) {
+    func begin(_ hop: Hop) {
         core.rootQueue.async { [self] in
             storeCookies()
             state.withLock { state in
                 state.control = nil
                 state.hop = hop
                 state.source = .network
+                state.recording = .none
                 state.gate = .open
                 state.head = nil
                 state.response = nil
@@ -250,7 +259,7 @@ final class Attempt: Sendable {
         }
     }
 
-    private func end(with failure: TransferFailure?) {
+    func end(with failure: TransferFailure?) {
         let failure = failure?.refined(for: record.url)
         let ending = state.withLock { state -> (owner: (any AttemptOwner)?, failure: TransferFailure?) in
             guard state.phase != .ended else { return (nil, nil) }
@@ -264,14 +273,14 @@ final class Attempt: Sendable {
         ending.owner?.attemptDidComplete(self, failure: ending.failure)
     }
 
-    private enum AfterDecision {
+    enum AfterDecision {
         case nothing
         case resumeIntake((any TransferControl)?)
         case begin(Hop)
         case end(TransferFailure?)
     }
 
-    private func perform(_ step: AfterDecision) {
+    func perform(_ step: AfterDecision) {
         switch step {
         case .nothing: break
         case .resumeIntake(let control): control?.resumeIntake()
@@ -291,187 +300,5 @@ final class Attempt: Sendable {
         }
         guard let cookies else { return }
         core.cookies.store(cookies.head, for: cookies.url, settings: core.settings, of: record)
-    }
-}
-
-// MARK: - The transport's side
-
-extension Attempt: TransferConsumer {
-    func transferDidReceive(_ head: ResponseHead) {
-        core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
-        let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
-        let (owner, hasAnswered) = state.withLock { state in
-            state.head = head
-            // A stored response has set its cookies when it came.
-            state.hasUnstoredCookies = setsCookies && state.source.isNetwork
-            return (state.owner, state.answeredChallenge != nil)
-        }
-        guard let owner else { return }
-        if hasAnswered { rememberCredential(acceptedWith: head) }
-        if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
-        if head.status == 401, let next = hop(answering: head) {
-            state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
-        } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {
-            decide(decision, by: owner.effectiveRedirectHandler, response: head)
-        } else if owner.wantsHead {
-            tell(owner, head)
-        }
-    }
-
-    private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
-        // Closed first: the owner's decision may come before this method goes on.
-        state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-        switch owner.attempt(self, didReceive: head) {
-        case .proceed: allow()
-        case .wait: break
-        case .again(let unwanted): repeatHop(without: unwanted)
-        }
-    }
-
-    /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
-    private func repeatHop(without unwanted: [String]) {
-        state.withLock { state in
-            guard case .deciding = state.gate else { return }
-            var next = state.hop
-            let unwanted = Set(unwanted.map { $0.lowercased() })
-            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
-            next.urlRequest = nil
-            state.gate = .discarding(next: next, byteCount: 0)
-        }
-    }
-
-    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
-    func startCounting(at offset: Int64) {
-        state.withLock { $0.firstByteOffset = offset }
-    }
-
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        enum Step { case deliver((any AttemptOwner)?), answer(Intake), cut(any TransferControl) }
-        let step = state.withLock { state -> Step in
-            switch state.gate {
-            case .open:
-                state.receivedByteCount += Int64(bytes.count)
-                return .deliver(state.owner)
-            case .deciding(let ended, _):
-                state.gate = .deciding(ended: ended, hasPaused: true)
-                return .answer(.pause)
-            case .discarding(let next, let count):
-                state.gate = .discarding(next: next, byteCount: count + bytes.count)
-                guard count + bytes.count > Self.discardLimit, let control = state.control else {
-                    return .answer(.taken)
-                }
-                return .cut(control)
-            }
-        }
-        switch step {
-        case .answer(let intake): return intake
-        case .cut(let control):
-            control.cancel()
-            return .taken
-        case .deliver(let owner):
-            let intake = owner?.attempt(self, didReceive: bytes) ?? .taken
-            if intake == .pause { state.withLock { $0.receivedByteCount -= Int64(bytes.count) } }
-            return intake
-        }
-    }
-
-    func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
-        let owner = state.withLock { state in
-            state.sentByteCount = total
-            state.expectedToSend = expected
-            return state.owner
-        }
-        owner?.attempt(self, didSend: byteCount, total: total, expected: expected)
-    }
-
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
-        let step = state.withLock { state -> AfterDecision in
-            state.records.append(
-                HopRecord(
-                    url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
-                    head: state.head, report: report, source: state.source))
-            switch state.gate {
-            case .open:
-                if let failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }
-                return .end(failure)
-            case .deciding(_, let hasPaused):
-                if state.failure != nil { return .end(failure) }
-                state.gate = .deciding(ended: (failure, report), hasPaused: hasPaused)
-                return .nothing
-            case .discarding(let next, _):
-                // Whatever happened to the rest of a redirect's content: what it says is known.
-                return state.failure == nil ? .begin(next) : .end(failure)
-            }
-        }
-        perform(step)
-    }
-}
-
-extension Attempt {
-    /// True when a hop that found no route can be sent anew once there is one: nothing of it was used up.
-    private func mayWait(_ state: borrowing State) -> Bool {
-        guard let gate = core.connectivity, state.failure == nil, state.head == nil else { return false }
-        if case .reader = state.hop.body { return false }
-        return gate.isClosed(for: state.hop.url)
-    }
-}
-
-// MARK: - Redirects
-
-extension Attempt {
-    /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
-    private func redirect(
-        after head: ResponseHead, _ owner: any AttemptOwner
-    ) -> Result<Hop, TransferFailure>? {
-        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
-        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
-        return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
-    }
-
-    private func decide(
-        _ decision: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, response: ResponseHead
-    ) {
-        switch decision {
-        case .failure(let failure): cancel(with: failure)
-        case .success(let next):
-            state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
-            guard let handler else {
-                state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
-                return
-            }
-            state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
-            core.rootQueue.async { [self] in
-                guard let response = httpURLResponse else { return cancel() }
-                let proposed = Redirection.urlRequest(of: next)
-                handler.task(sessionTask, willBeRedirectedTo: proposed, for: response) { [self] request in
-                    settleRedirect(request, proposed: proposed, next: next)
-                }
-            }
-        }
-    }
-
-    private func settleRedirect(_ request: URLRequest?, proposed: URLRequest, next: Hop) {
-        guard let request else {
-            let (owner, head) = state.withLock { ($0.owner, $0.head) }
-            guard let owner, let head, owner.wantsHead else { return allow() }
-            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
-            if case .wait = owner.attempt(self, didReceive: head) { return }
-            return allow()
-        }
-        let chosen: Hop
-        do {
-            // Equality of requests leaves the fields out on Linux.
-            let isSame = request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
-            chosen = isSame ? next : try Redirection.hop(for: request, replacing: next, settings: core.settings)
-        } catch {
-            return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
-        }
-        let step = state.withLock { state -> AfterDecision in
-            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
-            if ended != nil { return .begin(chosen) }
-            state.gate = .discarding(next: chosen, byteCount: 0)
-            return hasPaused ? .resumeIntake(state.control) : .nothing
-        }
-        perform(step)
     }
 }

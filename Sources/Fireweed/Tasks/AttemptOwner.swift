@@ -22,7 +22,11 @@ protocol AttemptOwner: AnyObject, Sendable {
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead)
     /// A redirect is about to be followed, or shown to a handler.
     func attempt(_ attempt: Attempt, willRedirectTo next: Hop)
+    /// Whether the owner gathers content, and wants to hear when there is no more at hand.
+    var gathersContent: Bool { get }
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake
+    /// No more content is at hand.
+    func attemptDidReachLull(_ attempt: Attempt)
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?)
     /// There is no route; the attempt goes on when there is one. On any thread.
     func attemptWaitsForConnectivity(_ attempt: Attempt)

@@ -1,0 +1,104 @@
+// From a response on its way through to a stored one.
+
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Gathers a response that is to be stored while it is being received.
+final class ResponseRecorder: Sendable {
+    private let head: StoredHead
+    private let url: URL
+    private let cache: ResponseCache
+    private let host: (any CacheHost)?
+    /// What has come so far; `nil` once that is too much to be stored.
+    private let content = Mutex<Data?>(Data())
+
+    private init(_ head: StoredHead, url: URL, cache: ResponseCache, host: (any CacheHost)?) {
+        self.head = head
+        self.url = url
+        self.cache = cache
+        self.host = host
+    }
+
+    /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be stored.
+    ///
+    /// - Parameter isValidated: whether the response answers a question about a stored one.
+    static func note(
+        _ head: ResponseHead, to request: CacheRequest, requestTime: Date, isValidated: Bool, cache: ResponseCache,
+        host: (any CacheHost)?
+    ) -> ResponseRecorder? {
+        if request.isUnsafe {
+            cache.invalidate(Invalidation.keys(after: head, to: request))
+            return nil
+        }
+        if request.method == "HEAD" || (head.status == 304 && request.facts.validatesOwn) {
+            learn(from: head, to: request, requestTime: requestTime, cache: cache)
+            return nil
+        }
+        if let made = storable(head, to: request, requestTime: requestTime, cache: cache, host: host) {
+            return ResponseRecorder(made, url: request.url, cache: cache, host: host)
+        }
+        if request.method == "GET", head.status < 400, head.status != 206, head.status != 304,
+            isValidated || !request.looksIntoCache
+        {
+            cache.invalidate([CacheKey.text(of: request.url)])  // something newer is known, and not stored
+        }
+        return nil
+    }
+
+    private static func learn(
+        from head: ResponseHead, to request: CacheRequest, requestTime: Date, cache: ResponseCache
+    ) {
+        guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return }
+        let now = cache.now()
+        guard cache.mayHold(request.url) else { return }
+        cache.queue.async {
+            cache.learn(from: head, to: request, requestTime: requestTime, responseTime: now)
+        }
+    }
+
+    /// The head as it is stored, or `nil` when the response is not to be.
+    private static func storable(
+        _ head: ResponseHead, to request: CacheRequest, requestTime: Date, cache: ResponseCache,
+        host: (any CacheHost)?
+    ) -> StoredHead? {
+        guard StoringRules.mayBeWorthStoring(head) || request.policy == .returnCacheDataElseLoad,
+            host?.storesResponses ?? true, cache.maximumEntryByteCount > 0
+        else { return nil }
+        let control = CacheControl(head.value(of: "Cache-Control"))
+        guard StoringRules.maySave(head, to: request, control: control),
+            let variant = ResponseVariant(of: head, to: request, control: control),
+            (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
+        else { return nil }
+        let now = cache.now()
+        return StoredHead(
+            response: StoringRules.storable(head, receivedAt: now), requestTime: requestTime, responseTime: now,
+            variant: variant)
+    }
+
+    /// Adds content that was taken; the record ends when it becomes too large to be stored.
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        let limit = cache.maximumEntryByteCount
+        content.withLock { content in
+            guard let count = content?.count, count + bytes.count <= limit else { return content = nil }
+            content?.append(contentsOf: bytes)
+        }
+    }
+
+    /// Stores the response, which is whole, if whoever decides about that agrees; `then` is called after the decision.
+    func save(then: @escaping @Sendable () -> Void) {
+        guard let content = content.withLock({ $0.take() }) else { return then() }
+        let response = StoredResponse(head: head, content: content)
+        guard let decide = host?.storingDecision, let cached = response.cachedURLResponse(for: url) else {
+            // Ahead of the end: a request that is made when this one is over finds the response.
+            cache.save(response, for: url)
+            return then()
+        }
+        decide(cached) { [cache, url] chosen in
+            if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
+                cache.save(response, for: url)
+            }
+            then()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// What becomes of a response that asks for another place.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+extension Attempt {
+    /// What RFC 9110 §15.4 says about this response, or `nil` when it is no redirect.
+    func redirect(
+        after head: ResponseHead, _ owner: any AttemptOwner
+    ) -> Result<Hop, TransferFailure>? {
+        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
+        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
+        return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
+    }
+
+    func decide(
+        _ decision: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, response: ResponseHead
+    ) {
+        switch decision {
+        case .failure(let failure): cancel(with: failure)
+        case .success(let next):
+            state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
+            guard let handler else {
+                state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
+                return
+            }
+            state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
+            core.rootQueue.async { [self] in
+                guard let response = httpURLResponse else { return cancel() }
+                let proposed = Redirection.urlRequest(of: next)
+                handler.task(sessionTask, willBeRedirectedTo: proposed, for: response) { [self] request in
+                    settleRedirect(request, proposed: proposed, next: next)
+                }
+            }
+        }
+    }
+
+    private func settleRedirect(_ request: URLRequest?, proposed: URLRequest, next: Hop) {
+        guard let request else {
+            let (owner, head) = state.withLock { ($0.owner, $0.head) }
+            guard let owner, let head, owner.wantsHead else { return allow() }
+            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
+            if case .wait = owner.attempt(self, didReceive: head) { return }
+            return allow()
+        }
+        let chosen: Hop
+        do {
+            // Equality of requests leaves the fields out on Linux.
+            let isSame = request == proposed && request.allHTTPHeaderFields == proposed.allHTTPHeaderFields
+            chosen = isSame ? next : try Redirection.hop(for: request, replacing: next, settings: core.settings)
+        } catch {
+            return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
+        }
+        let step = state.withLock { state -> AfterDecision in
+            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
+            if ended != nil { return .begin(chosen) }
+            state.gate = .discarding(next: chosen, byteCount: 0)
+            return hasPaused ? .resumeIntake(state.control) : .nothing
+        }
+        perform(step)
+    }
+}
