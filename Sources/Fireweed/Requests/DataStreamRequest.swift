@@ -110,16 +110,34 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         return .wait
     }
 
+    override var gathersContent: Bool { true }
+
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        let sinks = audience.withLock { $0.sinks }
-        guard !sinks.contains(where: \.isFull) else { return .pause }
-        guard !sinks.isEmpty else { return .taken }
-        let data = Data(bytes)
+        let step = audience.withLock { audience -> (intake: Intake, full: (Data, [any StreamSink])?) in
+            // Whoever could take the beginning can take the rest of it.
+            guard audience.gathered.isOpen || !audience.sinks.contains(where: \.isFull) else { return (.pause, nil) }
+            guard !audience.sinks.isEmpty else { return (.taken, nil) }
+            return (.taken, audience.gathered.append(bytes).map { ($0, audience.sinks) })
+        }
+        if let (data, sinks) = step.full { handOn(data, to: sinks) }
+        return step.intake
+    }
+
+    override func attemptDidReachLull(_ attempt: Attempt) {
+        handOnGathered()
+    }
+
+    private func handOnGathered() {
+        let rest = audience.withLock { audience in audience.gathered.take().map { ($0, audience.sinks) } }
+        if let (data, sinks) = rest { handOn(data, to: sinks) }
+    }
+
+    private func handOn(_ data: Data, to sinks: [any StreamSink]) {
         for sink in sinks { sink.receive(data) }
-        return .taken
     }
 
     override func resetContent() {
+        audience.withLock { $0.gathered = GatheredContent() }
         for sink in audience.withLock({ $0.sinks }) { sink.restart() }
     }
 
@@ -127,6 +145,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     override func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool {
         guard !isStopped else { return false }
+        handOnGathered()
         return audience.withLock { audience in
             guard audience.workCount > 0 else { return false }
             audience.pendingEnd = (attempt, failure)
@@ -160,6 +179,8 @@ extension DataStreamRequest {
     /// Who takes the content, and what they still do with it.
     private struct Audience: Sendable {
         var sinks: [any StreamSink] = []
+        /// What came since content was handed on last.
+        var gathered = GatheredContent()
         /// How many pieces and values are being read or handled.
         var workCount = 0
         /// The end of an attempt that waits for that work, which may still change the outcome.

@@ -95,6 +95,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         decide(on: head, of: attempt)
     }
 
+    override var gathersContent: Bool { true }
+
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
         sink(of: attempt).append(bytes)
     }

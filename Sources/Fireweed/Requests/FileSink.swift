@@ -8,28 +8,9 @@ import Synchronization
 
 /// Gathers pieces into large writes, done on a queue of its own, from blocks that go round.
 final class FileSink: Sendable {
-    /// Memory for one write; it belongs to the state or to the write that is under way, never to both.
-    private final class Block: @unchecked Sendable {
-        // SAFETY: filled under the state's lock, then read by the one write that took it out of the state.
-        static let capacity = 256 * 1024
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 4096)
-        var count = 0
-
-        deinit { bytes.deallocate() }
-
-        /// Copies as much of the bytes as there is room for; returns how much that was.
-        func append(_ source: UnsafeRawBufferPointer) -> Int {
-            let taken = min(source.count, Self.capacity - count)
-            UnsafeMutableRawBufferPointer(rebasing: bytes[count..<(count + taken)])
-                .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<taken]))
-            count += taken
-            return taken
-        }
-    }
-
     private struct State {
-        var current: Block?
-        var spare: [Block] = []
+        var current: ContentBlock?
+        var spare: [ContentBlock] = []
         var blockCount = 0
         var isFull = false
         var failure: FileFailure?
@@ -73,7 +54,7 @@ final class FileSink: Sendable {
 
     /// Takes a piece, or none of it.
     func append(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        enum Step { case taken, pause, write([Block]) }
+        enum Step { case taken, pause, write([ContentBlock]) }
         let step = state.withLock { state -> Step in
             if state.failure != nil { return .taken }  // the transfer is being cancelled
             guard Self.hasRoom(for: bytes.count, in: state) else {
@@ -94,20 +75,20 @@ final class FileSink: Sendable {
 
     private static func hasRoom(for count: Int, in state: State) -> Bool {
         let free = state.spare.count + mostBlocks - state.blockCount
-        let room = (state.current.map { Block.capacity - $0.count } ?? 0) + free * Block.capacity
+        let room = (state.current.map { ContentBlock.capacity - $0.count } ?? 0) + free * ContentBlock.capacity
         // A piece larger than all blocks together has to go somewhere, once they are free.
         return room >= count || free + (state.current == nil ? 0 : 1) == mostBlocks
     }
 
     /// Copies the bytes into blocks; returns those that are full.
-    private static func fill(_ state: inout State, from bytes: UnsafeRawBufferPointer) -> [Block] {
-        var filled: [Block] = []
+    private static func fill(_ state: inout State, from bytes: UnsafeRawBufferPointer) -> [ContentBlock] {
+        var filled: [ContentBlock] = []
         var rest = bytes
         while !rest.isEmpty {
             let block = state.current ?? state.spare.popLast() ?? newBlock(&state)
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(block.append(rest)))
             state.current = block
-            if block.count == Block.capacity {
+            if block.count == ContentBlock.capacity {
                 filled.append(block)
                 state.current = nil
             }
@@ -115,9 +96,9 @@ final class FileSink: Sendable {
         return filled
     }
 
-    private static func newBlock(_ state: inout State) -> Block {
+    private static func newBlock(_ state: inout State) -> ContentBlock {
         state.blockCount += 1
-        return Block()
+        return ContentBlock()
     }
 
     // MARK: On the queue
@@ -137,7 +118,7 @@ final class FileSink: Sendable {
         if let failure { throw failure }
     }
 
-    private func write(_ block: Block) {
+    private func write(_ block: ContentBlock) {
         if let file = opened() { writeAll(block, to: file) }
         let hasRoom = state.withLock { state in
             block.count = 0
@@ -163,12 +144,12 @@ final class FileSink: Sendable {
         }
     }
 
-    private func writeAll(_ block: Block, to file: PartialFile) {
+    private func writeAll(_ block: ContentBlock, to file: PartialFile) {
         var position = writtenByteCount
         var offset = 0
         while offset < block.count {
             let count = pwrite(
-                file.descriptor, block.bytes.baseAddress?.advanced(by: offset), block.count - offset, off_t(position))
+                file.descriptor, block.content.baseAddress?.advanced(by: offset), block.count - offset, off_t(position))
             if count > 0 {
                 offset += count
                 position += Int64(count)

@@ -88,6 +88,12 @@ public class Request: @unchecked Sendable {
     /// Takes content; called on the transport's thread.
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .taken }
 
+    /// Whether content is gathered before it goes on, until there is no more at hand.
+    var gathersContent: Bool { false }
+
+    /// No more content is at hand; called on the transport's thread.
+    func attemptDidReachLull(_ attempt: Attempt) {}
+
     /// Takes the head of the final response; called on the transport's thread.
     func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition { .proceed }
 

@@ -26,6 +26,7 @@ final class EasyHandle: CurlHandle {
     private var listedFields: FieldBlock?
     private var listedForContent = false
     private var isPlainGet = true
+    private var hasLargeBuffer = false
     private var waitsForMultiplexing = false
     private var url = ""
     /// The connection of the last transfer: the next one mostly has the same.
@@ -76,6 +77,7 @@ final class EasyHandle: CurlHandle {
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
+        setReceiveBuffer(isLarge: message.tellsOfLulls)
         let isSecure = message.url.hasPrefix("https:")
         if waitsForMultiplexing != isSecure {
             waitsForMultiplexing = isSecure
@@ -221,6 +223,7 @@ final class EasyHandle: CurlHandle {
         switch consumer.transferDidReceive(bytes) {
         case .taken:
             transfer.report.responseDecodedByteCount = total
+            transfer.beginBurst(in: pool.context)
             return .taken
         case .pause:
             transfer.pauses.insert(.intakeFull)
@@ -234,10 +237,10 @@ final class EasyHandle: CurlHandle {
 
     /// Which limit a content of so many decoded bytes exceeds.
     private func refusal(ofContent total: Int64) -> TransferRefusal? {
-        let options = pool.settings.options
-        if let limit = options.maximumBodyByteCount, total > limit { return .bodyBytes(limit: limit) }
+        // Not by a copy of the options: this is asked for every piece.
+        if let limit = pool.settings.options.maximumBodyByteCount, total > limit { return .bodyBytes(limit: limit) }
         // Small contents may expand as they like: they are small.
-        guard total > Self.freeExpansion, let ratio = options.maximumExpansionRatio else { return nil }
+        guard total > Self.freeExpansion, let ratio = pool.settings.options.maximumExpansionRatio else { return nil }
         var received: curl_off_t = 0
         fw_easy_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
         let (allowed, overflow) = Int64(received).multipliedReportingOverflow(by: Int64(max(ratio, 1)))
@@ -369,6 +372,13 @@ final class EasyHandle: CurlHandle {
         check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
         curl_slist_free_all(addresses)
         addresses = list
+    }
+
+    /// Whoever gathers content takes much at a time.
+    private func setReceiveBuffer(isLarge: Bool) {
+        guard hasLargeBuffer != isLarge else { return }
+        hasLargeBuffer = isLarge
+        pool.settings.options.applyReceiveBuffer(isLarge: isLarge, to: self)
     }
 
     private func setFields(_ block: FieldBlock, hasContent: Bool) {

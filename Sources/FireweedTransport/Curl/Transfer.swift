@@ -26,6 +26,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// The head that waits for the engine's decision whether it authenticates and goes on.
     var heldHead: ResponseHead?
     var hasDeliveredHead = false
+    /// Content has come in this turn of the loop, and its consumer wants to hear when that was all.
+    private var isInBurst = false
     /// Why the transfer ends, when it is not libcurl that knows.
     ///
     /// The first cause stays.
@@ -44,6 +46,13 @@ final class Transfer: TransferControl, @unchecked Sendable {
 
     func start() {
         lane.loop.post(self)
+    }
+
+    /// Notes that content came.
+    func beginBurst(in context: LoopContext) {
+        guard message.tellsOfLulls, !isInBurst else { return }
+        isInBurst = true
+        context.atEndOfTurn(self)
     }
 
     func cancel() {
@@ -71,9 +80,14 @@ extension Transfer: LoopAction {
 }
 
 extension Transfer: TurnEnding {
-    /// Tells the consumer of the end.
+    /// Tells the consumer that no more has come, or of the end.
     func turnEnds() {
         guard let consumer else { return }
+        if isInBurst {
+            isInBurst = false
+            consumer.transferDidReachLull()
+        }
+        guard state == .finished else { return }
         self.consumer = nil
         consumer.transferDidFinish(outcome, report: report)
     }

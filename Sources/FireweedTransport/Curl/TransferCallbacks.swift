@@ -47,10 +47,12 @@ private func headerReceived(
 private func contentReceived(
     _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
 ) -> Int {
-    switch handle(owner).received(content: UnsafeRawBufferPointer(start: bytes, count: count)) {
-    case .taken: return count
-    case .pause: return Int(CURL_WRITEFUNC_PAUSE)
-    case .abort: return 0  // libcurl ends the transfer; the cause is already stored in it
+    Unmanaged<EasyHandle>.fromOpaque(owner)._withUnsafeGuaranteedRef {
+        switch $0.received(content: UnsafeRawBufferPointer(start: bytes, count: count)) {
+        case .taken: count
+        case .pause: Int(CURL_WRITEFUNC_PAUSE)
+        case .abort: 0  // libcurl ends the transfer; the cause is already stored in it
+        }
     }
 }
 

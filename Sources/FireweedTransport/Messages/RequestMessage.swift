@@ -49,6 +49,8 @@ public struct RequestMessage: Sendable {
     public var credentials: Credentials?
     /// Asks for a WebSocket in the place of a response's content; `nil`, as nearly always, for none.
     public var webSocket: WebSocketOffer?
+    /// Whether `TransferConsumer.transferDidReachLull()` is called, for consumers that gather content; false by default.
+    public var tellsOfLulls = false
 
     /// Makes a message; everything that is not given has no effect on the wire.
     public init(

@@ -78,15 +78,20 @@ public struct ResponseHead: Sendable {
     /// False when a length is announced that is no number, or several that differ: whoever reads on then may take one
     /// response's content for the next one's head (RFC 9112 §6.3).
     var hasSoundLength: Bool {
-        var known: [UInt8] = []
+        var known: UnsafeRawBufferPointer?
         var isSound = true
+        // The pointers stay good: all of them lead into the section, which is held meanwhile.
         forEachLine { name, value in
             guard Self.isName(name, "Content-Length") else { return true }
-            for member in value.split(separator: 0x2C, omittingEmptySubsequences: false) {
-                let digits = Array(Self.trimmed(member))
-                isSound = isSound && !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
-                isSound = isSound && (known.isEmpty || known == digits)
+            var rest = value[...]
+            while isSound {
+                let end = rest.firstIndex(of: 0x2C) ?? rest.endIndex
+                let digits = Self.trimmed(rest[..<end])
+                isSound = !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
+                isSound = isSound && (known?.elementsEqual(digits) ?? true)
                 known = digits
+                if end == rest.endIndex { break }
+                rest = rest[(end + 1)...]
             }
             return isSound
         }

@@ -113,10 +113,11 @@ public struct TransportOptions: Sendable {
     /// race, IPv6 with a head start of 200 ms. Empty by default. Certificates are still checked for the host.
     public var addressOverrides: [String: [String]] = [:]
 
-    /// The most bytes that are read from a connection at once, from 1,024 to 524,288; 122,880 by default.
+    /// The most bytes that are read from a connection at once, from 1,024 to 524,288.
     ///
-    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory.
-    public var receiveBufferByteCount = 120 * 1024
+    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory. Default: `nil`, which is 524,288
+    /// for content that is streamed or downloaded, and 61,440 for other content.
+    public var receiveBufferByteCount: Int?
 
     /// Makes the default options.
     public init() {}

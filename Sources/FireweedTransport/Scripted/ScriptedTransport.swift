@@ -114,6 +114,7 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
             }
             steps = steps.dropFirst()
         }
+        if message.tellsOfLulls { consumer?.transferDidReachLull() }
     }
 
     private func end(_ failure: TransferFailure?) {

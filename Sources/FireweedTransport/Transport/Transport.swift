@@ -61,6 +61,8 @@ public protocol TransferConsumer: AnyObject, Sendable {
     func transferDidReceive(_ head: ResponseHead)
     /// Bytes of decoded content came; they are valid during the call only.
     func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake
+    /// No more content is at hand: what was gathered of it may go on. Only for messages that ask for it (`tellsOfLulls`).
+    func transferDidReachLull()
     /// Bytes of the request's content were handed to the connection; `total` counts from the start of the content.
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?)
     /// The transfer ended; `failure` is `nil` when a whole response came. Exactly once, last.
@@ -70,6 +72,8 @@ public protocol TransferConsumer: AnyObject, Sendable {
 extension TransferConsumer {
     /// Does nothing.
     public func transferDidAnswerChallenge(_ head: ResponseHead) {}
+    /// Does nothing.
+    public func transferDidReachLull() {}
     /// Does nothing.
     public func transferDidReceiveInterim(_ head: ResponseHead) {}
     /// Does nothing.

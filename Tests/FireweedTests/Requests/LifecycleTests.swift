@@ -115,6 +115,7 @@ struct LifecycleTests {
             session.cancelAllRequests(completingOnQueue: .global()) { continuation.resume() }
         }
         #expect(await running.response.error?.isExplicitlyCancelledError == true)
+        #expect(await idle.serializingData().response.error?.isExplicitlyCancelledError == true)
         #expect(idle.isCancelled)
         session.withAllRequests { #expect($0.isEmpty) }
     }
