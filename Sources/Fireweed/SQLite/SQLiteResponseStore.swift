@@ -21,6 +21,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private let writer: Mutex<Lane>
     /// When responses were used that nobody has written down yet, by row.
     private let uses = Mutex<[Int: Int]>([:])
+    private let changes = Atomic(0)
 
     /// How many bytes the responses may have together.
     public let maximumByteCount: Int
@@ -29,8 +30,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private struct Lane {
         var connection: SQLiteConnection
         var inode: UInt
+        /// When it was found to be the right file still, in nanoseconds since 1970.
+        var checkedAt = 0
+        /// How often another connection of ours had found a new file until then.
+        var changes = 0
     }
 
+    /// Nanoseconds for which a reader takes the file for the right one: asking costs a tenth of a look.
+    private static let readerTrust = 100_000_000
     /// So many uses are gathered before they are written.
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
@@ -134,13 +141,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// The variants of a key, the last one stored first; what cannot be read is left out.
     private static func rows(of key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> [Row] {
         var rows: [Row] = []
-        let query = "SELECT head, length(content), content, rowid FROM responses WHERE key = ? ORDER BY rowid DESC"
+        let query = "SELECT head, length(content), content, rowid FROM responses WHERE key = ?"
         try connection.statement(query).rows([.text(key)]) { (row: SQLiteStatement) throws(SQLiteFailure) in
             guard let head = row.withBytes(0, { StoredHead(encoded: $0) }) else { return }
             let isSmall = row.number(1) <= smallContent
             let content = isSmall ? row.withBytes(2) { Data($0) } : nil
             rows.append(Row(number: row.number(3), head: head, content: content))
         }
+        // Not by the query: it would sort in a table of its own, even one row.
+        if rows.count > 1 { rows.sort { $0.number > $1.number } }
         return rows
     }
 
@@ -210,12 +219,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private func read<Value>(
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        try use(reader, body)
+        try use(reader, trust: Self.readerTrust, body)
     }
 
     /// A transaction, with the uses that wait to be written.
     private func write(_ body: (SQLiteConnection) throws(SQLiteFailure) -> Void) throws(ResponseStoreError) {
-        try use(writer) { (connection: SQLiteConnection) throws(SQLiteFailure) in
+        try use(writer, trust: 0) { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.transaction { () throws(SQLiteFailure) in
                 try writeUses(connection)
                 try body(connection)
@@ -223,19 +232,32 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
+    /// Opens the file anew when another process has put an empty database in the place of a damaged one.
+    private func check(_ lane: inout Lane, trust: Int) throws(ResponseStoreError) {
+        let (now, changes) = (Self.now, changes.load(ordering: .acquiring))
+        let isTrusted = lane.changes == changes && now >= lane.checkedAt && now - lane.checkedAt < trust
+        guard !isTrusted else { return }
+        if lane.inode != database.inode {
+            lane = try Self.lane(database)
+            self.changes.add(1, ordering: .releasing)
+        }
+        lane.checkedAt = now
+        lane.changes = changes
+    }
+
     /// Uses a connection; after damage once more, on an empty database.
     private func use<Value>(
-        _ lane: borrowing Mutex<Lane>, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
+        _ lane: borrowing Mutex<Lane>, trust: Int, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
         let result = lane.withLock { lane -> Result<Value, ResponseStoreError> in
             do throws(ResponseStoreError) {
-                // Another process has put an empty database in the place of a damaged one.
-                if lane.inode != database.inode { lane = try Self.lane(database) }
+                try check(&lane, trust: trust)
                 do throws(SQLiteFailure) {
                     return .success(try body(lane.connection))
                 } catch  where error.isDamage {
                     lane.connection = try database.reopenAfterDamage()
                     lane.inode = database.inode
+                    changes.add(1, ordering: .releasing)
                 } catch {
                     throw error.storeError
                 }
