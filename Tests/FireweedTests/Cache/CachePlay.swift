@@ -74,7 +74,7 @@ struct CachePlay {
 
     /// What came of an ask.
     func outcome(_ ask: Ask) async -> (outcome: Ask.Outcome, response: HTTPURLResponse?) {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + Patience.limit
         while true {
             let response = await response(ask)
             let found: Ask.Outcome

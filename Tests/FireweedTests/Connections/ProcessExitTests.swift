@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A process of its own", .timeLimit(.minutes(10)))
+@Suite("A process of its own", .timeLimit(.minutes(Patience.minutes)))
 struct ProcessExitTests {
     @Test("a process that ends in mid-transfer ends cleanly, 1,000 times out of 1,000")
     func exitInMidTransfer() async throws {
@@ -38,7 +38,7 @@ struct ProcessExitTests {
         process.arguments = ["--growth", server.url.appendingPathComponent("small").absoluteString]
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let text = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         let facts = try JSONDecoder().decode([Facts].self, from: text)
@@ -59,7 +59,7 @@ struct ProcessExitTests {
                 continuation.resume(returning: ended.terminationReason == .exit && ended.terminationStatus == 0)
             }
             do {
-                try process.run()
+                try process.start()
             } catch {
                 process.terminationHandler = nil
                 continuation.resume(returning: false)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Counts, not times: a busy machine changes none of them by much.
-@Suite("What one request costs", .timeLimit(.minutes(5)))
+@Suite("What one request costs", .timeLimit(.minutes(Patience.minutes)))
 struct CostTests {
     @Test("allocations stay few")
     func allocations() throws {
@@ -55,7 +55,7 @@ struct CostTests {
         process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let text = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Descriptors that are used again", .timeLimit(.minutes(1)))
+@Suite("Descriptors that are used again", .timeLimit(.minutes(Patience.minutes)))
 struct DescriptorReuseTests {
     @Test("a connection attempt that was given up does not leave the next one unwatched")
     func reuse() async throws {
@@ -12,7 +12,7 @@ struct DescriptorReuseTests {
         var options = TransportOptions()
         options.connectTimeout = .milliseconds(50)
         let impatient = Session.isolated(transportOptions: options)
-        let session = Session.isolated { $0.timeoutIntervalForRequest = 5 }
+        let session = Session.isolated { $0.timeoutIntervalForRequest = 30 }
         // Both sessions have their own descriptors before the one that matters is taken, given up and taken again.
         for each in [impatient, session] {
             let other = try FixtureServer.start()

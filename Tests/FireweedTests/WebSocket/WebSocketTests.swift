@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(4)))
+@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketTests {
     private let session = Session.isolated()
 
@@ -215,7 +215,7 @@ struct WebSocketTests {
             event.close(sending: .normalClosure)
         }
         #expect(sights == [.connected(nil), .completed(code(.timedOut))])
-        #expect((.seconds(9) ... .seconds(60)).contains(ContinuousClock.now - start))
+        #expect(ContinuousClock.now - start >= .seconds(9))
     }
 
     @Test("a flood of 250 MB arrives whole through an async sequence, and ends with the server's close")
