@@ -41,6 +41,7 @@ struct CachePlay {
         folder = try TemporaryFolder()
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.urlCache = nil
+        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
         var store: (any ResponseStore)?
         switch kind {
         case .urlCache: configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil)
