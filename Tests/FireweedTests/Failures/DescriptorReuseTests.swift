@@ -16,9 +16,9 @@ struct DescriptorReuseTests {
         // Both sessions have their own descriptors before the one that matters is taken, given up and taken again.
         for each in [impatient, session] {
             let other = try FixtureServer.start()
-            let warm = await each.request(other.url("/anything")).serializingData().response
+            // On a busy machine 50 ms can be too short for this one too.
+            while await each.request(other.url("/anything")).serializingData().response.error != nil {}
             other.stop()
-            #expect(warm.response?.statusCode == 200)
         }
         let givenUp = await impatient.request("http://127.0.0.1:\(listener.port)/").serializingData().response
         #expect(givenUp.error?.urlErrorCode == .timedOut)

@@ -25,7 +25,7 @@ struct HostileStreamTests {
         options.certificateAuthorities = .file(gallery.root.certificate)
         options.maximumFramingByteCount = 65_536
         let session = Session.isolated(transportOptions: options) {
-            $0.timeoutIntervalForRequest = name == "silence" ? 1 : TimeInterval(Patience.seconds)
+            $0.timeoutIntervalForRequest = name == "silence" ? 5 : TimeInterval(Patience.seconds)
         }
         let response = await session.request(peer.url()).serializingData().response
         if isAnswered {
