@@ -46,7 +46,8 @@ bench: deps
 sanitize: deps
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
 	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread -Xswiftc -DSANITIZE_THREAD $(SANITIZED)
-	ASAN_OPTIONS="detect_leaks=0" $(SWIFT) test --scratch-path .build/address --sanitize=address $(SANITIZED)
+	ASAN_OPTIONS="detect_leaks=0" \
+	    $(SWIFT) test --scratch-path .build/address --sanitize=address -Xswiftc -DSANITIZE_ADDRESS $(SANITIZED)
 
 # The reference as a DocC archive in .build/docs.
 docs: deps

@@ -19,5 +19,5 @@ for url in urls {
     }
 }
 // What keeps the process until `exit` above, and the backstop when no content comes.
-try await Task.sleep(for: .seconds(20))
+try await Task.sleep(for: .seconds(120))
 exit(1)

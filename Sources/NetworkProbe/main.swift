@@ -1,8 +1,8 @@
 // Watches the network, or makes a request, inside the namespace that a test starts it in; says on standard output what happened.
 //
-// NetworkProbe watch [HOST]   a line for each status: nanoseconds since 1970, then the status
-// NetworkProbe retry URL      a request with an `OfflineRetrier`
-// NetworkProbe wait URL       a request of a session that waits for connectivity
+// NetworkProbe watch [HOST]          a line for each status: nanoseconds since 1970, then the status
+// NetworkProbe retry URL [SECONDS]   a request with an `OfflineRetrier` that waits so long, two minutes without a number
+// NetworkProbe wait URL [SECONDS]    a request of a session that waits for connectivity, so long in all
 
 import Fireweed
 import Foundation
@@ -15,7 +15,7 @@ func say(_ text: String) {
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let configuration = URLSessionConfiguration.af.ephemeral
-configuration.timeoutIntervalForResource = 10
+let seconds = arguments.count > 2 ? Int(arguments[2]) ?? 0 : 120
 
 switch (arguments.first, arguments.dropFirst().first) {
 case ("watch", let host):
@@ -27,7 +27,7 @@ case ("retry", let url?):
     monitor.requestIsRetrying = { _ in say("retrying") }
     monitor.taskDidComplete = { _, _, error in say("attempt \((error as? URLError)?.code.rawValue ?? 0)") }
     let session = Session(
-        configuration: configuration, interceptor: OfflineRetrier.offlineRetrier(maximumWait: .seconds(8)),
+        configuration: configuration, interceptor: OfflineRetrier.offlineRetrier(maximumWait: .seconds(seconds)),
         eventMonitors: [monitor])
     say("started")
     let response = await session.request(url).serializingData().response
@@ -35,6 +35,7 @@ case ("retry", let url?):
 case ("wait", let url?):
     var options = TransportOptions()
     options.waitsForConnectivity = true
+    configuration.timeoutIntervalForResource = TimeInterval(seconds)
     let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
     monitor.taskIsWaitingForConnectivity = { _, _ in say("waiting") }
     let session = Session(configuration: configuration, eventMonitors: [monitor], transportOptions: options)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Credentials on the command line", .timeLimit(.minutes(1)))
+@Suite("Credentials on the command line", .timeLimit(.minutes(Patience.minutes)))
 struct AuthenticationOptionTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("The command and curl", .timeLimit(.minutes(1)))
+@Suite("The command and curl", .timeLimit(.minutes(Patience.minutes)))
 struct CURLCommandTests {
     let server: FixtureServer
     let folder: TemporaryFolder
@@ -24,7 +24,7 @@ struct CURLCommandTests {
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
-        try process.run()
+        try process.start()
         let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
         let said = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The command as it is run", .timeLimit(.minutes(1)))
+@Suite("The command as it is run", .timeLimit(.minutes(Patience.minutes)))
 struct CommandTests {
     let server: FixtureServer
     let folder: TemporaryFolder

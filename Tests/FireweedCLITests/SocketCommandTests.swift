@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("fireweed ws and fireweed status, as they are run", .timeLimit(.minutes(2)))
+@Suite("fireweed ws and fireweed status, as they are run", .timeLimit(.minutes(Patience.minutes)))
 struct SocketCommandTests {
     /// Runs the built command, with input from a pipe.
     private func run(_ arguments: [String], input: Data = Data()) throws -> (output: Data, errors: String, code: Int32)
@@ -14,13 +14,13 @@ struct SocketCommandTests {
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = standardInput
-        try process.run()
+        try process.start()
         Thread {
             try? standardInput.fileHandleForWriting.write(contentsOf: input)
             try? standardInput.fileHandleForWriting.close()
         }.start()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let data = output.fileHandleForReading.contentToEnd()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return (data, text, process.terminationStatus)
     }
@@ -107,8 +107,8 @@ struct SocketCommandTests {
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        try process.start()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         #expect(process.terminationStatus == 0, "\(text)")
     }

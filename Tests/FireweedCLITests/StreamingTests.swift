@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Content as it comes", .timeLimit(.minutes(1)))
+@Suite("Content as it comes", .timeLimit(.minutes(Patience.minutes)))
 struct StreamingTests {
     private static let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
@@ -28,10 +28,10 @@ struct StreamingTests {
             process.standardInput = FileHandle.nullDevice
             let (stream, continuation) = AsyncStream<Data>.makeStream()
             pieces = stream.makeAsyncIterator()
-            try process.run()
+            try process.start()
             let reader = output.fileHandleForReading
             Thread {
-                while case let data = reader.availableData, !data.isEmpty { continuation.yield(data) }
+                while case let data = reader.nextContent(), !data.isEmpty { continuation.yield(data) }
                 continuation.finish()
             }.start()
         }

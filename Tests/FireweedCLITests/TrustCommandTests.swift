@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("The command and trust", .timeLimit(.minutes(1)))
+@Suite("The command and trust", .timeLimit(.minutes(Patience.minutes)))
 struct TrustCommandTests {
     let gallery: CertificateGallery
     let server: OpenSSLServer
@@ -27,9 +27,9 @@ struct TrustCommandTests {
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        try process.start()
+        let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        let complaint = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return (text, complaint, process.terminationStatus)
     }

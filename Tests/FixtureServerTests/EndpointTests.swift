@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Endpoints, judged by curl", .timeLimit(.minutes(1)))
+@Suite("Endpoints, judged by curl", .timeLimit(.minutes(Patience.minutes)))
 struct EndpointTests {
     let server: FixtureServer
 
@@ -18,7 +18,7 @@ struct EndpointTests {
         process.arguments = ["-s", "-w", "\n%{http_code}"] + arguments
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let data = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
         let status = String(decoding: data.suffix(3), as: UTF8.self)

@@ -13,6 +13,8 @@ public struct EventTimeout: Error, CustomStringConvertible {
 public final class EventLog<Event: Sendable & Equatable>: Sendable {
     private struct Waiter {
         let id: Int
+        /// How many events that match are still to come.
+        var missing: Int
         let matches: @Sendable (Event) -> Bool
         let continuation: CheckedContinuation<Event, any Error>
     }
@@ -34,9 +36,11 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
     func record(_ event: Event) {
         let woken = state.withLock { state in
             state.events.append(event)
-            let woken = state.waiters.filter { $0.matches(event) }
-            state.waiters.removeAll { waiter in woken.contains { $0.id == waiter.id } }
-            return woken
+            for index in state.waiters.indices where state.waiters[index].matches(event) {
+                state.waiters[index].missing -= 1
+            }
+            defer { state.waiters.removeAll { $0.missing == 0 } }
+            return state.waiters.filter { $0.missing == 0 }
         }
         for waiter in woken { waiter.continuation.resume(returning: event) }
     }
@@ -46,26 +50,34 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         record(event)
     }
 
-    /// Waits until an event that matches has happened, in the past or within `seconds` from now.
+    /// Waits until an event that matches has happened, in the past or from now on.
     @discardableResult
-    public func first(
-        within seconds: Int = 60, where matches: @escaping @Sendable (Event) -> Bool
-    ) async throws -> Event {
+    public func first(where matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
+        try await nth(1, where: matches)
+    }
+
+    /// Waits until so many events that match have happened, at least one, and gives the last of these.
+    @discardableResult
+    public func nth(_ count: Int, where matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let step = state.withLock { state -> (found: Event?, id: Int) in
-                if let found = state.events.first(where: matches) { return (found, 0) }
+                let found = state.events.filter(matches).prefix(count)
+                if found.count == count { return (found.last, 0) }
                 state.waiterCount += 1
-                state.waiters.append(Waiter(id: state.waiterCount, matches: matches, continuation: continuation))
+                state.waiters.append(
+                    Waiter(
+                        id: state.waiterCount, missing: count - found.count, matches: matches,
+                        continuation: continuation))
                 return (nil, state.waiterCount)
             }
             if let found = step.found { return continuation.resume(returning: found) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(step.id) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Patience.seconds)) { self.expire(step.id) }
         }
     }
 
     /// Waits until this event has happened.
-    public func next(_ event: Event, within seconds: Int = 60) async throws {
-        try await first(within: seconds) { $0 == event }
+    public func next(_ event: Event) async throws {
+        try await first { $0 == event }
     }
 
     private func expire(_ id: Int) {

@@ -21,11 +21,11 @@ public final class NginxServer: Sendable {
     ///   - certificate: the server's certificate, for `secureURL`.
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - workers: how many worker processes serve.
-    ///   - bytesPerSecond: how fast documents are sent on each connection; `nil` for no limit.
+    ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then; `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
-        bytesPerSecond: Int? = nil, logsAccess: Bool = false
+        pauseAfter pause: Int? = nil, logsAccess: Bool = false
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
@@ -34,9 +34,11 @@ public final class NginxServer: Sendable {
         let securePort = try LoopbackSocket.freePort()
         let secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
         let configuration = folder.file("nginx.conf")
-        let limit = bytesPerSecond.map { "limit_rate \($0);" } ?? ""
+        let limit = pause.map { "limit_rate_after \($0);" } ?? ""
+        let goOn = folder.file("go-on").path
+        let rate = pause == nil ? "" : "set $limit_rate 1k; if (-f \(goOn)) { set $limit_rate 0; }"
         let log = logsAccess ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : ""
-        try Self.configuration(folder, documents, port, secure, workers, limit, log)
+        try Self.configuration(folder, documents, port, secure, workers, limit, rate, log)
             .write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess(
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
@@ -48,6 +50,17 @@ public final class NginxServer: Sendable {
         secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")
     }
 
+    /// Sends whole documents from now on.
+    public func endPauses() throws {
+        try Data().write(to: folder.file("go-on"))
+    }
+
+    /// Waits until so many exchanges have ended and stand in the log, which can be after the client has seen the end.
+    public func accessLog(count: Int) throws -> [AccessLogLine] {
+        try ChildProcess.wait("\(count) lines in the access log of \(url)") { accessLog.count >= count }
+        return accessLog
+    }
+
     /// Stops nginx.
     public func stop() {
         process.stop()
@@ -55,7 +68,7 @@ public final class NginxServer: Sendable {
 
     private static func configuration(
         _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int,
-        _ limit: String, _ log: String
+        _ limit: String, _ rate: String, _ log: String
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
@@ -75,7 +88,7 @@ public final class NginxServer: Sendable {
                     location = /small-fresh {
                         default_type application/json; add_header Cache-Control "max-age=86400"; return 200 '\(small)';
                     }
-                    location / { root \(documents.path); }
+                    location / { \(rate) root \(documents.path); }
                 }
             }
             """

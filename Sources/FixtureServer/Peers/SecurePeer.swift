@@ -63,7 +63,14 @@ public final class SecurePeer: Sendable {
         URL(string: "https://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
-    /// How many lines begin with this word.
+    /// Waits until so many lines have come that begin with this word.
+    ///
+    /// The peer speaks before it answers, but a response can be here before the line is.
+    public func waits(for count: Int, of word: String) async throws {
+        try await events.nth(count) { $0.hasPrefix(word + " ") }
+    }
+
+    /// How many lines that begin with this word have come until now.
     public func count(_ word: String) -> Int {
         events.events.count { $0.hasPrefix(word + " ") }
     }
@@ -85,7 +92,7 @@ private final class LineReader: @unchecked Sendable {
                 defer { buffer = Data(buffer[(end + 1)...]) }
                 return String(decoding: buffer[..<end], as: UTF8.self)
             }
-            let more = handle.availableData
+            let more = handle.nextContent()
             guard !more.isEmpty else { return nil }
             buffer.append(more)
         }

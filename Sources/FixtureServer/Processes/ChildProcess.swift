@@ -26,7 +26,7 @@ final class ChildProcess: @unchecked Sendable {
         process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
         process.standardOutput = output ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
     }
 
     /// Its end is the program's.
@@ -48,7 +48,7 @@ final class ChildProcess: @unchecked Sendable {
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ServerError(description: "\(program) failed: \(text)") }
@@ -61,15 +61,19 @@ final class ChildProcess: @unchecked Sendable {
         return found
     }
 
-    /// Waits until a port of loopback answers; throws after `seconds`.
-    static func waitForPort(_ port: UInt16, seconds: Int = 10) throws {
-        let end = ContinuousClock.now + .seconds(seconds)
-        while ContinuousClock.now < end {
-            if canConnect(port) { return }
+    /// Waits until a port of loopback answers.
+    static func waitForPort(_ port: UInt16) throws {
+        try wait("an answer on port \(port)") { canConnect(port) }
+    }
+
+    /// Waits until something is so of which no event tells, since another process does it; throws when `Patience` is over.
+    static func wait(_ what: String, until isSo: () -> Bool) throws {
+        let end = ContinuousClock.now + Patience.limit
+        while !isSo() {
+            guard ContinuousClock.now < end else { throw ServerError(description: "there never was \(what)") }
             var moment = pollfd()
-            poll(&moment, 0, 5)  // there is no event to wait for: another process is starting
+            poll(&moment, 0, 5)
         }
-        throw ServerError(description: "nothing answers on port \(port)")
     }
 
     private static func canConnect(_ port: UInt16) -> Bool {

@@ -4,17 +4,22 @@ public import Foundation
 import Glibc
 
 extension FileHandle {
-    /// Everything up to the end, read with read(2).
+    /// The next bytes, as soon as there are some, read with read(2); none at the end.
     ///
-    /// Foundation's `readDataToEndOfFile()` ends the process when a signal comes meanwhile, as the end of another child does.
-    public func contentToEnd() -> Data {
-        var data = Data()
+    /// Foundation's `availableData` ends the process when a signal comes meanwhile, as the end of another child does.
+    public func nextContent() -> Data {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             let count = Glibc.read(fileDescriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return data }
-            data.append(contentsOf: buffer.prefix(count))
+            return Data(buffer.prefix(max(0, count)))
         }
+    }
+
+    /// Everything up to the end.
+    public func contentToEnd() -> Data {
+        var data = Data()
+        while case let more = nextContent(), !more.isEmpty { data += more }
+        return data
     }
 }

@@ -108,13 +108,13 @@ struct ScriptedConnection: Sendable {
         poll(&socket, 1, -1)
     }
 
-    /// Waits on this thread for a signal of the test, at most half a minute.
+    /// Waits on this thread for a signal of the test, as long as `Patience` has it.
     private func wait(for name: String) -> Bool {
         let done = DispatchGroup()
         let cameInTime = Atomic<Bool>(false)
         done.enter()
         Task {
-            cameInTime.store((try? await signals.next(name, within: 30)) != nil, ordering: .releasing)
+            cameInTime.store((try? await signals.next(name)) != nil, ordering: .releasing)
             done.leave()
         }
         done.wait()

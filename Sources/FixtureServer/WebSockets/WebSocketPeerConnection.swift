@@ -13,7 +13,8 @@ public final class WebSocketPeerConnection: Sendable {
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 20, tv_usec: 0)  // a client that says nothing must not keep the thread for ever
+        // A client that says nothing must not keep the thread for ever.
+        var limit = timeval(tv_sec: Patience.seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var yes: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))

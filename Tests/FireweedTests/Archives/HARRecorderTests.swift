@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("HTTP archives", .timeLimit(.minutes(3)))
+@Suite("HTTP archives", .timeLimit(.minutes(Patience.minutes)))
 struct HARRecorderTests {
     let server: FixtureServer
     let folder: TemporaryFolder
@@ -48,7 +48,7 @@ struct HARRecorderTests {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = output
-        try process.run()
+        try process.start()
         let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         return (process.terminationStatus, text)
@@ -154,7 +154,7 @@ enum Haralyzer {
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
+        guard (try? process.start()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
     }

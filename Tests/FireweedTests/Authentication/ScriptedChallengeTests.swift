@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Challenges that no correct server sends, and those that take several rounds.
-@Suite("Challenges over the wire", .timeLimit(.minutes(1)))
+@Suite("Challenges over the wire", .timeLimit(.minutes(Patience.minutes)))
 struct ScriptedChallengeTests {
     private let session = Session.isolated()
 

@@ -41,6 +41,7 @@ struct CachePlay {
         folder = try TemporaryFolder()
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.urlCache = nil
+        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
         var store: (any ResponseStore)?
         switch kind {
         case .urlCache: configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil)
@@ -74,7 +75,7 @@ struct CachePlay {
 
     /// What came of an ask.
     func outcome(_ ask: Ask) async -> (outcome: Ask.Outcome, response: HTTPURLResponse?) {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + Patience.limit
         while true {
             let response = await response(ask)
             let found: Ask.Outcome

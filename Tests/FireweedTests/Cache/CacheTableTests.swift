@@ -1,7 +1,8 @@
+import FixtureServer
 import Foundation
 import Testing
 
-@Suite("RFC 9111, rule by rule, against the whole stack", .timeLimit(.minutes(5)))
+@Suite("RFC 9111, rule by rule, against the whole stack", .timeLimit(.minutes(Patience.minutes)))
 struct CacheTableTests {
     @Test("from SQLite", arguments: CacheTable.all)
     func sqlite(row: CacheCase) async throws {

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Requests that the cache answers", .timeLimit(.minutes(2)))
+@Suite("Requests that the cache answers", .timeLimit(.minutes(Patience.minutes)))
 struct CachedRequestTests {
     private let fresh = "Cache-Control: max-age=60"
 

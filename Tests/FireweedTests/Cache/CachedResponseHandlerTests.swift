@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Who decides what is stored", .timeLimit(.minutes(1)))
+@Suite("Who decides what is stored", .timeLimit(.minutes(Patience.minutes)))
 struct CachedResponseHandlerTests {
     private static let fresh = "Cache-Control: max-age=60"
 

@@ -1,9 +1,10 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("ResponseCacher", .timeLimit(.minutes(1)))
+@Suite("ResponseCacher", .timeLimit(.minutes(Patience.minutes)))
 struct ResponseCacherTests {
     private let sessions = ProtectedList<Session>()
     /// A task and a response that could be stored for it.

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Request compression", .timeLimit(.minutes(1)))
+@Suite("Request compression", .timeLimit(.minutes(Patience.minutes)))
 struct RequestCompressorTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What happens to a request, as async sequences", .timeLimit(.minutes(1)))
+@Suite("What happens to a request, as async sequences", .timeLimit(.minutes(Patience.minutes)))
 struct RequestSequencesTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -123,7 +123,7 @@ struct RequestSequencesTests {
     }
 }
 
-@Suite("Awaited responses and the tasks that wait for them", .timeLimit(.minutes(1)))
+@Suite("Awaited responses and the tasks that wait for them", .timeLimit(.minutes(Patience.minutes)))
 struct AwaitedCancellationTests {
     let session = Session.isolated()
 

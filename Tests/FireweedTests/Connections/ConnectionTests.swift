@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Connections and the ways to a server", .timeLimit(.minutes(1)))
+@Suite("Connections and the ways to a server", .timeLimit(.minutes(Patience.minutes)))
 struct ConnectionTests {
     @Test("no more connections to a host than the configuration allows")
     func connectionLimit() async throws {

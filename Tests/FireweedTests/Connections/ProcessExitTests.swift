@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A process of its own", .timeLimit(.minutes(10)))
+@Suite("A process of its own", .timeLimit(.minutes(Patience.minutes)))
 struct ProcessExitTests {
     @Test("a process that ends in mid-transfer ends cleanly, 1,000 times out of 1,000")
     func exitInMidTransfer() async throws {
@@ -12,36 +12,32 @@ struct ProcessExitTests {
         // In clear text content flows; the handshake of the other one is under way, or refused, when the process ends.
         let arguments = [server.url("/bytes/1000000000").absoluteString, secure.secureURL?.absoluteString ?? ""]
         let probe = Bundle.main.bundleURL.appendingPathComponent("ExitProbe")
-        let failures = await withTaskGroup(of: Int.self) { group in
+        let failures = await withTaskGroup(of: [String].self) { group in
             for _ in 0..<2 {
                 group.addTask {
-                    var failures = 0
-                    for _ in 0..<500 where await !endsCleanly(probe, arguments) { failures += 1 }
+                    var failures: [String] = []
+                    for _ in 0..<500 { failures += await failure(of: probe, arguments) }
                     return failures
                 }
             }
-            return await group.reduce(0, +)
+            return await group.reduce([], +)
         }
-        #expect(failures == 0)
+        #expect(failures.isEmpty)
     }
 
     @Test("10,000 requests, 64 at once: no descriptor, thread or memory more than after the first 1,000")
-    func nothingGrows() throws {
+    func nothingGrows() async throws {
         struct Facts: Decodable {
             let threads: Int
             let descriptors: Int
             let residentKibibytes: Int
         }
         let server = try NginxServer()
-        let process = Process()
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("ExitProbe")
-        process.arguments = ["--growth", server.url.appendingPathComponent("small").absoluteString]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = output.fileHandleForReading.contentToEnd()
-        process.waitUntilExit()
-        let facts = try JSONDecoder().decode([Facts].self, from: text)
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
+            ["--growth", server.url.appendingPathComponent("small").absoluteString], in: folder.url)
+        let facts = try JSONDecoder().decode([Facts].self, from: output.data)
         let (first, last) = (try #require(facts.first), try #require(facts.last))
         // Six connections, whatever comes and goes; Swift's own pools of threads may still be filling.
         #expect(last.descriptors <= first.descriptors && first.descriptors < 32)
@@ -49,20 +45,23 @@ struct ProcessExitTests {
         #expect(last.residentKibibytes <= first.residentKibibytes + 4 * 1024)
     }
 
-    private func endsCleanly(_ program: URL, _ arguments: [String]) async -> Bool {
+    /// How a run ended, when that was not as it should be.
+    private func failure(of program: URL, _ arguments: [String]) async -> [String] {
         await withCheckedContinuation { continuation in
             let process = Process()
             process.executableURL = program
             process.arguments = arguments
             process.standardError = FileHandle.nullDevice
             process.terminationHandler = { ended in
-                continuation.resume(returning: ended.terminationReason == .exit && ended.terminationStatus == 0)
+                let isClean = ended.terminationReason == .exit && ended.terminationStatus == 0
+                let kind = ended.terminationReason == .exit ? "status" : "signal"
+                continuation.resume(returning: isClean ? [] : ["\(kind) \(ended.terminationStatus)"])
             }
             do {
-                try process.run()
+                try process.start()
             } catch {
                 process.terminationHandler = nil
-                continuation.resume(returning: false)
+                continuation.resume(returning: ["\(error)"])
             }
         }
     }

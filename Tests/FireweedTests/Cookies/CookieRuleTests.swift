@@ -1,8 +1,9 @@
+import FixtureServer
 import Foundation
 import Testing
 
 /// RFC 6265 §5, rule by rule, through the whole stack.
-@Suite("Cookies by the rules", .timeLimit(.minutes(2)))
+@Suite("Cookies by the rules", .timeLimit(.minutes(Patience.minutes)))
 struct CookieRuleTests {
     @Test("over the wire", arguments: allCases.filter(\.isClear))
     func wire(played: CookieCase) async throws {

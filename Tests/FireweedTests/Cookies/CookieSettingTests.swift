@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Cookies and settings", .timeLimit(.minutes(1)))
+@Suite("Cookies and settings", .timeLimit(.minutes(Patience.minutes)))
 struct CookieSettingTests {
     private let seen = ProtectedList<String?>()
     private let sessions = ProtectedList<Session>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Cookies", .timeLimit(.minutes(1)))
+@Suite("Cookies", .timeLimit(.minutes(Patience.minutes)))
 struct CookieTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -59,7 +59,7 @@ private indirect enum Tree: Encodable, Sendable {
 }
 
 /// The judge is Python's `urllib.parse`.
-@Suite("Forms decoded by somebody else", .timeLimit(.minutes(2)))
+@Suite("Forms decoded by somebody else", .timeLimit(.minutes(Patience.minutes)))
 struct FormDecodingTests {
     private static let parse = """
         import json, sys, urllib.parse

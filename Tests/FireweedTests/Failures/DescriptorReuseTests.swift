@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Descriptors that are used again", .timeLimit(.minutes(1)))
+@Suite("Descriptors that are used again", .timeLimit(.minutes(Patience.minutes)))
 struct DescriptorReuseTests {
     @Test("a connection attempt that was given up does not leave the next one unwatched")
     func reuse() async throws {
@@ -12,13 +12,13 @@ struct DescriptorReuseTests {
         var options = TransportOptions()
         options.connectTimeout = .milliseconds(50)
         let impatient = Session.isolated(transportOptions: options)
-        let session = Session.isolated { $0.timeoutIntervalForRequest = 5 }
+        let session = Session.isolated { $0.timeoutIntervalForRequest = 30 }
         // Both sessions have their own descriptors before the one that matters is taken, given up and taken again.
         for each in [impatient, session] {
             let other = try FixtureServer.start()
-            let warm = await each.request(other.url("/anything")).serializingData().response
+            // On a busy machine 50 ms can be too short for this one too.
+            while await each.request(other.url("/anything")).serializingData().response.error != nil {}
             other.stop()
-            #expect(warm.response?.statusCode == 200)
         }
         let givenUp = await impatient.request("http://127.0.0.1:\(listener.port)/").serializingData().response
         #expect(givenUp.error?.urlErrorCode == .timedOut)

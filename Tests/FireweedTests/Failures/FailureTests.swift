@@ -11,7 +11,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-@Suite("Failures of the exchange", .timeLimit(.minutes(1)))
+@Suite("Failures of the exchange", .timeLimit(.minutes(Patience.minutes)))
 struct FailureTests {
     let session = Session.isolated()
 
@@ -81,8 +81,8 @@ struct FailureTests {
     @Test("the idle time begins anew with every byte")
     func idleTimeoutResets() async throws {
         let server = try FixtureServer.start()
-        let session = Session.isolated { $0.timeoutIntervalForRequest = 2 }
-        let data = try await session.request(server.url("/drip?bytes=12&duration=3")).serializingData().value
+        let session = Session.isolated { $0.timeoutIntervalForRequest = 6 }
+        let data = try await session.request(server.url("/drip?bytes=12&duration=9")).serializingData().value
         #expect(data.count == 12)
     }
 

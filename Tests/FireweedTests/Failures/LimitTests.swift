@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Limits", .timeLimit(.minutes(1)))
+@Suite("Limits", .timeLimit(.minutes(Patience.minutes)))
 struct LimitTests {
     private let ok = "HTTP/1.1 200 OK\r\n"
 
@@ -91,7 +91,7 @@ struct LimitTests {
         let python = Process()
         python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         python.arguments = ["python3", "-c", program, file.path]
-        try python.run()
+        try python.start()
         python.waitUntilExit()
         return try Data(contentsOf: file)
     }

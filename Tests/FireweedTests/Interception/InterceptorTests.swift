@@ -1,4 +1,5 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import Testing
 
@@ -31,7 +32,7 @@ private struct Station: RequestInterceptor {
 
 private struct Detour: Error {}
 
-@Suite("Interception", .timeLimit(.minutes(1)))
+@Suite("Interception", .timeLimit(.minutes(Patience.minutes)))
 struct InterceptorTests {
     private let sessions = ProtectedList<Session>()
     private let url = "https://service.example/"

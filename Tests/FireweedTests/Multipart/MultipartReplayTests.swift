@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Streamed forms, sent again", .timeLimit(.minutes(1)))
+@Suite("Streamed forms, sent again", .timeLimit(.minutes(Patience.minutes)))
 struct MultipartReplayTests {
     let server: FixtureServer
     let folder: TemporaryFolder

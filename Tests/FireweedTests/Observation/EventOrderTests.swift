@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// The orders that `EventMonitor` documents, recorded against real servers.
-@Suite("The order of events", .timeLimit(.minutes(1)))
+@Suite("The order of events", .timeLimit(.minutes(Patience.minutes)))
 struct EventOrderTests {
     let server: FixtureServer
     let monitor = RecordingMonitor()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Logging", .timeLimit(.minutes(1)))
+@Suite("Logging", .timeLimit(.minutes(Patience.minutes)))
 struct LoggingMonitorTests {
     let server: FixtureServer
     private let log = ProtectedList<String>()

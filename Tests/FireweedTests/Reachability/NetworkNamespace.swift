@@ -67,8 +67,8 @@ final class NetworkNamespace: Sendable {
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        try process.start()
+        let text = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
             throw NamespaceFailure(
@@ -98,7 +98,7 @@ final class NamespacedProgram: @unchecked Sendable {
         Thread {
             var rest = Data()
             while true {
-                let data = output.fileHandleForReading.availableData
+                let data = output.fileHandleForReading.nextContent()
                 guard !data.isEmpty else { return }
                 rest += data
                 while let end = rest.firstIndex(of: 0x0A) {
@@ -107,7 +107,7 @@ final class NamespacedProgram: @unchecked Sendable {
                 }
             }
         }.start()
-        try process.run()
+        try process.start()
     }
 
     /// The probe that belongs to these tests.

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Redirects that servers get wrong, over the wire.
-@Suite("Locations over the wire", .timeLimit(.minutes(1)))
+@Suite("Locations over the wire", .timeLimit(.minutes(Patience.minutes)))
 struct LocationTests {
     private let session = Session.isolated()
 
@@ -89,7 +89,7 @@ struct LocationTests {
     }
 }
 
-@Suite("Redirect limits", .timeLimit(.minutes(1)))
+@Suite("Redirect limits", .timeLimit(.minutes(Patience.minutes)))
 struct RedirectLimitTests {
     let server: FixtureServer
     private let session = Session.isolated()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Redirects", .timeLimit(.minutes(1)))
+@Suite("Redirects", .timeLimit(.minutes(Patience.minutes)))
 struct RedirectTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `Authorization`, `Cookie`, `Proxy-Authorization` and credentials belong to one origin (RFC 9110 §11.6.2, §15.4).
-@Suite("Secrets stay home", .timeLimit(.minutes(1)))
+@Suite("Secrets stay home", .timeLimit(.minutes(Patience.minutes)))
 struct SecretTests {
     private let session = Session.isolated()
     private let secrets: HTTPHeaders = [

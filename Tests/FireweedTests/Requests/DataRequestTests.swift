@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Data requests", .timeLimit(.minutes(1)))
+@Suite("Data requests", .timeLimit(.minutes(Patience.minutes)))
 struct DataRequestTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Streams", .timeLimit(.minutes(1)))
+@Suite("Streams", .timeLimit(.minutes(Patience.minutes)))
 struct DataStreamRequestTests {
     let server: FixtureServer
     let session = Session.isolated()

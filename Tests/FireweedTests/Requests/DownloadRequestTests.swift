@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Downloads", .timeLimit(.minutes(1)))
+@Suite("Downloads", .timeLimit(.minutes(Patience.minutes)))
 struct DownloadRequestTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -152,7 +152,7 @@ struct DownloadRequestTests {
         try FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 
-    @Test("big content comes whole through blocks that go round", .timeLimit(.minutes(1)))
+    @Test("big content comes whole through blocks that go round", .timeLimit(.minutes(Patience.minutes)))
     func bigContent() async throws {
         let request = session.download(server.url("/range/5000001"))
         let data = try await request.serializingData().value

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The life of a request", .timeLimit(.minutes(1)))
+@Suite("The life of a request", .timeLimit(.minutes(Patience.minutes)))
 struct LifecycleTests {
     let server: FixtureServer
 

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What can be asked of a request", .timeLimit(.minutes(1)))
+@Suite("What can be asked of a request", .timeLimit(.minutes(Patience.minutes)))
 struct RequestFactsTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Races of a request, from outside", .timeLimit(.minutes(1)))
+@Suite("Races of a request, from outside", .timeLimit(.minutes(Patience.minutes)))
 struct RequestRaceTests {
     let server: FixtureServer
 

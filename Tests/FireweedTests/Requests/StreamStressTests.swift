@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Everything that can be done to a stream, from several threads at once: every handler hears of the end once, and nothing is left.
-@Suite("Streams under stress", .timeLimit(.minutes(3)))
+@Suite("Streams under stress", .timeLimit(.minutes(Patience.minutes)))
 struct StreamStressTests {
     private final class Counts: Sendable {
         let handlers = Atomic<Int>(0)

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A stream's content as an InputStream", .timeLimit(.minutes(1)))
+@Suite("A stream's content as an InputStream", .timeLimit(.minutes(Patience.minutes)))
 struct StreamedInputTests {
     let session = Session.isolated()
 

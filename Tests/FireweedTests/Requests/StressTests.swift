@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Requests under the hands of eight threads", .timeLimit(.minutes(10)))
+@Suite("Requests under the hands of eight threads", .timeLimit(.minutes(Patience.minutes)))
 struct StressTests {
     /// How many operations; `FIREWEED_STRESS_OPERATIONS` sets another number.
     private static let operationCount =
@@ -147,7 +147,7 @@ struct StressTests {
                 arena.session.cancelAllRequests(completingOnQueue: .global()) { continuation.resume() }
             }
             #expect(
-                try await becomes(within: .seconds(240)) { ledger.calledCount >= ledger.handlerCount }, "seed \(seed)")
+                try await becomes { ledger.calledCount >= ledger.handlerCount }, "seed \(seed)")
             arena.session.withAllRequests { left in
                 #expect(left.isEmpty, "seed \(seed): \(left.prefix(5).map(\.standing))")
             }
@@ -156,7 +156,7 @@ struct StressTests {
         #expect(ledger.wrongCounts.isEmpty, "seed \(seed)")
         #expect(ledger.handlerCount > Self.operationCount / 10 && ledger.objectCount > Self.operationCount / 10)
         #expect(
-            try await becomes(within: .seconds(240)) { ledger.isEmpty },
+            try await becomes { ledger.isEmpty },
             "seed \(seed): left are \(ledger.live.prefix(5).map(Self.standing))")
     }
 

@@ -8,7 +8,7 @@ private struct Uploaded: Decodable, Sendable {
     let byteCount: Int
 }
 
-@Suite("Uploads", .timeLimit(.minutes(1)))
+@Suite("Uploads", .timeLimit(.minutes(Patience.minutes)))
 struct UploadRequestTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Partial files of the caller's choice", .timeLimit(.minutes(1)))
+@Suite("Partial files of the caller's choice", .timeLimit(.minutes(Patience.minutes)))
 struct PartialFileTests {
     let session = Session.isolated()
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Downloads that go on", .timeLimit(.minutes(1)))
+@Suite("Downloads that go on", .timeLimit(.minutes(Patience.minutes)))
 struct ResumingTests {
     let session = Session.isolated()
     let folder: TemporaryFolder

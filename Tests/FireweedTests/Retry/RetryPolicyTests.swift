@@ -1,8 +1,9 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import Testing
 
-@Suite("RetryPolicy", .timeLimit(.minutes(1)))
+@Suite("RetryPolicy", .timeLimit(.minutes(Patience.minutes)))
 struct RetryPolicyTests {
     private let sessions = ProtectedList<Session>()
     private let url = "https://service.example/"

@@ -1,8 +1,9 @@
 import Fireweed
+import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Sessions on a transport of one's own", .timeLimit(.minutes(1)))
+@Suite("Sessions on a transport of one's own", .timeLimit(.minutes(Patience.minutes)))
 struct ScriptedTransportTests {
     @Test("a session speaks to any transport")
     func answered() async throws {

@@ -39,7 +39,7 @@ extension ScriptedServer {
 }
 
 /// Waits until something that nobody reports has become so; gives up after `limit`.
-func becomes(within limit: Duration = .seconds(20), _ isSo: () -> Bool) async throws -> Bool {
+func becomes(within limit: Duration = Patience.limit, _ isSo: () -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if isSo() { return true }

@@ -1,5 +1,6 @@
 // Programs that judge what we made.
 
+import FixtureServer
 import Foundation
 import Testing
 
@@ -32,7 +33,7 @@ enum Program {
         // Waiting here would keep one of the few threads of all tests.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
+            do { try process.start() } catch { continuation.resume(throwing: error) }
         }
         let output = Output(
             data: try Data(contentsOf: files[1]), errors: try String(contentsOf: files[2], encoding: .utf8),

@@ -16,7 +16,7 @@ struct Anything: Decodable, Sendable {
 }
 
 extension Session {
-    /// A session that shares no cookies with anyone.
+    /// A session that shares no cookies with anyone, and is as patient as the tests are.
     static func isolated(
         interceptor: (any RequestInterceptor)? = nil, startRequestsImmediately: Bool = true,
         redirectHandler: (any RedirectHandler)? = nil, eventMonitors: [any EventMonitor] = [],
@@ -24,6 +24,7 @@ extension Session {
         configure: (URLSessionConfiguration) -> Void = { _ in }
     ) -> Session {
         let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
         configure(configuration)
         return Session(
             configuration: configuration, startRequestsImmediately: startRequestsImmediately, interceptor: interceptor,

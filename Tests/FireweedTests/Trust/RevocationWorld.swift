@@ -76,7 +76,7 @@ final class RevocationWorld: Sendable {
     /// Demands a clear answer; the root's list speaks for the intermediate.
     func strict(
         _ options: RevocationTrustEvaluator.Options = .any, lists: [RevocationList] = [],
-        timeout: Duration = .seconds(10)
+        timeout: Duration = Patience.limit
     ) -> RevocationTrustEvaluator {
         RevocationTrustEvaluator(
             options: options.union(.requirePositiveResponse), revocationLists: [rootList] + lists, timeout: timeout)

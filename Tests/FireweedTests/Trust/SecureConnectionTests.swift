@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Connections over TLS, against nginx", .timeLimit(.minutes(1)))
+@Suite("Connections over TLS, against nginx", .timeLimit(.minutes(Patience.minutes)))
 struct SecureConnectionTests {
     let authority: CertificateAuthority
 

@@ -6,7 +6,7 @@ import Testing
 /// Servers with one thing wrong about each, before every evaluator, over the wire.
 ///
 /// What it finds is the table in `Documentation/Trust.md`.
-@Suite("What each evaluator says of each server", .timeLimit(.minutes(5)))
+@Suite("What each evaluator says of each server", .timeLimit(.minutes(Patience.minutes)))
 struct ServerMatrixTests {
     /// A server, and the client that is sent to it.
     private struct Row {

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("TLS as the options want it", .timeLimit(.minutes(1)))
+@Suite("TLS as the options want it", .timeLimit(.minutes(Patience.minutes)))
 struct TransportSecurityTests {
     private static let made = Result {
         let gallery = try CertificateGallery.shared

@@ -28,7 +28,7 @@ private final class WaitingEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("Evaluators that wait", .timeLimit(.minutes(1)))
+@Suite("Evaluators that wait", .timeLimit(.minutes(Patience.minutes)))
 struct WaitingEvaluatorTests {
     @Test(
         "the handshake stands still meanwhile, other transfers of the loop go on, and the verdict counts",

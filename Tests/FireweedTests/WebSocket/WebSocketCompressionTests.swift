@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Compressed messages, against the Python package websockets", .timeLimit(.minutes(4)))
+@Suite("Compressed messages, against the Python package websockets", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketCompressionTests {
     private let session = Session.isolated()
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(4)))
+@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketTests {
     private let session = Session.isolated()
 
@@ -123,7 +123,7 @@ struct WebSocketTests {
         _ = await second.sights { event in
             guard case .connected = event.kind else { return }
             if case .pong(let answer) = await second.sendPing() {
-                #expect(answer.latency >= 0 && answer.latency < 10 && answer.end >= answer.start)
+                #expect(answer.latency >= 0 && answer.end >= answer.start)
             } else {
                 Issue.record("no pong")
             }
@@ -145,7 +145,7 @@ struct WebSocketTests {
             try connection.send(.init(8, [0x03, 0xE8]))
             _ = connection.receiveAll()
         }
-        let live = session.webSocketRequest(to: peer.url, configuration: .pingInterval(0.5))
+        let live = session.webSocketRequest(to: peer.url, configuration: .pingInterval(5))
         #expect(await live.webSocketTask().sights() == [.connected(nil), .disconnected(1000, nil), .completed(nil)])
     }
 
@@ -215,7 +215,7 @@ struct WebSocketTests {
             event.close(sending: .normalClosure)
         }
         #expect(sights == [.connected(nil), .completed(code(.timedOut))])
-        #expect((.seconds(9) ... .seconds(60)).contains(ContinuousClock.now - start))
+        #expect(ContinuousClock.now - start >= .seconds(9))
     }
 
     @Test("a flood of 250 MB arrives whole through an async sequence, and ends with the server's close")
