@@ -31,7 +31,7 @@ public final class AutobahnServer: Sendable {
         let arguments = ["-m", "fuzzingserver", "-o", folder.url.path] + choice + ["127.0.0.1:\(port)"]
         process = try ChildProcess(
             PythonEnvironment.program, ["-c", "from kosoku._cli import main; main()"] + arguments, package: "python3")
-        try ChildProcess.waitForPort(port, seconds: 30)
+        try ChildProcess.waitForPort(port)
     }
 
     /// The URL of a path.

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("WebSockets through proxies", .timeLimit(.minutes(1)))
+@Suite("WebSockets through proxies", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketProxyTests {
     private static let secure = Result {
         let authority = try CertificateAuthority()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Trust and identity of a wss connection", .timeLimit(.minutes(1)))
+@Suite("Trust and identity of a wss connection", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketTrustTests {
     private static let made = Result {
         let gallery = try CertificateGallery.shared
