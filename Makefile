@@ -9,13 +9,17 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits and the counts: those run programs of their own, which report to nobody.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests'
 
-.PHONY: all deps build demo test lint format bench sanitize docs clean
+.PHONY: all deps python build demo test autobahn lint format bench sanitize docs clean
 
 all: build
 
 # Installs the missing Debian packages; returns at once when none is missing.
 deps:
 	@Scripts/install-packages $(PACKAGES)
+
+# The Python packages that tests use where they can be had; Debian's do otherwise.
+python: deps
+	@Scripts/make-python .build/python
 
 build: deps
 	$(SWIFT) build
@@ -25,9 +29,14 @@ demo: deps
 	$(SWIFT) build -c release --product fireweed
 	Scripts/demo .build/release/fireweed
 
-test: deps
+test: deps python
 	$(SWIFT) build --build-tests
 	Scripts/run-tests --skip-build
+
+# Every case of the Autobahn test suite, of which `make test` plays all but the largest compressed messages: about ten minutes.
+autobahn: deps python
+	$(SWIFT) build --build-tests
+	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
 # Formatting, documentation of public declarations, and a build in which every warning is an error.
 lint: deps
@@ -43,7 +52,7 @@ bench: deps
 	.build/release/FireweedBench
 
 # The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.
-sanitize: deps
+sanitize: deps python
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
 	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread -Xswiftc -DSANITIZE_THREAD $(SANITIZED)
 	ASAN_OPTIONS="detect_leaks=0" \

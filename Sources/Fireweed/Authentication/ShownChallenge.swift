@@ -5,6 +5,17 @@ import Foundation
 import FoundationNetworking
 
 extension HTTPChallenge {
+    /// The scheme as Foundation names it.
+    var method: String {
+        switch known {
+        case .basic: NSURLAuthenticationMethodHTTPBasic
+        case .digest: NSURLAuthenticationMethodHTTPDigest
+        case .ntlm: NSURLAuthenticationMethodNTLM
+        case .negotiate: NSURLAuthenticationMethodNegotiate
+        default: NSURLAuthenticationMethodDefault
+        }
+    }
+
     /// The challenge as monitors see it; they watch, and answering it has no effect.
     func shown(host: String, port: Int, scheme: String, response: HTTPURLResponse?, failureCount: Int)
         -> URLAuthenticationChallenge

@@ -42,7 +42,8 @@ extension Request {
     /// Answers challenges of the request's origin with a credential.
     ///
     /// To be called before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With an empty user
-    /// and an empty password, the user's Kerberos ticket is used (Negotiate).
+    /// and an empty password, the user's Kerberos ticket is used (Negotiate); a WebSocket's handshake cannot do that, and fails with a
+    /// `badServerResponse` that says so.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         self.credential = credential

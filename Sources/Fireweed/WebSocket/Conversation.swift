@@ -17,6 +17,8 @@ struct Conversation: Sendable {
     }
 
     var channel: (any WebSocketChannel)?
+    /// Between the server's goodbye and the end of the connection.
+    var isClosed = false
     var sinks: [any WebSocketSink] = []
     private var waiting: [Send] = []
     private var isOver = false
@@ -70,7 +72,10 @@ extension WebSocketRequest {
     }
 
     func closed(_ code: SessionWebSocketTask.CloseCode, reason: Data?) {
-        conversation.withLock { $0.channel = nil }
+        conversation.withLock {
+            $0.channel = nil
+            $0.isClosed = true
+        }
         _ = received(.disconnected(code, reason))
     }
 

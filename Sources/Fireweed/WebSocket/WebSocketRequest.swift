@@ -7,8 +7,9 @@ import Synchronization
 
 /// A WebSocket (RFC 6455): messages in both directions after a handshake that is a request like any other.
 ///
-/// Interceptors, header fields, cookies, proxies, trust and redirects apply to the handshake as to every request. Events come in
-/// this order: connected, any number of messages, disconnected when both sides have said goodbye, then completed.
+/// Interceptors, header fields, cookies, proxies, trust and redirects apply to the handshake as to every request, and so do
+/// credentials for Basic, Digest and NTLM; Negotiate is not possible. A status other than 101 ends the request with
+/// `URLError.badServerResponse`, and `response` has it. Events come in this order: connected, any number of messages, disconnected when both sides have said goodbye, then completed.
 ///
 /// ```swift
 /// let socket = session.webSocketRequest(to: "wss://example.com/chat").streamMessages { message in
@@ -66,7 +67,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override var taskKind: SessionTask.Kind { .webSocket }
 
     override func contentEnded(_ attempt: Attempt?) {
-        conversation.withLock { $0.channel = nil }
+        conversation.withLock {
+            $0.channel = nil
+            $0.isClosed = false
+        }
     }
 
     override func cleanup() {
@@ -81,10 +85,12 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     ///
     /// The server answers with its own, which is the `disconnected` event; `completed` follows. Codes that may not be sent (1005,
     /// 1006, 1015, and numbers outside the ranges of RFC 6455 §7.4) go out as a close frame without a code. Before the WebSocket is
-    /// open this is `cancel()`.
+    /// open this is `cancel()`; after the server's goodbye it has no effect.
     @discardableResult
     public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) -> Self {
-        guard let channel = conversation.withLock({ $0.channel }) else { return cancel() }
+        let (channel, isClosed) = conversation.withLock { ($0.channel, $0.isClosed) }
+        guard !isClosed else { return self }
+        guard let channel else { return cancel() }
         channel.close(code: closeCode.wireCode, reason: reason ?? Data())
         return self
     }

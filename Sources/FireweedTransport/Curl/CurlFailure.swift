@@ -50,9 +50,16 @@ struct CurlFailure {
     private var textualErrorCode: URLError.Code {
         // A malformed chunk: "… in chunked-encoding" from `Curl_readwrite`.
         if text.contains("chunked-encoding") { return .cannotParseResponse }
+        if text.hasPrefix("CONNECT tunnel failed") || text.hasPrefix("Proxy CONNECT aborted") { return tunnelErrorCode }
         if text.contains("alert certificate required") { return .clientCertificateRequired }
         if Self.rejections.contains(where: text.contains) { return .clientCertificateRejected }
         return code == CURLE_SSL_CONNECT_ERROR ? .secureConnectionFailed : .networkConnectionLost
+    }
+
+    /// A proxy that makes no tunnel, by its status: it wants to know who we are, or cannot or may not reach the host.
+    private var tunnelErrorCode: URLError.Code {
+        // tinyproxy answers credentials that are wrong with 401.
+        text.hasSuffix(" 407") || text.hasSuffix(" 401") ? .userAuthenticationRequired : .cannotConnectToHost
     }
 
     /// TLS alerts by which a peer refuses our certificate (RFC 8446 §6.2).

@@ -8,8 +8,10 @@ struct Handshake {
     private let compression: WebSocketCompression?
     private let headLimit: Int
     private var key = WebSocketKey()
-    private var authorization: String?
+    private(set) var authentication: HandshakeAuthentication
     var reader: HandshakeReader
+    /// The rest of a refusal, while the next request waits for its end.
+    var refusal: RefusalContent?
     /// Bytes of the request that are still to be written.
     var unsent: [UInt8] = []
     private(set) var agreement: HandshakeAgreement?
@@ -18,6 +20,7 @@ struct Handshake {
         self.message = message
         compression = offer.compression
         self.headLimit = headLimit
+        authentication = HandshakeAuthentication(message: message)
         reader = HandshakeReader(limit: headLimit)
     }
 
@@ -25,20 +28,35 @@ struct Handshake {
     mutating func begin() {
         key = WebSocketKey()
         reader = HandshakeReader(limit: headLimit)
+        refusal = nil
         unsent = request.bytes ?? []
     }
 
     private var request: HandshakeRequest {
-        HandshakeRequest(message: message, key: key, compression: compression, authorization: authorization)
+        HandshakeRequest(
+            message: message, key: key, compression: compression, authorization: authentication.authorization)
     }
 
-    /// Prepares an answer to a 401 with the message's credentials, once; false when there is none to give.
-    mutating func answerChallenge(of head: ResponseHead) -> Bool {
-        guard head.status == 401, authorization == nil, let credentials = message.credentials,
-            head.values(of: "WWW-Authenticate").contains(where: { $0.lowercased().hasPrefix("basic") })
-        else { return false }
-        authorization = "Basic " + Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString()
-        return true
+    enum Answer {
+        /// There is nothing to say to the response.
+        case none
+        /// `begin()` makes the answer, on a new connection.
+        case again
+        /// `begin()` makes the answer, once the refusal's content is over.
+        case againHere
+        /// The answer would have to go on a connection that the server does not keep.
+        case unkept
+    }
+
+    /// Prepares an answer to a challenge.
+    mutating func answerChallenge(of head: ResponseHead) -> Answer {
+        switch authentication.answer(head, target: request.target ?? "/") {
+        case .none: return .none
+        case .again(onSameConnection: false): return .again
+        case .again(onSameConnection: true):
+            refusal = RefusalContent(head)
+            return refusal == nil ? .unkept : .againHere
+        }
     }
 
     /// Checks a 101 response and keeps what was agreed on.

@@ -35,6 +35,9 @@ struct HandshakeRequest {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
+    /// The request target; `nil` when the message's URL is none.
+    var target: String? { URLComponents(string: message.url).map(Self.target) }
+
     /// The subprotocols that the message offers, in order.
     var subprotocols: [String] {
         message.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Sec-WebSocket-Protocol") }

@@ -58,6 +58,8 @@ final class MessageInflater {
     enum Fault: Error { case malformed, tooLong }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    /// Where zlib writes: room at the end of a message would have to be filled with zeros for each of its pieces.
+    private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 16 * 1024)
     private let takesContextOver: Bool
     private let limit: Int
 
@@ -74,6 +76,7 @@ final class MessageInflater {
     deinit {
         inflateEnd(stream)
         stream.deallocate()
+        room.deallocate()
     }
 
     /// Adds what a piece of a message becomes to `output`, which holds the message so far.
@@ -104,16 +107,10 @@ final class MessageInflater {
     }
 
     private func step(_ output: inout [UInt8]) -> Int32 {
-        let room = 16 * 1024
-        var code = Z_OK
-        let start = output.count
-        output.append(contentsOf: repeatElement(0, count: room))
-        output.withUnsafeMutableBufferPointer { buffer in
-            stream.pointee.next_out = buffer.baseAddress.map { $0 + start }
-            stream.pointee.avail_out = UInt32(room)
-            code = inflate(stream, Z_SYNC_FLUSH)
-        }
-        output.removeLast(Int(stream.pointee.avail_out))
+        stream.pointee.next_out = room.baseAddress
+        stream.pointee.avail_out = UInt32(room.count)
+        let code = inflate(stream, Z_SYNC_FLUSH)
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: room.dropLast(Int(stream.pointee.avail_out))))
         return code
     }
 }

@@ -97,6 +97,7 @@ extension WebSocketConnection {
         if report.responseStart == 0 { report.responseStart = microseconds }
         report.responseHeaderByteCount += Int64(bytes.count)
         var bytes = Array(bytes)
+        if shake.refusal != nil { return skipRefusal(bytes) }
         while true {
             switch shake.reader.append(bytes) {
             case .none: return
@@ -112,14 +113,40 @@ extension WebSocketConnection {
         }
     }
 
+    /// Reads past a refusal's content, and makes the handshake again behind it.
+    private func skipRefusal(_ bytes: [UInt8]) {
+        switch shake.refusal?.skip(bytes) {
+        case .end(restCount: 0): handle(.challengedHere)
+        case .more, nil: break
+        case .end, .useless:
+            let detail = "the content of the server's refusal is not framed as it should be, or too long"
+            fail(.exchange(.badServerResponse, detail: detail, engineCode: 401))
+        }
+    }
+
+    private func refused(_ head: ResponseHead, complaint: String?) {
+        consumer?.transferDidReceive(head)
+        let detail = "the server answered the handshake with status \(head.status)"
+        fail(
+            .exchange(
+                .badServerResponse, detail: complaint.map { "\(detail): \($0)" } ?? detail, engineCode: head.status))
+    }
+
     private func answered(_ head: ResponseHead, _ rest: [UInt8]) {
         report.responseHeaderByteCount -= Int64(rest.count)
         report.connection = dialer?.details
-        if shake.answerChallenge(of: head) { return handle(.challenged) }
+        switch shake.answerChallenge(of: head) {
+        case .none: break
+        case .again:
+            consumer?.transferDidAnswerChallenge(head)
+            return handle(.challenged)
+        case .againHere:
+            consumer?.transferDidAnswerChallenge(head)
+            return skipRefusal(rest)
+        case .unkept: return refused(head, complaint: "NTLM needs the connection, which it does not keep")
+        }
         guard head.status == 101 else {
-            consumer?.transferDidReceive(head)
-            let detail = "the server answered the handshake with status \(head.status)"
-            return fail(.exchange(.badServerResponse, detail: detail, engineCode: head.status))
+            return refused(head, complaint: head.status == 401 ? shake.authentication.complaint(about: head) : nil)
         }
         do {
             try shake.conclude(head)

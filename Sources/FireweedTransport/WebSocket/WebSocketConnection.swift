@@ -204,7 +204,11 @@ final class WebSocketConnection {
     }
 
     private func pingAutomatically() {
-        if pings.isAutomaticPingOpen, pauses.isEmpty { return fail(.timedOut("a ping was not answered")) }
+        if pings.isAutomaticPingOpen, pauses.isEmpty {
+            readOn()  // a loop that was held up hears of its timers before it hears of its sockets
+            guard state == .open else { return }
+            if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }
+        }
         if let payload = pings.addAutomatic(now: pool.context.now) { engine?.queuePing(payload) }
         flush()
     }

@@ -25,6 +25,8 @@ enum WebSocketState: Equatable, CaseIterable {
         case connected
         /// The peer wants credentials, which we have.
         case challenged
+        /// The same, on the connection on which it said so.
+        case challengedHere
         /// The peer agreed to the handshake.
         case switched
         /// The owner wants to close.
@@ -63,6 +65,7 @@ enum WebSocketState: Equatable, CaseIterable {
         case (.waiting, .cancel), (.waiting, .failed): become(.finished, [.report])
         case (.connecting, .connected): become(.shaking, [.shake])
         case (.shaking, .challenged): become(.connecting, [.hangUp, .dial])
+        case (.shaking, .challengedHere): become(.shaking, [.shake])
         case (.shaking, .switched): become(.open, [.announceOpen])
         case (.connecting, .cancel), (.connecting, .failed), (.connecting, .closeAsked),
             (.shaking, .cancel), (.shaking, .failed), (.shaking, .closeAsked):
@@ -73,13 +76,14 @@ enum WebSocketState: Equatable, CaseIterable {
         case (.open, .cancel): become(.finished, [.farewell, .hangUp, .report])
         case (.open, .failed), (.closing, .cancel), (.closing, .failed), (.draining, .cancel), (.draining, .failed):
             become(.finished, [.hangUp, .report])
-        case (.waiting, .connected), (.waiting, .challenged), (.waiting, .switched), (.waiting, .closeAsked),
-            (.waiting, .peerClosed), (.waiting, .violated),
-            (.connecting, .start), (.connecting, .challenged), (.connecting, .switched), (.connecting, .peerClosed),
-            (.connecting, .violated), (.shaking, .start), (.shaking, .connected), (.shaking, .peerClosed),
-            (.shaking, .violated), (.open, .start), (.open, .connected), (.open, .challenged), (.open, .switched),
-            (.closing, .start), (.closing, .connected), (.closing, .challenged), (.closing, .switched),
-            (.closing, .closeAsked), (.draining, .start), (.draining, .connected), (.draining, .challenged),
+        case (.waiting, .connected), (.waiting, .challenged), (.waiting, .challengedHere), (.waiting, .switched),
+            (.waiting, .closeAsked), (.waiting, .peerClosed), (.waiting, .violated),
+            (.connecting, .start), (.connecting, .challenged), (.connecting, .challengedHere), (.connecting, .switched),
+            (.connecting, .peerClosed), (.connecting, .violated), (.shaking, .start), (.shaking, .connected),
+            (.shaking, .peerClosed), (.shaking, .violated), (.open, .start), (.open, .connected), (.open, .challenged),
+            (.open, .challengedHere), (.open, .switched), (.closing, .start), (.closing, .connected),
+            (.closing, .challenged), (.closing, .challengedHere), (.closing, .switched), (.closing, .closeAsked),
+            (.draining, .start), (.draining, .connected), (.draining, .challenged), (.draining, .challengedHere),
             (.draining, .switched), (.draining, .closeAsked), (.draining, .peerClosed), (.draining, .violated),
             (.finished, _):
             []

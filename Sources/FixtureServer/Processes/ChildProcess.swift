@@ -55,6 +55,7 @@ final class ChildProcess: @unchecked Sendable {
     }
 
     private static func path(of program: String, package: String) throws -> String {
+        if program.hasPrefix("/") { return program }
         let folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/bin", "/sbin"]
         let found = folders.map { "\($0)/\(program)" }.first(where: FileManager.default.isExecutableFile)
         guard let found else { throw ServerError(description: "\(program) is missing: apt-get install \(package)") }

@@ -9,8 +9,14 @@ public final class HTTPProxyServer: Sendable {
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
-    /// Starts a proxy that lets everyone on loopback through, by `CONNECT` too.
-    public init() throws {
+    /// The lines of tinyproxy's log that tell of requests: `CONNECT host:port HTTP/1.1` among them.
+    public var requests: [String] {
+        let text = (try? String(contentsOf: folder.file("log"), encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init).filter { $0.contains("Request (file descriptor") }
+    }
+
+    /// Starts a proxy that lets everyone on loopback through, by `CONNECT` too; with a user, whoever shows that Basic credential.
+    public init(user: String? = nil, password: String = "") throws {
         folder = try TemporaryFolder()
         port = try LoopbackSocket.freePort()
         let configuration = folder.file("tinyproxy.conf")
@@ -23,6 +29,7 @@ public final class HTTPProxyServer: Sendable {
         LogFile "\(folder.file("log").path)"
         LogLevel Connect
         ViaProxyName "fireweed-proxy"
+        \(user.map { "BasicAuth \($0) \(password)" } ?? "")
         """.write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess("tinyproxy", ["-d", "-c", configuration.path], package: "tinyproxy")
         try ChildProcess.waitForPort(port)

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback.
+/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`.
 public final class SOCKSProxyServer: Sendable {
     /// The port.
     public let port: UInt16
@@ -38,12 +38,12 @@ public final class SOCKSProxyServer: Sendable {
 
     private static func connectAsAsked(_ client: Int32) -> Int32? {
         guard let greeting = read(client, 2), read(client, Int(greeting[1])) != nil, write(client, [5, 0]),
-            let request = read(client, 10), request[1] == 1, request[3] == 1, request[4] == 127
+            let request = read(client, 4), request[1] == 1, let port = readPort(client, kind: request[3])
         else { return nil }
         let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = (UInt16(request[8]) << 8 | UInt16(request[9])).bigEndian
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let isConnected = withUnsafeBytes(of: &address) { bytes in
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
@@ -54,6 +54,19 @@ public final class SOCKSProxyServer: Sendable {
             return nil
         }
         return peer
+    }
+
+    /// The rest of a request behind its kind of address: the port, where the address is one of loopback (RFC 1928 §5).
+    private static func readPort(_ client: Int32, kind: UInt8) -> UInt16? {
+        switch kind {
+        case 1: guard let address = read(client, 4), address[0] == 127 else { return nil }
+        case 3:
+            guard let count = read(client, 1), let name = read(client, Int(count[0])),
+                name.elementsEqual("localhost".utf8)
+            else { return nil }
+        default: return nil
+        }
+        return read(client, 2).map { UInt16($0[0]) << 8 | UInt16($0[1]) }
     }
 
     private static func relay(_ left: Int32, _ right: Int32) {

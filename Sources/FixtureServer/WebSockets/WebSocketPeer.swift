@@ -43,11 +43,17 @@ public final class WebSocketPeer: Sendable {
         public var fields: [String: String] = [:]
         /// The status line.
         public var statusLine = "HTTP/1.1 101 Switching Protocols"
+        /// Gives the whole response to a request that is refused, by its head; the next request may come on the same connection.
+        public var refusal: @Sendable (String) -> String?
 
         /// Makes a right answer, apart from these fields.
-        public init(fields: [String: String] = [:], statusLine: String = "HTTP/1.1 101 Switching Protocols") {
+        public init(
+            fields: [String: String] = [:], statusLine: String = "HTTP/1.1 101 Switching Protocols",
+            refusal: @escaping @Sendable (String) -> String? = { _ in nil }
+        ) {
             self.fields = fields
             self.statusLine = statusLine
+            self.refusal = refusal
         }
     }
 
@@ -94,7 +100,7 @@ public final class WebSocketPeer: Sendable {
             Thread {
                 let connection = WebSocketPeerConnection(descriptor: descriptor)
                 do {
-                    handshakes.record(try connection.shakeHands(answer))
+                    try connection.shakeHands(answer) { handshakes.record($0) }
                     try script(connection)
                 } catch {}  // the client is gone: what the script still wanted is the test's to miss
                 connection.close()

@@ -40,6 +40,33 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
+    /// Sends a frame again and again; `stalled` hears how much was sent each time that for half a second nothing could be.
+    public func sendRepeatedly(
+        _ frame: WebSocketPeer.Frame, count: Int, stalled: (_ byteCount: Int) -> Void
+    ) throws {
+        let bytes = frame.bytes
+        var total = 0
+        for _ in 0..<count {
+            var offset = 0
+            while offset < bytes.count {
+                let sent = bytes[offset...].withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                }
+                if sent > 0 {
+                    offset += sent
+                    total += sent
+                } else if sent < 0, errno == EAGAIN {
+                    var socket = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    guard poll(&socket, 1, 500) == 0 else { continue }
+                    stalled(total)
+                    poll(&socket, 1, -1)
+                } else {
+                    throw Ended()
+                }
+            }
+        }
+    }
+
     /// Closes with RST.
     public func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
@@ -116,10 +143,19 @@ public final class WebSocketPeerConnection: Sendable {
 
     // MARK: The handshake
 
-    func shakeHands(_ answer: WebSocketPeer.Answer) throws -> String {
-        var head: [UInt8] = []
-        while !head.suffix(4).elementsEqual([13, 10, 13, 10]), head.count < 1 << 16 { head += try read(1) }
-        let text = String(decoding: head, as: UTF8.self)
+    /// Refuses as long as the answer says so, then agrees; `note` hears of each head that came.
+    func shakeHands(_ answer: WebSocketPeer.Answer, note: (String) -> Void) throws {
+        while true {
+            var head: [UInt8] = []
+            while !head.suffix(4).elementsEqual([13, 10, 13, 10]), head.count < 1 << 16 { head += try read(1) }
+            let text = String(decoding: head, as: UTF8.self)
+            note(text)
+            guard let refusal = answer.refusal(text) else { return try agree(to: text, answer) }
+            try send(bytes: Array(refusal.utf8))
+        }
+    }
+
+    private func agree(to text: String, _ answer: WebSocketPeer.Answer) throws {
         let line = text.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key:") }
         let key = line?.dropFirst(18).trimmingCharacters(in: .whitespaces) ?? ""
         let accept = Data(FixtureSHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
@@ -128,7 +164,6 @@ public final class WebSocketPeerConnection: Sendable {
         fields.merge(answer.fields) { $1 }
         let lines = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.sorted().joined()
         try send(bytes: Array("\(answer.statusLine)\r\n\(lines)\r\n".utf8))
-        return text
     }
 }
 

@@ -64,6 +64,35 @@ struct WebSocketCompressionTests {
                 == true)
     }
 
+    @Test("sections 12 and 13 of the Autobahn case list", arguments: CompressionCase.all)
+    func listed(row: CompressionCase) async throws {
+        let server = try WebSocketServer(compression: row.server)
+        for (fragment, sizes) in CompressionCase.sizes {
+            let request = session.webSocketRequest(
+                to: server.url("/echo?fragment=\(fragment)"), configuration: .compression(row.offer))
+            let task = request.webSocketTask()
+            var iterator = task.streamingMessages().makeAsyncIterator()
+            for size in sizes {
+                for index in 0..<CompressionCase.count(ofSize: size) {
+                    let bytes = row.message(size: size, seed: index)
+                    let isText = row.content == .json || row.content == .markup
+                    try await task.send(isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(Data(bytes)))
+                    let isSame =
+                        switch await iterator.next() {
+                        case .string(let text)?: isText && text.utf8.elementsEqual(bytes)
+                        case .data(let data)?: !isText && data.elementsEqual(bytes)
+                        default: false
+                        }
+                    try #require(isSame, "message \(index) of \(size) bytes, \(String(describing: request.error))")
+                }
+            }
+            let answer = request.response?.value(forHTTPHeaderField: "Sec-WebSocket-Extensions") ?? ""
+            #expect(answer.hasPrefix("permessage-deflate"))
+            for parameter in row.answer { #expect(answer.contains(parameter), "\(row.number): \(answer)") }
+            task.close(sending: .normalClosure)
+        }
+    }
+
     @Test("a server without the extension is talked to in plain frames")
     func declined() async throws {
         let server = try WebSocketServer.shared

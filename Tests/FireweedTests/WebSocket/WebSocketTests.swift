@@ -190,6 +190,19 @@ struct WebSocketTests {
         #expect(told.all.first == .init(8, [0x03, 0xE9]))
     }
 
+    @Test("a close after the server's goodbye changes nothing, while the end of the connection is awaited")
+    func lateClose() async throws {
+        let peer = try WebSocketPeer { connection in
+            try connection.send(.init(8, [0x03, 0xE8]))
+            connection.waitForEnd()
+        }
+        let request = session.webSocketRequest(to: peer.url)
+        let sights = await request.webSocketTask().sights { event in
+            if case .disconnected = event.kind { request.close(sending: .goingAway) }
+        }
+        #expect(sights == [.connected(nil), .disconnected(1000, nil), .completed(nil)])
+    }
+
     @Test("an abrupt end is a lost connection, and what waited to be sent fails")
     func abruptEnd() async throws {
         for isReset in [true, false] {

@@ -9,7 +9,10 @@ struct WebSocketStateTests {
         arguments: WebSocketState.Event.allCases, WebSocketState.Event.allCases)
     func reportsOnce(first: WebSocketState.Event, second: WebSocketState.Event) {
         for third in WebSocketState.Event.allCases {
-            for opening in [[], [.start], [.start, .connected], [.start, .connected, .switched]]
+            for opening in [
+                [], [.start], [.start, .connected], [.start, .connected, .challengedHere],
+                [.start, .connected, .switched],
+            ]
                 as [[WebSocketState.Event]]
             {
                 var state = WebSocketState.waiting

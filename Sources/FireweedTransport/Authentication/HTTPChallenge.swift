@@ -1,23 +1,19 @@
 // Challenges, read from the fields that carry them.
 
-import FireweedTransport
-import Foundation
-import FoundationNetworking
-
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
-struct HTTPChallenge: Equatable, Sendable {
+package struct HTTPChallenge: Equatable, Sendable {
     /// The scheme, in lower case.
-    var scheme: String
+    package var scheme: String
     /// The single token that some schemes have in the place of parameters.
-    var token: String?
+    package var token: String?
     /// The parameters by their names in lower case; of several with one name the first counts.
-    var parameters: [String: String] = [:]
+    package var parameters: [String: String] = [:]
 
     /// The protection space within the origin (RFC 9110 §11.5).
-    var realm: String? { parameters["realm"] }
+    package var realm: String? { parameters["realm"] }
 
     /// The scheme as the transport names it; `nil` for one that it does not know.
-    var known: AuthenticationSchemes? {
+    package var known: AuthenticationSchemes? {
         switch scheme {
         case "basic": .basic
         case "digest": .digest
@@ -27,24 +23,20 @@ struct HTTPChallenge: Equatable, Sendable {
         }
     }
 
-    /// The scheme as Foundation names it.
-    var method: String {
-        switch known {
-        case .basic: NSURLAuthenticationMethodHTTPBasic
-        case .digest: NSURLAuthenticationMethodHTTPDigest
-        case .ntlm: NSURLAuthenticationMethodNTLM
-        case .negotiate: NSURLAuthenticationMethodNegotiate
-        default: NSURLAuthenticationMethodDefault
-        }
+    /// Makes a challenge.
+    package init(scheme: String, token: String? = nil, parameters: [String: String] = [:]) {
+        self.scheme = scheme
+        self.token = token
+        self.parameters = parameters
     }
 
     /// Every challenge of a response, in its order; 401 has them in one field and 407 in another.
-    static func all(in head: ResponseHead) -> [HTTPChallenge] {
+    package static func all(in head: ResponseHead) -> [HTTPChallenge] {
         head.values(of: head.status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate").flatMap(all(in:))
     }
 
     /// The challenges of one field line; what is none is left out.
-    static func all(in line: String) -> [HTTPChallenge] {
+    package static func all(in line: String) -> [HTTPChallenge] {
         var scanner = ChallengeScanner(line)
         return scanner.challenges()
     }

@@ -1,0 +1,119 @@
+// The answer to a Digest challenge.
+
+import Foundation
+
+/// Makes the `Authorization` field of RFC 7616 §3.4 for a message without content; pure.
+struct DigestAnswer: Equatable {
+    /// The algorithms from the weakest to the strongest (RFC 7616 §3.7).
+    enum Algorithm: Int {
+        case md5, sha256, sha512Cut256
+
+        /// `nil` for an unknown name; none given means MD5.
+        init?(_ name: String) {
+            switch name.lowercased() {
+            case "md5": self = .md5
+            case "sha-256": self = .sha256
+            case "sha-512-256": self = .sha512Cut256
+            default: return nil
+            }
+        }
+
+        var hash: Hash {
+            switch self {
+            case .md5: .md5
+            case .sha256: .sha256
+            case .sha512Cut256: .sha512Cut256
+            }
+        }
+    }
+
+    /// What the answer covers; `none` is what servers before RFC 2617 understand.
+    enum Protection: String {
+        case none
+        case authentication = "auth"
+        case integrity = "auth-int"
+    }
+
+    let algorithm: Algorithm
+    let nonce: String
+    /// Whether the peer says that the nonce of our last answer was too old, and its credentials right.
+    let isStale: Bool
+    private let algorithmName: String?
+    private let isSession: Bool
+    private let realm: String
+    private let opaque: String?
+    private let protection: Protection
+    private let hashesUser: Bool
+
+    /// The strongest answer that one of the challenges allows; `nil` when there is none.
+    static func strongest(of challenges: [HTTPChallenge]) -> DigestAnswer? {
+        challenges.compactMap(DigestAnswer.init).max { $0.algorithm.rawValue < $1.algorithm.rawValue }
+    }
+
+    /// `nil` for another scheme, for a challenge without a nonce, and for an algorithm or quality of protection that is unknown.
+    init?(_ challenge: HTTPChallenge) {
+        guard challenge.known == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
+        algorithmName = challenge.parameters["algorithm"]
+        let name = (algorithmName ?? "MD5").lowercased()
+        isSession = name.hasSuffix("-sess")
+        guard let algorithm = Algorithm(isSession ? String(name.dropLast(5)) : name),
+            let protection = Self.protection(offered: challenge.parameters["qop"])
+        else { return nil }
+        self.algorithm = algorithm
+        self.protection = protection
+        self.nonce = nonce
+        realm = challenge.realm ?? ""
+        opaque = challenge.parameters["opaque"]
+        isStale = challenge.parameters["stale"]?.lowercased() == "true"
+        hashesUser = challenge.parameters["userhash"]?.lowercased() == "true"
+    }
+
+    private static func protection(offered list: String?) -> Protection? {
+        guard let list else { return Protection.none }
+        let names = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+        if names.contains("auth") { return .authentication }
+        return names.contains("auth-int") ? .integrity : nil
+    }
+
+    /// The field's value, for the first use of the nonce.
+    ///
+    /// - Parameters:
+    ///   - credentials: whose they are.
+    ///   - method: the method of the message.
+    ///   - target: the request target as it stands in the request line.
+    ///   - clientNonce: random text of ours.
+    func field(_ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String) -> String
+    {
+        func hash(_ text: String) -> String { algorithm.hash.hexadecimalDigest(of: text) }
+        var secret = hash("\(credentials.user):\(realm):\(credentials.password)")
+        if isSession { secret = hash("\(secret):\(nonce):\(clientNonce)") }
+        let count = "00000001"
+        let middle = protection == .none ? "" : "\(count):\(clientNonce):\(protection.rawValue):"
+        let content = protection == .integrity ? ":\(hash(""))" : ""
+        let response = hash("\(secret):\(nonce):\(middle)\(hash("\(method):\(target)\(content)"))")
+        let user = hashesUser ? hash("\(credentials.user):\(realm)") : credentials.user
+        var parts = [
+            "username=\(Self.quoted(user))", "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))",
+            "uri=\(Self.quoted(target))", "response=\"\(response)\"",
+        ]
+        if let algorithmName { parts.append("algorithm=\(algorithmName)") }
+        if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
+        if protection != .none {
+            parts += ["qop=\(protection.rawValue)", "nc=\(count)", "cnonce=\(Self.quoted(clientNonce))"]
+        } else if isSession {
+            parts.append("cnonce=\(Self.quoted(clientNonce))")
+        }
+        if hashesUser { parts.append("userhash=true") }
+        return "Digest \(parts.joined(separator: ", "))"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    }
+
+    /// Random text for one answer.
+    static func makeClientNonce() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
+    }
+}

@@ -1,0 +1,128 @@
+// The three messages of NTLM, version 2, as Microsoft's document MS-NLMP has them; pure.
+
+import Foundation
+
+/// Makes the client's messages and reads the server's.
+///
+/// Without signing, sealing, and the integrity code and channel bindings that servers with "extended protection" ask for.
+enum NTLMMessages {
+    /// Unicode, target names, NTLM, signing of nothing, extended session security (§2.2.2.5).
+    private static let flags: UInt32 = 0x0008_8205
+    private static let signature = Array("NTLMSSP\0".utf8)
+
+    /// The message that begins (§2.2.1.1).
+    static let negotiate = signature + little(UInt32(1)) + little(flags) + [UInt8](repeating: 0, count: 16)
+
+    /// What the server says in its turn (§2.2.1.2).
+    struct Challenge: Equatable {
+        let serverChallenge: [UInt8]
+        let targetInformation: [UInt8]
+        let flags: UInt32
+
+        /// `nil` when the bytes are no such message.
+        init?(_ bytes: [UInt8]) {
+            guard bytes.count >= 32, bytes.starts(with: NTLMMessages.signature),
+                NTLMMessages.number(bytes, at: 8, count: 4) == 2
+            else { return nil }
+            flags = UInt32(NTLMMessages.number(bytes, at: 20, count: 4))
+            serverChallenge = Array(bytes[24..<32])
+            guard bytes.count >= 48 else {
+                targetInformation = []
+                return
+            }
+            let (count, offset) = (
+                NTLMMessages.number(bytes, at: 40, count: 2), NTLMMessages.number(bytes, at: 44, count: 4)
+            )
+            guard offset + count <= bytes.count else { return nil }
+            targetInformation = Array(bytes[offset..<(offset + count)])
+        }
+
+        init(serverChallenge: [UInt8], targetInformation: [UInt8], flags: UInt32) {
+            self.serverChallenge = serverChallenge
+            self.targetInformation = targetInformation
+            self.flags = flags
+        }
+
+        /// The server's clock, if it says what it is (§2.2.2.1, number 7).
+        var timestamp: [UInt8]? {
+            var place = 0
+            while place + 4 <= targetInformation.count {
+                let kind = NTLMMessages.number(targetInformation, at: place, count: 2)
+                let count = NTLMMessages.number(targetInformation, at: place + 2, count: 2)
+                guard kind != 0, place + 4 + count <= targetInformation.count else { return nil }
+                if kind == 7, count == 8 { return Array(targetInformation[(place + 4)..<(place + 12)]) }
+                place += 4 + count
+            }
+            return nil
+        }
+    }
+
+    /// The two responses to a challenge (§3.3.2).
+    struct Responses: Equatable {
+        let older: [UInt8]
+        let newer: [UInt8]
+
+        /// `time` is in tenths of microseconds since 1601, as little-endian bytes.
+        init(_ challenge: Challenge, _ account: Account, password: String, clientChallenge: [UInt8], time: [UInt8]) {
+            let key = Hash.md5.authenticationCode(
+                of: NTLMMessages.wide(account.user.uppercased() + account.domain),
+                key: MD4.digest(of: NTLMMessages.wide(password)))
+            let rest: [UInt8] =
+                [1, 1, 0, 0, 0, 0, 0, 0] + time + clientChallenge + [0, 0, 0, 0] + challenge.targetInformation
+                + [0, 0, 0, 0]
+            newer = Hash.md5.authenticationCode(of: challenge.serverChallenge + rest, key: key) + rest
+            let proof = Hash.md5.authenticationCode(of: challenge.serverChallenge + clientChallenge, key: key)
+            // A server that says its time wants no older response (§3.1.5.1.2).
+            older = challenge.timestamp == nil ? proof + clientChallenge : [UInt8](repeating: 0, count: 24)
+        }
+    }
+
+    /// A user, who may belong to a domain: `DOMAIN\user`, or `user@domain` as one name.
+    struct Account: Equatable {
+        let domain: String
+        let user: String
+
+        init(_ name: String) {
+            let parts = name.split(separator: "\\", maxSplits: 1, omittingEmptySubsequences: false)
+            domain = parts.count == 2 ? String(parts[0]) : ""
+            user = parts.count == 2 ? String(parts[1]) : name
+        }
+    }
+
+    /// The message that proves who we are (§2.2.1.3).
+    static func authenticate(
+        _ challenge: Challenge, _ credentials: RequestMessage.Credentials, clientChallenge: [UInt8], now: Date
+    ) -> [UInt8] {
+        let account = Account(credentials.user)
+        let elapsed = max(0, now.timeIntervalSince1970 + 11_644_473_600)
+        let time = challenge.timestamp ?? little(UInt64(elapsed * 10_000_000))
+        let responses = Responses(
+            challenge, account, password: credentials.password, clientChallenge: clientChallenge, time: time)
+        let isWide = challenge.flags & 1 != 0
+        func text(_ text: String) -> [UInt8] { isWide ? wide(text) : Array(text.utf8) }
+        // In the order of the head: the two responses, domain, user, workstation and session key.
+        let parts = [responses.older, responses.newer, text(account.domain), text(account.user), [], []]
+        var head = signature + little(UInt32(3))
+        var content: [UInt8] = []
+        for part in parts {
+            let count = little(UInt16(clamping: part.count))
+            head += count + count + little(UInt32(64 + content.count))
+            content += part
+        }
+        return head + little(challenge.flags & flags) + content
+    }
+
+    // MARK: Bytes
+
+    private static func little(_ value: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    }
+
+    private static func number(_ bytes: [UInt8], at place: Int, count: Int) -> Int {
+        (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << ($1 * 8) }
+    }
+
+    private static func wide(_ text: String) -> [UInt8] {
+        text.utf16.flatMap { little($0) }
+    }
+}

@@ -1,0 +1,115 @@
+// What a handshake says about who we are.
+
+import Foundation
+
+/// Answers the challenges of one WebSocket's handshake with its message's credentials: Digest, NTLM or Basic, the first that there is.
+///
+/// Negotiate is left to HTTP, where libcurl does it: its tickets come from a Kerberos library that only libcurl is linked with.
+/// Refused credentials are not sent a second time, so that every handshake ends.
+struct HandshakeAuthentication {
+    enum Step: Equatable {
+        /// The response is the answer: there is nothing to say to it.
+        case none
+        /// The handshake is made once more; NTLM wants the same connection for it.
+        case again(onSameConnection: Bool)
+    }
+
+    private enum Progress {
+        case unasked, basic, ntlmBegun, ntlmAnswered
+        case digest(nonce: String, staleCount: Int)
+    }
+
+    /// The value of the `Authorization` field that goes with the next request, or `nil`.
+    private(set) var authorization: String?
+    private let credentials: RequestMessage.Credentials?
+    private var progress = Progress.unasked
+    /// How often a server may call a nonce stale that it has just given.
+    private static let maximumStaleCount = 2
+
+    /// A field of the message's own is left alone, and no challenge is answered then.
+    init(message: RequestMessage) {
+        let isOwn = message.fields.contains("Authorization")
+        credentials = isOwn ? nil : message.credentials
+        switch credentials?.schemes {
+        case .basic: answerBasic()
+        case .ntlm: beginNTLM()
+        default: break
+        }
+    }
+
+    /// Prepares the answer to a 401; `target` is the request target as it was sent.
+    mutating func answer(_ head: ResponseHead, target: String) -> Step {
+        guard head.status == 401, let credentials else { return .none }
+        let challenges = HTTPChallenge.all(in: head)
+        switch progress {
+        case .basic, .ntlmAnswered: return .none
+        case .ntlmBegun: return finishNTLM(challenges, credentials)
+        case .digest(let nonce, let count):
+            guard let next = DigestAnswer.strongest(of: challenges), next.isStale, next.nonce != nonce,
+                count < Self.maximumStaleCount
+            else { return .none }
+            return answer(next, credentials, target: target, staleCount: count + 1)
+        case .unasked: break
+        }
+        let allowed = credentials.schemes
+        if allowed.contains(.digest), let digest = DigestAnswer.strongest(of: challenges) {
+            return answer(digest, credentials, target: target, staleCount: 0)
+        }
+        let offered = challenges.compactMap(\.known)
+        if allowed.contains(.ntlm), offered.contains(.ntlm) {
+            beginNTLM()
+        } else if allowed.contains(.basic), offered.contains(.basic) {
+            answerBasic()
+        } else {
+            return .none
+        }
+        return .again(onSameConnection: false)
+    }
+
+    /// Why a 401 is the end, as far as we know.
+    func complaint(about head: ResponseHead) -> String? {
+        guard let credentials else { return nil }
+        if case .unasked = progress {
+            let offered = HTTPChallenge.all(in: head).map(\.scheme)
+            return offered == ["negotiate"] || credentials.schemes == .negotiate
+                ? "a WebSocket's handshake cannot use Negotiate"
+                : "no scheme that it offers can be answered: \(offered.joined(separator: ", "))"
+        }
+        return "it refuses the credentials"
+    }
+
+    private mutating func answerBasic() {
+        guard let credentials else { return }
+        progress = .basic
+        authorization = "Basic " + Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString()
+    }
+
+    private mutating func answer(
+        _ digest: DigestAnswer, _ credentials: RequestMessage.Credentials, target: String, staleCount: Int
+    ) -> Step {
+        progress = .digest(nonce: digest.nonce, staleCount: staleCount)
+        authorization = digest.field(
+            credentials, method: "GET", target: target, clientNonce: DigestAnswer.makeClientNonce())
+        return .again(onSameConnection: false)
+    }
+
+    private mutating func beginNTLM() {
+        progress = .ntlmBegun
+        authorization = "NTLM " + Data(NTLMMessages.negotiate).base64EncodedString()
+    }
+
+    private mutating func finishNTLM(
+        _ challenges: [HTTPChallenge], _ credentials: RequestMessage.Credentials
+    ) -> Step {
+        let tokens = challenges.filter { $0.known == .ntlm }.compactMap(\.token)
+        progress = .ntlmAnswered
+        guard let bytes = tokens.first.flatMap({ Data(base64Encoded: $0) }),
+            let challenge = NTLMMessages.Challenge(Array(bytes))
+        else { return .none }
+        var generator = SystemRandomNumberGenerator()
+        let own = (0..<8).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let message = NTLMMessages.authenticate(challenge, credentials, clientChallenge: own, now: Date())
+        authorization = "NTLM " + Data(message).base64EncodedString()
+        return .again(onSameConnection: true)
+    }
+}

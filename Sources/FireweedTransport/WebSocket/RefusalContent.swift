@@ -1,0 +1,92 @@
+// The content of a refused handshake, which lies between us and the next try on its connection.
+
+/// Reads past a response's content (RFC 9112 §6), of which nothing is kept.
+struct RefusalContent {
+    enum Step: Equatable {
+        /// More bytes are needed.
+        case more
+        /// The content is over, and so many of the bytes belong to what follows it.
+        case end(restCount: Int)
+        /// The content is too long to be waited for, or is not framed as it should be.
+        case useless
+    }
+
+    private enum Place: Equatable {
+        /// So many bytes of content are still to come; a chunk's end in CRLF, which counts as part of it.
+        case content(Int, isChunk: Bool)
+        /// In a line that says how long a chunk is, with what was read of it.
+        case size(Int?)
+        /// Behind the digits of such a line.
+        case sizeEnd(Int)
+        /// In the trailer section; whether the present line is empty so far.
+        case trailer(isEmpty: Bool)
+        case over
+    }
+
+    private var place: Place
+    private var byteCount = 0
+    /// More than a server has to say about a refusal.
+    private static let limit = 64 * 1024
+
+    /// `nil` when the connection cannot be used again: its end is the content's, or the server wants to close it.
+    init?(_ head: ResponseHead) {
+        let connection = (head.value(of: "Connection") ?? "").lowercased()
+        guard !connection.split(separator: ",").contains(where: { $0.filter { $0 != " " } == "close" }) else {
+            return nil
+        }
+        if let coding = head.value(of: "Transfer-Encoding") {
+            guard coding.isEqualIgnoringASCIICase("chunked") else { return nil }
+            place = .size(nil)
+        } else if let length = head.value(of: "Content-Length").flatMap({ Int($0) }), length >= 0 {
+            place = length == 0 ? .over : .content(length, isChunk: false)
+        } else {
+            return nil
+        }
+    }
+
+    /// Takes bytes of the connection.
+    mutating func skip(_ bytes: [UInt8]) -> Step {
+        var rest = bytes[...]
+        while place != .over {
+            guard byteCount <= Self.limit else { return .useless }
+            if case .content(let left, let isChunk) = place {
+                guard left <= Self.limit else { return .useless }
+                let count = min(left, rest.count)
+                rest = rest.dropFirst(count)
+                byteCount += count
+                place = count < left ? .content(left - count, isChunk: isChunk) : isChunk ? .size(nil) : .over
+                if count < left { return .more }
+            } else {
+                guard let byte = rest.popFirst() else { return .more }
+                byteCount += 1
+                guard step(byte) else { return .useless }
+            }
+        }
+        return .end(restCount: rest.count)
+    }
+
+    /// One byte of a chunk's size or of the trailers; false when it may not stand there.
+    private mutating func step(_ byte: UInt8) -> Bool {
+        switch place {
+        case .size(let size):
+            if let digit = Character(UnicodeScalar(byte)).hexDigitValue {
+                let next = (size ?? 0) * 16 + digit
+                place = .size(next)
+                return next <= Self.limit
+            }
+            guard let size, byte == 0x0D || byte == 0x3B || byte == 0x20 || byte == 0x0A else { return false }
+            place = .sizeEnd(size)
+            return byte == 0x0A ? step(byte) : true
+        case .sizeEnd(let size):
+            if byte == 0x0A { place = size == 0 ? .trailer(isEmpty: true) : .content(size + 2, isChunk: true) }
+        case .trailer(let isEmpty):
+            if byte == 0x0A {
+                place = isEmpty ? .over : .trailer(isEmpty: true)
+            } else if byte != 0x0D {
+                place = .trailer(isEmpty: false)
+            }
+        case .content, .over: break  // not read byte by byte
+        }
+        return true
+    }
+}

@@ -1,0 +1,47 @@
+// The fuzzing server of the Autobahn test suite.
+
+public import Foundation
+
+/// The case files of the Autobahn test suite, played by `kosoku` from PyPI, since their own runner needs Python 2.
+///
+/// A testee asks `getCaseCount` how many cases there are, runs each (`runCase?case=N&agent=NAME`) by sending back every message, and
+/// connects to `updateReports`, upon which the server writes its verdicts and ends.
+public final class AutobahnServer: Sendable {
+    /// What the suite says about one case.
+    public struct Verdict: Decodable, Sendable {
+        /// `OK`, `NON-STRICT`, `INFORMATIONAL`, `UNIMPLEMENTED` or `FAILED`: the messages.
+        public let behavior: String
+        /// `OK`, `INFORMATIONAL`, `FAILED`, `WRONG CODE`, `UNCLEAN` or `FAILED BY CLIENT`: the closing handshake.
+        public let behaviorClose: String
+    }
+
+    /// Whether the package is there: `Scripts/make-python` installs it where PyPI can be reached.
+    public static var isAvailable: Bool { PythonEnvironment.playsAutobahn }
+
+    private let port: UInt16
+    private let folder: TemporaryFolder
+    private let process: ChildProcess
+
+    /// Starts a server for some cases: numbers, or patterns such as `12.*`.
+    public init(_ included: [String]) throws {
+        guard Self.isAvailable else { throw ServerError(description: "kosoku is missing: run Scripts/make-python") }
+        port = try LoopbackSocket.freePort()
+        folder = try TemporaryFolder()
+        let choice = included.flatMap { ["-i", $0] }
+        let arguments = ["-m", "fuzzingserver", "-o", folder.url.path] + choice + ["127.0.0.1:\(port)"]
+        process = try ChildProcess(
+            PythonEnvironment.program, ["-c", "from kosoku._cli import main; main()"] + arguments, package: "python3")
+        try ChildProcess.waitForPort(port)
+    }
+
+    /// The URL of a path.
+    public func url(_ path: String) -> URL {
+        URL(string: "ws://127.0.0.1:\(port)/\(path)") ?? URL(fileURLWithPath: "/")
+    }
+
+    /// What the suite says, by case number; `nil` until the reports are written.
+    public var verdicts: [String: Verdict]? {
+        guard let data = try? Data(contentsOf: folder.file("index.json")) else { return nil }
+        return (try? JSONDecoder().decode([String: [String: Verdict]].self, from: data))?.first?.value
+    }
+}

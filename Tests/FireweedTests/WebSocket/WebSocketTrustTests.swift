@@ -1,0 +1,107 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Trust and identity of a wss connection", .timeLimit(.minutes(Patience.minutes)))
+struct WebSocketTrustTests {
+    private static let made = Result {
+        let gallery = try CertificateGallery.shared
+        let names = "subjectAltName=DNS:localhost,DNS:a.localhost"
+        let leaf = try gallery.foundry.issue(
+            "Socket", [names, "extendedKeyUsage=serverAuth"], by: gallery.intermediate)
+        return (gallery, [leaf, gallery.intermediate])
+    }
+
+    private let gallery: CertificateGallery
+    private let chain: [CertificateFoundry.Issued]
+    private let refusal = "HTTP/1.1 403 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+    init() throws {
+        (gallery, chain) = try Self.made.get()
+    }
+
+    private func session(
+        _ manager: ServerTrustManager? = nil, _ change: (inout TransportOptions) -> Void = { _ in }
+    ) -> Session {
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(gallery.root.certificate)
+        change(&options)
+        return Session.isolated(serverTrustManager: manager, transportOptions: options)
+    }
+
+    private func pins(_ certificate: CertificateFoundry.Issued) throws -> ServerTrustManager {
+        let pin = try Certificate(contentsOf: certificate.certificate)
+        return ServerTrustManager(
+            evaluators: ["localhost": PinnedCertificatesTrustEvaluator(certificates: [pin])])
+    }
+
+    @Test(
+        "a refused server gets not one byte of the handshake",
+        arguments: ["wrong host", "wrong pin", "wrong key", "unknown authority", "no rule"])
+    func noByte(reason: String) async throws {
+        let peer = try SecurePeer(chain, role: .answering(refusal))
+        let host = reason == "wrong host" ? "b.localhost" : "localhost"
+        let session =
+            switch reason {
+            case "wrong pin": session(try pins(gallery.server))
+            case "wrong key":
+                session(
+                    ServerTrustManager(evaluators: [
+                        "localhost": PublicKeysTrustEvaluator(
+                            keys: [try Certificate(contentsOf: gallery.server.certificate).publicKey])
+                    ]))
+            case "unknown authority": session { $0.certificateAuthorities = .certificates([]) }
+            case "no rule": session(ServerTrustManager(evaluators: ["elsewhere": DefaultTrustEvaluator()]))
+            default: session()
+            }
+        let request = session.webSocketRequest(to: "wss://\(host):\(peer.port)/", headers: ["X-Secret": "1"])
+        let sights = await request.webSocketTask().sights()
+        #expect(sights.count == 1 && request.response == nil)
+        if reason.hasSuffix("pin") || reason.hasSuffix("key") || reason == "no rule" {
+            #expect(request.error?.isServerTrustEvaluationError == true)
+        } else {
+            let codes: [URLError.Code] = [.serverCertificateUntrusted, .serverCertificateHasUnknownRoot]
+            #expect(request.error?.urlErrorCode.map(codes.contains) == true, "\(String(describing: request.error))")
+        }
+        let ended = try await peer.events.first { $0.hasPrefix("refused") || $0.hasPrefix("closed") }
+        #expect(ended.hasPrefix("refused"), "\(peer.events.events)")
+        #expect(peer.count("connected") == 0 && peer.count("request") == 0 && peer.count("bytes") == 0)
+    }
+
+    @Test("a server that fits its pin is spoken to")
+    func pinned() async throws {
+        let peer = try SecurePeer(chain, role: .answering(refusal))
+        let session = session(try pins(chain[0]))
+        let request = session.webSocketRequest(to: "wss://localhost:\(peer.port)/")
+        _ = await request.webSocketTask().sights()
+        #expect(
+            request.response?.statusCode == 403 && peer.count("request") == 1,
+            "\(String(describing: request.error)) \(peer.events.events)")
+    }
+
+    @Test("a server that demands a certificate sees the session's identity; without one there is no WebSocket")
+    func identity() async throws {
+        let authority = try CertificateAuthority()
+        let server = try WebSocketServer(certificate: authority.issue(), clientAuthority: authority)
+        let issued = try authority.issue(purpose: "clientAuth")
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(authority.certificate)
+        let anonymous = Session.isolated(transportOptions: options)
+        let nobody = anonymous.webSocketRequest(to: server.url("/peer"))
+        #expect(await nobody.webSocketTask().sights().count == 1)
+        let refusals: [URLError.Code?] = [.clientCertificateRequired, .networkConnectionLost]
+        #expect(refusals.contains(nobody.error?.urlErrorCode) && nobody.response == nil)
+        options.clientIdentity = ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
+        let session = Session.isolated(transportOptions: options)
+        let known = session.webSocketRequest(to: server.url("/peer"))
+        let sights = await known.webSocketTask().sights { if $0.message != nil { $0.close(sending: .normalClosure) } }
+        #expect(sights.contains(.text("\"Fireweed test\"")), "\(sights)")
+        // The identity of one host is not shown to another.
+        options.clientIdentities = ["localhost": nil]
+        let hiding = Session.isolated(transportOptions: options)
+        let hidden = hiding.webSocketRequest(to: server.url("/peer"))
+        _ = await hidden.webSocketTask().sights()
+        #expect(refusals.contains(hidden.error?.urlErrorCode) && hidden.response == nil)
+    }
+}
