@@ -1,14 +1,18 @@
 // From a hop to an entry of an archive.
 
 import FireweedTransport
-import Foundation
+package import Foundation
 import FoundationNetworking
 
 /// Makes entries, without secrets.
-struct HARWriter {
+package struct HARWriter {
     let redaction: Redaction
 
-    func entry(of hop: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
+    package init(redaction: Redaction) {
+        self.redaction = redaction
+    }
+
+    package func entry(of hop: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
         let timings = HARTimings(hop)
         return HAREntry(
             startedDateTime: Self.text(of: hop.fetchStartDate ?? Date()), time: timings.sum,

@@ -5,13 +5,13 @@ import Foundation
 import FoundationNetworking
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
-struct HTTPChallenge: Equatable, Sendable {
+package struct HTTPChallenge: Equatable, Sendable {
     /// The scheme, in lower case.
-    var scheme: String
+    package var scheme: String
     /// The single token that some schemes have in the place of parameters.
-    var token: String?
+    package var token: String?
     /// The parameters by their names in lower case; of several with one name the first counts.
-    var parameters: [String: String] = [:]
+    package var parameters: [String: String] = [:]
 
     /// The protection space within the origin (RFC 9110 §11.5).
     var realm: String? { parameters["realm"] }
@@ -44,7 +44,7 @@ struct HTTPChallenge: Equatable, Sendable {
     }
 
     /// The challenges of one field line; what is none is left out.
-    static func all(in line: String) -> [HTTPChallenge] {
+    package static func all(in line: String) -> [HTTPChallenge] {
         var scanner = ChallengeScanner(line)
         return scanner.challenges()
     }

@@ -3,9 +3,9 @@
 import Foundation
 
 /// Takes the userinfo out of URLs (RFC 3986 §3.2.1): it never goes on the wire as a part of one.
-enum Userinfo {
+package enum Userinfo {
     /// The URL without its userinfo, with user and password as they read without percent-encoding; `nil` when it has none.
-    static func split(_ text: String) -> (url: String, user: String, password: String)? {
+    package static func split(_ text: String) -> (url: String, user: String, password: String)? {
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let rest = text[scheme.upperBound...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -1,21 +1,21 @@
 // A `Set-Cookie` field, taken apart.
 
-import Foundation
+package import Foundation
 
 /// What one `Set-Cookie` field says (RFC 6265 §5.2); of several attributes of one name the last one counts.
-struct SetCookie: Equatable {
-    let name: String
-    let value: String
+package struct SetCookie: Equatable {
+    package let name: String
+    package let value: String
     /// From `Expires`; `nil` without one that can be read.
-    private(set) var expires: Date?
+    package private(set) var expires: Date?
     /// From `Max-Age`, in seconds; zero and less mean at once.
-    private(set) var maximumAge: TimeInterval?
+    package private(set) var maximumAge: TimeInterval?
     /// From `Domain`, without a dot before it and in lower case.
-    private(set) var domain: String?
+    package private(set) var domain: String?
     /// From `Path`; `nil` where the default path is meant.
-    private(set) var path: String?
-    private(set) var isSecure = false
-    private(set) var isHTTPOnly = false
+    package private(set) var path: String?
+    package private(set) var isSecure = false
+    package private(set) var isHTTPOnly = false
 
     /// Longest name and value together, in bytes (RFC 6265 §6.1).
     private static let maximumByteCount = 4096
@@ -23,7 +23,7 @@ struct SetCookie: Equatable {
     private static let maximumAttributeByteCount = 1024
 
     /// Reads a field; `nil` for one without a name, without `=`, too long, or with control characters in it.
-    init?(_ line: String) {
+    package init?(_ line: String) {
         // RFC 6265 does not say what becomes of control characters; its successor drops the cookie.
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
         let parts = line.split(separator: ";", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 // What is kept out of logs and archives.
 
-import Foundation
+package import Foundation
 
 /// Which fields and parameters hold secrets, whose values are not written down.
 ///
@@ -41,7 +41,7 @@ public struct Redaction: Sendable {
     // MARK: Applying it
 
     /// The value of a field as it may be written down; the scheme of credentials stays.
-    func value(_ value: String, ofField name: String) -> String {
+    package func value(_ value: String, ofField name: String) -> String {
         let name = name.lowercased()
         if ["location", "content-location", "referer"].contains(name) { return text(ofURL: value) }
         guard fieldNames.contains(name) else { return value }
@@ -51,7 +51,7 @@ public struct Redaction: Sendable {
     }
 
     /// A URL as it may be written down.
-    func text(ofURL text: String) -> String {
+    package func text(ofURL text: String) -> String {
         let bare = Userinfo.split(text)?.url ?? text
         guard let mark = bare.firstIndex(of: "?"), !parameterNames.isEmpty else { return bare }
         let fragment = bare[mark...].firstIndex(of: "#") ?? bare.endIndex
@@ -70,7 +70,7 @@ public struct Redaction: Sendable {
     }
 
     /// Content as it may be written down: forms and JSON without the values of secret parameters and fields, anything else as it is.
-    func content(_ data: Data, type: String?) -> Data {
+    package func content(_ data: Data, type: String?) -> Data {
         guard !parameterNames.isEmpty, let type = type?.lowercased() else { return data }
         if type.contains("x-www-form-urlencoded") {
             return Data(pairs(in: String(decoding: data, as: UTF8.self)[...]).utf8)

@@ -1,13 +1,13 @@
 // The field `Strict-Transport-Security`, read.
 
 /// What a server says with `Strict-Transport-Security` (RFC 6797 §6.1).
-struct StrictTransportField: Equatable {
+package struct StrictTransportField: Equatable {
     /// For how many seconds the host is to be reached over TLS only; zero takes that back.
-    let maxAge: Int
-    let includesSubdomains: Bool
+    package let maxAge: Int
+    package let includesSubdomains: Bool
 
     /// Reads a field's value; `nil` when it breaks the grammar, and is to be ignored as a whole.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var directives: [String: String?] = [:]
         for part in Self.parts(of: text) {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

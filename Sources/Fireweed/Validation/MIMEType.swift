@@ -3,14 +3,14 @@
 import Foundation
 
 /// A media type (RFC 9110 §8.3.1) or a pattern of one, with `*` for type or subtype.
-struct MIMEType: Equatable {
-    let type: String
-    let subtype: String
+package struct MIMEType: Equatable {
+    package let type: String
+    package let subtype: String
     /// The `charset` parameter, without quotes, in lower case.
-    let charset: String?
+    package let charset: String?
 
     /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "*" {
@@ -25,10 +25,10 @@ struct MIMEType: Equatable {
     }
 
     /// True for `*/*`.
-    var isWildcard: Bool { type == "*" && subtype == "*" }
+    package var isWildcard: Bool { type == "*" && subtype == "*" }
 
     /// True when `other` is of this type, `*` standing for anything.
-    func matches(_ other: MIMEType) -> Bool {
+    package func matches(_ other: MIMEType) -> Bool {
         func fits(_ pattern: String, _ text: String) -> Bool { pattern == "*" || text == "*" || pattern == text }
         return fits(type, other.type) && fits(subtype, other.subtype)
     }

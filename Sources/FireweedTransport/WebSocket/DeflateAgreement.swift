@@ -1,14 +1,24 @@
 // permessage-deflate's parameters, offered and agreed on.
 
 /// What RFC 7692 §7.1 lets both sides agree on.
-struct DeflateAgreement: Equatable {
-    var clientTakesContextOver = true
-    var serverTakesContextOver = true
-    var clientWindowBits = 15
-    var serverWindowBits = 15
+package struct DeflateAgreement: Equatable {
+    package var clientTakesContextOver = true
+    package var serverTakesContextOver = true
+    package var clientWindowBits = 15
+    package var serverWindowBits = 15
+
+    package init(
+        clientTakesContextOver: Bool = true, serverTakesContextOver: Bool = true, clientWindowBits: Int = 15,
+        serverWindowBits: Int = 15
+    ) {
+        self.clientTakesContextOver = clientTakesContextOver
+        self.serverTakesContextOver = serverTakesContextOver
+        self.clientWindowBits = clientWindowBits
+        self.serverWindowBits = serverWindowBits
+    }
 
     /// The value of `Sec-WebSocket-Extensions` that makes this offer.
-    static func offer(_ compression: WebSocketCompression) -> String {
+    package static func offer(_ compression: WebSocketCompression) -> String {
         var parts = ["permessage-deflate"]
         if !compression.allowsClientContextTakeover { parts.append("client_no_context_takeover") }
         if !compression.allowsServerContextTakeover { parts.append("server_no_context_takeover") }
@@ -20,7 +30,7 @@ struct DeflateAgreement: Equatable {
     }
 
     /// Reads the answer to an offer: `nil` when the peer wants no compression, a fault when it answers what was not asked.
-    static func answer(
+    package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {
         let extensions = values.flatMap { $0.split(separator: ",") }.map(trimmed).filter { !$0.isEmpty }

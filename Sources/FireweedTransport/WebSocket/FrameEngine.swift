@@ -1,10 +1,10 @@
 // Frames in and out, by wslay.
 
 import CWslay
-import Foundation
+package import Foundation
 
 /// Hears what the frames of a WebSocket say; called from inside `FrameEngine.receive`, which it must not end.
-protocol FrameReceiver: AnyObject {
+package protocol FrameReceiver: AnyObject {
     /// A whole message came; false stops reading until `FrameEngine.isPaused` is cleared.
     func frames(didReceive message: WebSocketMessage) -> Bool
     /// A pong came.
@@ -17,10 +17,10 @@ protocol FrameReceiver: AnyObject {
 ///
 /// wslay answers pings, checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the
 /// close frame that a violation asks for. Here are the messages' memory, their limit, and compression.
-final class FrameEngine {
+package final class FrameEngine {
     /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
-    struct Violation: Error, Equatable {
-        let closeCode: UInt16
+    package struct Violation: Error, Equatable {
+        package let closeCode: UInt16
         let text: String
     }
 
@@ -42,9 +42,9 @@ final class FrameEngine {
     private var isAborted = false
 
     /// True while the receiver wants no further message.
-    var isPaused = false
+    package var isPaused = false
     /// Bytes that wait to be written to the connection, from `outputStart` on.
-    private(set) var output: [UInt8] = []
+    package private(set) var output: [UInt8] = []
     private(set) var outputStart = 0
     /// How many bytes have ever been put into `output`.
     private(set) var queuedByteCount: Int64 = 0
@@ -52,7 +52,7 @@ final class FrameEngine {
     /// wslay is asked for no further frames while so many bytes wait.
     private static let outputLimit = 256 * 1024
 
-    init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
+    package init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
         self.receiver = receiver
         self.maximumMessageByteCount = maximumMessageByteCount
         inflater = compression.flatMap {
@@ -76,7 +76,7 @@ final class FrameEngine {
     // MARK: In
 
     /// Takes bytes of the wire; what is not taken because of a pause is kept for `resume()`.
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
         guard leftover.isEmpty else {
             leftover.append(contentsOf: bytes)
             return try resume()
@@ -85,7 +85,7 @@ final class FrameEngine {
     }
 
     /// Goes on with the bytes that a pause kept back.
-    func resume() throws(Violation) {
+    package func resume() throws(Violation) {
         guard !leftover.isEmpty, !isPaused else { return }
         let kept = leftover
         leftover = []
