@@ -6,12 +6,15 @@ PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev
 SWIFT := swift
 # The runtime goes into programs: they start in half the time, and run where no toolchain is.
 OPTIMISED := -c release --static-swift-stdlib
+# Of `make fuzz-run`.
+TIME := 60
+JOBS := 2
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits and the counts: those run programs of their own, which report to nobody.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests'
 
-.PHONY: all deps python build demo test autobahn lint format bench sanitize docs clean
+.PHONY: all deps python build demo test autobahn lint format bench sanitize fuzz fuzz-run docs clean
 
 all: build
 
@@ -35,18 +38,18 @@ test: deps python
 	$(SWIFT) build --build-tests
 	Scripts/run-tests --skip-build
 
-# Every case of the Autobahn test suite, of which `make test` plays all but the largest compressed messages: about ten minutes.
+# Every case of the Autobahn test suite, of which `make test` plays all but the largest compressed messages.
 autobahn: deps python
 	$(SWIFT) build --build-tests
 	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
 # Formatting, documentation of public declarations, and a build in which every warning is an error.
 lint: deps
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzz
 	$(SWIFT) build --build-tests
 
 format:
-	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests Fuzz
 
 bench: deps
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
@@ -59,6 +62,14 @@ sanitize: deps python
 	    $(SWIFT) test --scratch-path .build/thread --sanitize=thread -Xswiftc -DSANITIZE_THREAD $(SANITIZED)
 	ASAN_OPTIONS="detect_leaks=0" \
 	    $(SWIFT) test --scratch-path .build/address --sanitize=address -Xswiftc -DSANITIZE_ADDRESS $(SANITIZED)
+
+# Fuzzers for everything of ours that parses bytes from outside, into .build/fuzz/build/targets.
+fuzz: deps
+	Scripts/fuzz build
+
+# Runs every fuzzer for TIME seconds, JOBS at once, and takes what they find into Fuzz/Corpus.
+fuzz-run: fuzz
+	TIME=$(TIME) JOBS=$(JOBS) Scripts/fuzz run
 
 # The reference as a DocC archive in .build/docs.
 docs: deps

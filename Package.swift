@@ -53,12 +53,18 @@ let package = Package(
             dependencies: ["Fireweed", "FixtureServer", "CBareLoop"],
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
-        .executableTarget(name: "ExitProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(
+            name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .executableTarget(
             name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
         .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .target(
+            name: "FuzzTargets", dependencies: ["Fireweed", "FireweedTransport"], path: "Fuzz/Targets",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "FireweedFuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Runner", swiftSettings: settings),
 
         .testTarget(
             name: "FireweedTransportTests",
@@ -66,7 +72,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe", "NetworkProbe"],
+            dependencies: [
+                "Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe", "NetworkProbe", "FuzzTargets",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

@@ -1,5 +1,6 @@
 #include "CAllocationCount.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -36,4 +37,9 @@ void *realloc(void *block, size_t size) {
 
 long fw_allocation_count(void) {
     return atomic_load_explicit(&allocations, memory_order_relaxed);
+}
+
+long fw_heap_byte_count(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
 }

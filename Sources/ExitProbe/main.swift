@@ -12,6 +12,13 @@ if urls.first == "--growth", let url = urls.dropFirst().first {
     exit(0)
 }
 
+// `ExitProbe --hostile`: the plan is on standard input.
+if urls.first == "--hostile" {
+    let plan = try JSONDecoder().decode(Hostility.Plan.self, from: FileHandle.standardInput.readDataToEndOfFile())
+    try await Hostility(plan: plan).run()
+    exit(0)
+}
+
 // `ExitProbe URL…`: asks for every URL, waits until content flows, and leaves by `exit`.
 for url in urls {
     session.streamRequest(url).responseStream(on: .global()) { stream in

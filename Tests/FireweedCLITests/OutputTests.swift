@@ -53,18 +53,6 @@ struct OutputTests {
         #expect(lines[0].contains("500.0 ms") && lines[1].drop { $0 != " " }.contains("█"))
     }
 
-    @Test(
-        "names of files come from the response without their folders",
-        arguments: [
-            ("attachment; filename=\"a.txt\"", "a.txt"), ("attachment; filename=../../etc/passwd", "passwd"),
-            ("attachment; filename*=UTF-8''%C3%BC.txt; filename=\"x\"", "ü.txt"),
-            ("attachment; filename=\".hidden\"", "hidden"),
-            ("attachment", nil), ("attachment; filename=\"..\"", nil),
-        ])
-    func fileNames(value: String, expected: String?) {
-        #expect(FileName.disposition(value).flatMap(FileName.sanitised) == expected)
-    }
-
     @Test("a server cannot steer the terminal")
     func controls() {
         let text = MessageText(isColoured: false).content(Data("a\u{1B}[2Jb\u{7}".utf8), type: "text/plain")

@@ -2,3 +2,6 @@
 
 // Allocations of this process since it started, on all threads: calls of malloc, calloc and realloc.
 long fw_allocation_count(void);
+
+// Bytes of this process's heap that are in use, on all threads.
+long fw_heap_byte_count(void);

@@ -1,9 +1,9 @@
 // The shape of an HTTP archive (HAR 1.2), as it is written.
 
-import Foundation
+package import Foundation
 
 /// The whole archive.
-struct HARDocument: Encodable {
+package struct HARDocument: Encodable {
     let log: Log
 
     struct Log: Encodable {
@@ -31,14 +31,21 @@ struct HARDocument: Encodable {
         let onLoad = -1
     }
 
-    init(entries: [HAREntry]) {
+    package init(entries: [HAREntry]) {
         let pages = entries.first.map { [Page(startedDateTime: $0.startedDateTime)] } ?? []
         log = Log(pages: pages, entries: entries)
+    }
+
+    /// The archive as JSON.
+    package func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self)
     }
 }
 
 /// One exchange.
-struct HAREntry: Encodable, Sendable {
+package struct HAREntry: Encodable, Sendable {
     static let page = "page_1"
 
     var pageref = HAREntry.page

@@ -51,9 +51,7 @@ public final class HARRecorder: EventMonitor {
     public var archive: Data {
         get throws {
             queue.sync {}
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            return try encoder.encode(HARDocument(entries: state.withLock { $0.entries }))
+            return try HARDocument(entries: state.withLock { $0.entries }).encoded()
         }
     }
 

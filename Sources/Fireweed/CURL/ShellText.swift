@@ -1,11 +1,11 @@
 // Text and bytes as words of a POSIX shell.
 
-import Foundation
+package import Foundation
 
 /// Quoting for the shell (POSIX.1-2017, Shell & Utilities §2.2), safe in a script and pasted at a prompt.
-enum ShellText {
+package enum ShellText {
     /// The text without quotes where no shell sees anything special in it, else quoted.
-    static func word(_ text: String) -> String {
+    package static func word(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -25,7 +25,7 @@ enum ShellText {
     /// The text in double quotes; in single quotes where a `!` would mean history at a prompt.
     ///
     /// Control characters, which a prompt would take as keys, are printed by `printf`. A NUL, which no argument can hold, ends the text.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix { $0 != "\0" }
         return scalars.contains("!") ? inSingleQuotes(scalars) : "\"\(insideDoubleQuotes(scalars))\""
     }
@@ -60,7 +60,7 @@ enum ShellText {
     }
 
     /// The bytes as a format for `printf`, in single quotes: printable ASCII as it is, everything else in octal.
-    static func format(_ bytes: Data) -> String {
+    package static func format(_ bytes: Data) -> String {
         var text: [UInt8] = [UInt8(ascii: "'")]
         text.reserveCapacity(bytes.count + 2)
         for byte in bytes {

@@ -1,7 +1,7 @@
 // From a command line to its words, as a shell makes them.
 
 /// What a shell's first look at a command line gives.
-enum ShellToken: Equatable {
+package enum ShellToken: Equatable {
     /// A word without its quotes; bytes, because `$'\xFF'` is no text.
     case word([UInt8])
     /// `|`, `;`, `&`, `<`, `>` and their doubles.
@@ -12,13 +12,13 @@ enum ShellToken: Equatable {
 ///
 /// Variables, globs with a match, and commands inside commands need a shell and are errors, but for `$(printf '…')`, which is how we
 /// write control characters ourselves. A `\0` in `$'…'` is a NUL, where bash would end the word.
-struct ShellWords {
+package struct ShellWords {
     private let bytes: [UInt8]
     private var position = 0
     private var tokens: [ShellToken] = []
     private var word: [UInt8]?
 
-    static func tokens(of text: String) throws -> [ShellToken] {
+    package static func tokens(of text: String) throws -> [ShellToken] {
         var words = ShellWords(bytes: Array(text.utf8))
         return try words.all()
     }

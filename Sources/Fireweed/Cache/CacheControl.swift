@@ -1,14 +1,14 @@
 // `Cache-Control`, of requests and of responses (RFC 9111 §5.2).
 
-import Foundation
+package import Foundation
 
 /// The directives of a `Cache-Control` field, as far as a private cache obeys them.
 ///
 /// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). What is meant to be a number and is
 /// none makes a response stale (§4.2.1), and never makes a cache more generous. Of one that comes twice, the first counts.
-struct CacheControl: Equatable, Sendable {
+package struct CacheControl: Equatable, Sendable {
     /// How stale a response a request takes (§5.2.1.2).
-    enum Staleness: Equatable, Sendable {
+    package enum Staleness: Equatable, Sendable {
         /// However stale.
         case any
         /// Stale for so many seconds.
@@ -16,32 +16,32 @@ struct CacheControl: Equatable, Sendable {
     }
 
     /// True when there is any directive, known or not.
-    var isPresent = false
-    var noStore = false
+    package var isPresent = false
+    package var noStore = false
     /// Fields that `no-cache` names do not matter: it is taken as if it named none (§5.2.2.4).
-    var noCache = false
-    var isPublic = false
-    var isPrivate = false
-    var mustRevalidate = false
-    var mustUnderstand = false
+    package var noCache = false
+    package var isPublic = false
+    package var isPrivate = false
+    package var mustRevalidate = false
+    package var mustUnderstand = false
     /// RFC 8246.
-    var isImmutable = false
-    var onlyIfCached = false
-    var maxAge: TimeInterval?
-    var minFresh: TimeInterval?
-    var maxStale: Staleness?
+    package var isImmutable = false
+    package var onlyIfCached = false
+    package var maxAge: TimeInterval?
+    package var minFresh: TimeInterval?
+    package var maxStale: Staleness?
     /// RFC 5861 §4.
-    var staleIfError: TimeInterval?
+    package var staleIfError: TimeInterval?
     /// RFC 5861 §3.
-    var staleWhileRevalidate: TimeInterval?
+    package var staleWhileRevalidate: TimeInterval?
 
     /// The greatest number of seconds that counts (§1.2.2).
-    static let greatestDelta: TimeInterval = 2_147_483_648
+    package static let greatestDelta: TimeInterval = 2_147_483_648
 
-    init() {}
+    package init() {}
 
     /// Reads the values of all `Cache-Control` fields, joined by commas.
-    init(_ text: String?) {
+    package init(_ text: String?) {
         guard var text else { return }
         text.withUTF8 { bytes in
             var scanner = DirectiveScanner(rest: bytes[...])

@@ -1,10 +1,10 @@
 // How long a response is fresh, and how old it is (RFC 9111 §4.2).
 
-import FireweedTransport
-import Foundation
+package import FireweedTransport
+package import Foundation
 
 /// The arithmetic of freshness, in seconds.
-enum Freshness {
+package enum Freshness {
     /// The statuses that a cache may take to be fresh without being told so (RFC 9110 §15.1).
     static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
     /// The share of a representation's age that it is taken to stay the same (§4.2.2).
@@ -15,7 +15,7 @@ enum Freshness {
     /// For how many seconds since it was made a response is fresh (§4.2.1).
     ///
     /// `max-age` wins over `Expires`; what is no date is in the past (§5.3); a guess is made only when nothing is said.
-    static func lifetime(of stored: StoredHead, control: CacheControl) -> TimeInterval {
+    package static func lifetime(of stored: StoredHead, control: CacheControl) -> TimeInterval {
         if let maxAge = control.maxAge { return maxAge }
         let head = stored.response
         if let expires = head.value(of: "Expires") {
@@ -34,7 +34,7 @@ enum Freshness {
     }
 
     /// How old a response is at `now` (§4.2.3).
-    static func age(of stored: StoredHead, at now: Date) -> TimeInterval {
+    package static func age(of stored: StoredHead, at now: Date) -> TimeInterval {
         let apparent = max(0, stored.responseTime.timeIntervalSince(stored.originDate))
         let delay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
         let initial = max(apparent, announcedAge(of: stored.response) + delay)
@@ -42,14 +42,14 @@ enum Freshness {
     }
 
     /// The `Age` field; the first of several counts, and none that is no number (§5.1).
-    static func announcedAge(of head: ResponseHead) -> TimeInterval {
+    package static func announcedAge(of head: ResponseHead) -> TimeInterval {
         guard let value = head.values(of: "Age").first else { return 0 }
         let first = value.split(separator: ",", maxSplits: 1).first.map { $0.trimmingCharacters(in: .whitespaces) }
         return CacheControl.delta(first) ?? 0
     }
 
     /// When the response was made: its `Date`, else when it came (RFC 9110 §6.6.1).
-    static func originDate(of head: ResponseHead, receivedAt time: Date) -> Date {
+    package static func originDate(of head: ResponseHead, receivedAt time: Date) -> Date {
         head.values(of: "Date").first.flatMap { HTTPDate.parse($0, now: time) } ?? time
     }
 }

@@ -1,6 +1,6 @@
 // Which requests a stored response answers: `Vary` and credentials (RFC 9111 §4.1).
 
-import FireweedTransport
+package import FireweedTransport
 public import Foundation
 
 /// What the request that was answered had in common with those that the response may answer.
@@ -43,9 +43,10 @@ extension ResponseVariant {
     }
 
     /// The names in all `Vary` fields, in lower case.
-    static func names(in head: ResponseHead) -> [String] {
+    package static func names(in head: ResponseHead) -> [String] {
         head.value(of: "Vary").map { value in
-            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+            value.unicodeScalars.split(separator: ",")
+                .map { String($0).trimmingCharacters(in: .whitespaces).lowercased() }
                 .filter { !$0.isEmpty }
         } ?? []
     }

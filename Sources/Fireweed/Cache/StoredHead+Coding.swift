@@ -1,14 +1,14 @@
 // A stored head as bytes, for stores on a disk.
 
 import FireweedTransport
-import Foundation
+package import Foundation
 
 extension StoredHead {
     /// Of another form nothing is read.
     private static let form: UInt8 = 1
 
     /// The head as bytes: numbers in little-endian order, everything of varying length behind its length.
-    var encoded: Data {
+    package var encoded: Data {
         var bytes = ByteWriter()
         bytes.append(Self.form)
         bytes.append(identifier)
@@ -26,7 +26,7 @@ extension StoredHead {
     }
 
     /// Reads a head; `nil` when the bytes are none.
-    init?(encoded: UnsafeRawBufferPointer) {
+    package init?(encoded: UnsafeRawBufferPointer) {
         var bytes = ByteReader(rest: encoded[...])
         guard bytes.number(as: UInt8.self) == Self.form, let identifier = bytes.number(as: UInt64.self),
             let status = bytes.number(as: UInt16.self), let requested = bytes.number(as: UInt64.self),

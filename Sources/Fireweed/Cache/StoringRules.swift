@@ -1,11 +1,11 @@
 // Which responses are stored, and what of them (RFC 9111 §3).
 
-import FireweedTransport
-import Foundation
+package import FireweedTransport
+package import Foundation
 import FoundationNetworking
 
 /// The rules for storing, on plain values.
-enum StoringRules {
+package enum StoringRules {
     /// The statuses whose caching we know how to do, for `must-understand` (§5.2.2.3).
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
@@ -13,7 +13,7 @@ enum StoringRules {
     /// True when a head has any field that could make it worth storing.
     ///
     /// One pass without a string: most responses of most services end here.
-    static func mayBeWorthStoring(_ head: ResponseHead) -> Bool {
+    package static func mayBeWorthStoring(_ head: ResponseHead) -> Bool {
         var isCandidate = false
         head.forEachLine { name, _ in
             switch name.count {
@@ -47,16 +47,16 @@ enum StoringRules {
     }
 
     /// The head as it is stored: without the fields of the connection (§3.1), and with a `Date` (RFC 9110 §6.6.1).
-    static func storable(_ head: ResponseHead, receivedAt time: Date) -> ResponseHead {
+    package static func storable(_ head: ResponseHead, receivedAt time: Date) -> ResponseHead {
         let listed = connectionFields(of: head)
         let kept = head.keeping { name in !listed.contains { ResponseHead.isName(name, $0) } }
         return kept.contains("Date") ? kept : kept.setting("Date", to: HTTPDate.text(of: time))
     }
 
     /// The names of fields that belong to one connection (RFC 9110 §7.6.1, RFC 9111 §3.1).
-    static func connectionFields(of head: ResponseHead) -> [String] {
+    package static func connectionFields(of head: ResponseHead) -> [String] {
         let listed = head.value(of: "Connection").map { value in
-            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            value.unicodeScalars.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
         }
         return fixedConnectionFields + (listed ?? [])
     }

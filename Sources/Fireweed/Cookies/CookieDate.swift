@@ -1,11 +1,11 @@
 // Dates of cookies, which are read more kindly than those of other fields.
 
-import Foundation
+package import Foundation
 
 /// Reads the value of `Expires` (RFC 6265 §5.1.1): parts in any order, whatever stands between them.
-enum CookieDate {
+package enum CookieDate {
     /// The moment, or `nil` when a part is missing or there is no such date.
-    static func parse(_ text: String) -> Date? {
+    package static func parse(_ text: String) -> Date? {
         var parts = Parts()
         for token in text.utf8.prefix(1024).split(whereSeparator: isDelimiter) { parts.take(token) }
         return parts.date

@@ -1,24 +1,26 @@
 // Which cookies are kept, and which go where.
 
-import Foundation
-import FoundationNetworking
+package import Foundation
+package import FoundationNetworking
 
 /// The rules of RFC 6265 §5, on plain values.
 ///
 /// They take the place of Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two digits as one of
 /// the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at every comma, and sends
 /// `Secure` cookies over clear text and `/app` cookies to `/apple`.
-enum CookieRules {
+package enum CookieRules {
     // MARK: Keeping (§5.3)
 
     /// The cookie to be kept, or `nil` when it has to be ignored.
-    static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
-        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty else { return nil }
+    package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
+        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty, !host.hasPrefix(".")
+        else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
         var domain = cookie.domain
-        if let named = domain, PublicSuffixes.contains(named), !isAddress(named) {
+        // Nobody is above an address, and everybody would be above a public suffix.
+        if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {
             guard named == host else { return nil }  // step 5
             domain = nil
         }
@@ -54,9 +56,9 @@ enum CookieRules {
 
     /// A name that begins with `__Secure-` or `__Host-` promises attributes, which the cookie has to have.
     static func prefixAllows(_ cookie: SetCookie) -> Bool {
-        let name = cookie.name.lowercased()
-        if name.hasPrefix("__secure-") { return cookie.isSecure }
-        if name.hasPrefix("__host-") { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
+        let name = cookie.name.lowercased().utf8
+        if name.starts(with: "__secure-".utf8) { return cookie.isSecure }
+        if name.starts(with: "__host-".utf8) { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
         return true
     }
 
@@ -96,20 +98,20 @@ enum CookieRules {
     }
 
     /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
-    static func domainMatches(_ host: String, _ domain: String) -> Bool {
+    package static func domainMatches(_ host: String, _ domain: String) -> Bool {
         guard domain.hasPrefix(".") else { return host.isEqualIgnoringASCIICase(domain) }
         let domain = domain.lowercased()
         return host == domain.dropFirst() || (host.hasSuffix(domain) && !isAddress(host))
     }
 
     /// The path itself, or a folder above it (§5.1.4).
-    static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
+    package static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
         guard path != cookiePath else { return true }
         guard path.hasPrefix(cookiePath) else { return false }
         return cookiePath.hasSuffix("/") || path.dropFirst(cookiePath.count).hasPrefix("/")
     }
 
-    static func isAddress(_ host: String) -> Bool {
+    package static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
     }
 }

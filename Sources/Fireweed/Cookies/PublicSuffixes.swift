@@ -4,23 +4,22 @@ import CPublicSuffix
 import Foundation
 
 /// The public suffix list, as Debian's libpsl carries it (RFC 6265 §5.3, step 5).
-enum PublicSuffixes {
+package enum PublicSuffixes {
     // SAFETY: the list is a constant of the library, which is never freed; reading it is safe from every thread (libpsl's manual).
     private nonisolated(unsafe) static let list = psl_builtin()
 
     /// True for `com`, `co.uk`, `github.io`, and for every single label that the list does not know.
     ///
     /// `domain` is in lower case, without a dot before it.
-    static func contains(_ domain: String) -> Bool {
+    package static func contains(_ domain: String) -> Bool {
         guard let list else { return !domain.contains(".") }
         return psl_is_public_suffix(list, domain) == 1
     }
 
     /// The domain that was registered: the public suffix and one label before it; the host itself where there is none.
-    static func site(of host: String) -> String {
-        guard !CookieRules.isAddress(host), let list, let domain = psl_registrable_domain(list, host) else {
-            return host
-        }
-        return String(cString: domain)
+    package static func site(of host: String) -> String {
+        guard !CookieRules.isAddress(host), let list else { return host }
+        // What it gives is a part of what it was given: it has to be read before that goes.
+        return host.withCString { psl_registrable_domain(list, $0).map { String(cString: $0) } } ?? host
     }
 }

@@ -3,9 +3,9 @@
 /// Cuts bytes into lines, wherever the pieces of them begin and end.
 ///
 /// A byte order mark at the start of the content is dropped (WHATWG Encoding, "UTF-8 decode").
-struct LineSplitter: Sendable {
+package struct LineSplitter: Sendable {
     /// What ends a line.
-    enum Terminator: Sendable {
+    package enum Terminator: Sendable {
         /// LF alone: in JSON Lines a CR is white space inside or at the end of a value (RFC 8259 §2).
         case lineFeed
         /// CR, LF, or CR followed by LF, which is one.
@@ -27,12 +27,12 @@ struct LineSplitter: Sendable {
     private static let carriageReturn: UInt8 = 0x0D
 
     /// A line may hold `maximumByteCount` bytes without its end.
-    init(terminator: Terminator, maximumByteCount: Int) {
+    package init(terminator: Terminator, maximumByteCount: Int) {
         self.terminator = terminator
         self.maximumByteCount = maximumByteCount
     }
 
-    mutating func append(_ piece: some Sequence<UInt8>) {
+    package mutating func append(_ piece: some Sequence<UInt8>) {
         if start > 0 {
             bytes.removeFirst(start)
             scanned -= start
@@ -42,7 +42,7 @@ struct LineSplitter: Sendable {
     }
 
     /// The next line without its end; `nil` until more comes.
-    mutating func next() throws(StreamedContentError) -> ArraySlice<UInt8>? {
+    package mutating func next() throws(StreamedContentError) -> ArraySlice<UInt8>? {
         guard skipByteOrderMark() else { return nil }
         if skipsLineFeed, start < bytes.count {
             skipsLineFeed = false
@@ -63,7 +63,7 @@ struct LineSplitter: Sendable {
     }
 
     /// What is left when no more comes: a last line that has no end; `nil` when there is none.
-    mutating func finish() -> ArraySlice<UInt8>? {
+    package mutating func finish() -> ArraySlice<UInt8>? {
         let isSkipped = skipsLineFeed && start < bytes.count && bytes[start] == Self.lineFeed
         let rest = bytes[(isSkipped ? start + 1 : start)...]
         restart()
@@ -71,7 +71,7 @@ struct LineSplitter: Sendable {
     }
 
     /// Forgets what is there: other content begins.
-    mutating func restart() {
+    package mutating func restart() {
         self = LineSplitter(terminator: terminator, maximumByteCount: maximumByteCount)
     }
 

@@ -3,11 +3,11 @@
 /// Makes events of the bytes of an event stream, wherever the pieces of them begin and end.
 ///
 /// What is left without its empty line at the end of a stream is no event: `restart` forgets it.
-struct ServerSentEventParser: Sendable {
+package struct ServerSentEventParser: Sendable {
     /// The last event ID at the latest event: what a reconnection sends.
-    private(set) var lastEventID: String
+    package private(set) var lastEventID: String
     /// What the latest `retry` field said.
-    private(set) var reconnectionTime: Duration?
+    package private(set) var reconnectionTime: Duration?
 
     private var lines: LineSplitter
     private let maximumEventByteCount: Int
@@ -19,7 +19,7 @@ struct ServerSentEventParser: Sendable {
     private var idBuffer: String
 
     /// A reconnection begins with the last event ID that is in force, as browsers do; the standard would begin with none.
-    init(lastEventID: String = "", maximumEventByteCount: Int) {
+    package init(lastEventID: String = "", maximumEventByteCount: Int) {
         self.lastEventID = lastEventID
         idBuffer = lastEventID
         self.maximumEventByteCount = maximumEventByteCount
@@ -27,12 +27,12 @@ struct ServerSentEventParser: Sendable {
         lines = LineSplitter(terminator: .any, maximumByteCount: maximumEventByteCount + 8)
     }
 
-    mutating func append(_ piece: some Sequence<UInt8>) {
+    package mutating func append(_ piece: some Sequence<UInt8>) {
         lines.append(piece)
     }
 
     /// The next event; `nil` until more comes.
-    mutating func next() throws(StreamedContentError) -> ServerSentEvent? {
+    package mutating func next() throws(StreamedContentError) -> ServerSentEvent? {
         while let line = try nextLine() {
             if line.isEmpty {
                 if let event = dispatch() { return event }
@@ -44,7 +44,7 @@ struct ServerSentEventParser: Sendable {
     }
 
     /// Another connection's content begins.
-    mutating func restart() {
+    package mutating func restart() {
         lines.restart()
         idBuffer = lastEventID
         forgetEvent()

@@ -1,7 +1,7 @@
 // Which methods and fields may go on the wire.
 
 /// The syntax of methods and fields (RFC 9110 §5.5, §5.6.2, §9.1): what breaks it never reaches a connection.
-enum FieldSyntax {
+package enum FieldSyntax {
     /// The first thing that must not be sent.
     static func firstViolation(method: String, headers: HTTPHeaders?) -> AFError? {
         guard isToken(method) else { return .urlRequestValidationFailed(reason: .invalidMethod(method)) }
@@ -10,7 +10,7 @@ enum FieldSyntax {
     }
 
     /// One or more of the characters that RFC 9110 §5.6.2 allows in a token.
-    static func isToken(_ text: String) -> Bool {
+    package static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {
@@ -27,7 +27,7 @@ enum FieldSyntax {
     }
 
     /// No line break and no NUL, with which a value could forge a field or a request.
-    static func isValue(_ text: String) -> Bool {
+    package static func isValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 }
     }
 }

@@ -1,10 +1,10 @@
 // The one form of a date that is written (RFC 9110 §5.6.7).
 
-import Foundation
+package import Foundation
 
 extension HTTPDate {
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; for years from 1970 to 9999.
-    static func text(of date: Date) -> String {
+    package static func text(of date: Date) -> String {
         let seconds = Int(min(max(date.timeIntervalSince1970.rounded(.down), 0), 253_402_300_799))
         let (days, time) = (seconds / 86_400, seconds % 86_400)
         let (year, month, day) = civil(days)

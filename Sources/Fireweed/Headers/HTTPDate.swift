@@ -1,13 +1,13 @@
 // The three forms of a date in a field (RFC 9110 §5.6.7).
 
-import Foundation
+package import Foundation
 
 /// Reads dates as fields hold them, whatever locale the process has.
-enum HTTPDate {
+package enum HTTPDate {
     /// The moment, or `nil` when the text is no date of any of the three forms.
     ///
     /// - Parameter now: decides the century of the form with a two-digit year.
-    static func parse(_ text: String, now: Date = Date()) -> Date? {
+    package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
         switch words.count {
         case 6: return imfFixdate(words)

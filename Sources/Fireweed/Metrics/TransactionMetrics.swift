@@ -23,7 +23,7 @@ public struct TransactionMetrics: Sendable {
     private let hop: HopRecord
 
     /// What became of a hop: a stored response that was confirmed is two transactions.
-    static func transactions(of hop: HopRecord) -> [TransactionMetrics] {
+    package static func transactions(of hop: HopRecord) -> [TransactionMetrics] {
         guard case .revalidation(let answer, let report) = hop.source else { return [TransactionMetrics(hop: hop)] }
         let question = HopRecord(url: hop.url, method: hop.method, fields: hop.fields, head: answer, report: report)
         return [TransactionMetrics(hop: question), TransactionMetrics(hop: hop)]

@@ -3,7 +3,7 @@
 import CLinux
 
 /// One message of rtnetlink(7), as far as reachability needs it.
-enum NetlinkMessage: Equatable, Sendable {
+package enum NetlinkMessage: Equatable, Sendable {
     case link(NetworkLink)
     case route(NetworkRoute)
     /// The end of an answer of several messages.
@@ -15,7 +15,7 @@ enum NetlinkMessage: Equatable, Sendable {
 }
 
 /// A network interface.
-struct NetworkLink: Equatable, Sendable {
+package struct NetworkLink: Equatable, Sendable {
     var index: Int32
     var name: String
     /// `IFF_…` of netdevice(7).
@@ -37,7 +37,7 @@ struct NetworkLink: Equatable, Sendable {
 }
 
 /// A route.
-struct NetworkRoute: Equatable, Sendable {
+package struct NetworkRoute: Equatable, Sendable {
     var family: UInt8
     /// How many bits of the destination count; 0 for a default route.
     var prefixLength: UInt8
@@ -58,7 +58,7 @@ struct NetworkRoute: Equatable, Sendable {
 
 extension NetlinkMessage {
     /// Reads the messages of one datagram; bytes that are no whole message end the reading.
-    static func all(in bytes: UnsafeRawBufferPointer) -> [NetlinkMessage] {
+    package static func all(in bytes: UnsafeRawBufferPointer) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = bytes[...]
         let headerSize = MemoryLayout<nlmsghdr>.size
@@ -76,7 +76,7 @@ extension NetlinkMessage {
     private static func message(_ type: UInt16, _ payload: UnsafeRawBufferPointer) -> NetlinkMessage {
         switch Int(type) {
         case Int(NLMSG_DONE): .done
-        case Int(NLMSG_ERROR): payload.count >= 4 ? .error(-payload.loadUnaligned(as: Int32.self)) : .error(0)
+        case Int(NLMSG_ERROR): payload.count >= 4 ? .error(0 &- payload.loadUnaligned(as: Int32.self)) : .error(0)
         case Int(RTM_NEWLINK): link(payload).map { .link($0) } ?? .other
         case Int(RTM_NEWROUTE): route(payload).map { .route($0) } ?? .other
         default: .other

@@ -1,10 +1,10 @@
 // What a redirect asks for, as rules on plain values.
 
 import FireweedTransport
-import Foundation
+package import Foundation
 
 /// The rules of RFC 9110 §15.4, as browsers carry them out, and what must not travel with a redirect.
-enum RedirectRules {
+package enum RedirectRules {
     /// The statuses whose `Location` is followed.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
@@ -26,7 +26,7 @@ enum RedirectRules {
     }
 
     /// The target: `location` resolved against the present one, whose fragment stays where the new one has none (§10.2.2).
-    static func target(of location: String, from base: URL) -> URL? {
+    package static func target(of location: String, from base: URL) -> URL? {
         let cleaned = encoded(location.trimmingCharacters(in: .whitespacesAndNewlines))
         guard !cleaned.isEmpty, let resolved = URL(string: cleaned, relativeTo: base)?.absoluteURL else { return nil }
         guard var components = URLComponents(url: resolved, resolvingAgainstBaseURL: true) else { return nil }
@@ -41,7 +41,7 @@ enum RedirectRules {
     }
 
     /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
-    static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
+    package static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
         left.scheme?.lowercased() == right.scheme?.lowercased() && left.host?.lowercased() == right.host?.lowercased()
             && left.effectivePort == right.effectivePort
     }

@@ -68,14 +68,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         in domain: FileManager.SearchPathDomainMask = .userDomainMask, options: Options = []
     ) -> Destination {
         { temporaryURL, response in
-            let folder = FileManager.default.urls(for: directory, in: domain).first
-            // Foundation says `Unknown` where it finds no name, and does not look at the URL, as Apple's does.
-            let suggested = response.suggestedFilename.flatMap { $0 == "Unknown" ? nil : $0 }
-            // Only the last part of a name: a server must not choose the folder.
-            let name = (suggested ?? response.url?.path).map { URL(fileURLWithPath: $0).lastPathComponent }
-            let usable = name.flatMap { $0.isEmpty || $0 == "/" || $0.hasPrefix(".") ? nil : $0 }
-            guard let folder, let usable else { return (temporaryURL, options) }
-            return (folder.appendingPathComponent(usable), options)
+            guard let folder = FileManager.default.urls(for: directory, in: domain).first else {
+                return (temporaryURL, options)
+            }
+            return (SuggestedFileName.place(for: response, in: folder, else: temporaryURL), options)
         }
     }
 

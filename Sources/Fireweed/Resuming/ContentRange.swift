@@ -1,11 +1,11 @@
 // The field that says which part of a representation came.
 
 /// A `Content-Range` in bytes (RFC 9110 §14.4).
-struct ContentRange: Equatable {
+package struct ContentRange: Equatable {
     /// The first and the last byte that came; `nil` in `bytes */N`, which says that no range fits.
-    var bounds: ClosedRange<Int64>?
+    package var bounds: ClosedRange<Int64>?
     /// The length of the whole representation; `nil` for `*`.
-    var completeByteCount: Int64?
+    package var completeByteCount: Int64?
 
     init(bounds: ClosedRange<Int64>?, completeByteCount: Int64?) {
         self.bounds = bounds
@@ -13,7 +13,7 @@ struct ContentRange: Equatable {
     }
 
     /// Reads a field value; `nil` when it is none in bytes, or when its numbers contradict each other.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let words = text.split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
         let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)

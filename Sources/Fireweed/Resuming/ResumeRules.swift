@@ -1,10 +1,10 @@
 // When a download may go on from a part, as RFC 9110 §13.1.5 and §14 have it. Pure.
 
-import FireweedTransport
+package import FireweedTransport
 import Foundation
 
 /// Decides from fields and numbers alone.
-enum ResumeRules {
+package enum ResumeRules {
     /// What to do about the response to a request for the rest.
     enum Decision: Equatable {
         /// It is the rest: write it behind what is there. The length of the whole, where it is known.
@@ -68,7 +68,7 @@ enum ResumeRules {
     // MARK: What a response offers for later
 
     /// The strong validator of a response: its `ETag`, else its `Last-Modified`.
-    static func validator(of head: ResponseHead) -> ResumeData.Validator? {
+    package static func validator(of head: ResponseHead) -> ResumeData.Validator? {
         if let tag = head.value(of: "ETag") { return isStrong(entityTag: tag) ? .entityTag(tag) : nil }
         // RFC 9110 §8.8.2.2: strong only if it lies at least a second before the response's own date.
         guard let text = head.value(of: "Last-Modified"), let modified = HTTPDate.parse(text),
@@ -84,7 +84,7 @@ enum ResumeRules {
     }
 
     /// An entity-tag without `W/` (RFC 9110 §8.8.3).
-    static func isStrong(entityTag tag: String) -> Bool {
+    package static func isStrong(entityTag tag: String) -> Bool {
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return false }
         return tag.utf8.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }
     }

@@ -1,11 +1,11 @@
 // The `Retry-After` field (RFC 9110 §10.2.3).
 
-import Foundation
+package import Foundation
 
 /// Reads how long a server asks to wait.
-enum RetryAfter {
+package enum RetryAfter {
     /// Seconds from `now` to the moment that the field names, never negative; `nil` when it is neither a number nor a date.
-    static func seconds(in value: String, now: Date) -> TimeInterval? {
+    package static func seconds(in value: String, now: Date) -> TimeInterval? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
             return TimeInterval(text)  // any number of digits; the caller has a limit

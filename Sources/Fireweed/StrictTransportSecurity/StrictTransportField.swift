@@ -1,13 +1,13 @@
 // The field `Strict-Transport-Security`, read.
 
 /// What a server says with `Strict-Transport-Security` (RFC 6797 §6.1).
-struct StrictTransportField: Equatable {
+package struct StrictTransportField: Equatable {
     /// For how many seconds the host is to be reached over TLS only; zero takes that back.
-    let maxAge: Int
-    let includesSubdomains: Bool
+    package let maxAge: Int
+    package let includesSubdomains: Bool
 
     /// Reads a field's value; `nil` when it breaks the grammar, and is to be ignored as a whole.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var directives: [String: String?] = [:]
         for part in Self.parts(of: text) {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -24,18 +24,19 @@ struct StrictTransportField: Equatable {
         includesSubdomains = directives["includesubdomains"] != nil
     }
 
-    /// The value at its semicolons, apart from those in quotes.
+    /// The value at its semicolons, apart from those in quotes; by scalars, so that nothing that combines with one hides it.
     private static func parts(of text: String) -> [Substring] {
         var parts: [Substring] = []
-        var start = text.startIndex
+        let scalars = text.unicodeScalars
+        var start = scalars.startIndex
         var isQuoted = false
-        for index in text.indices {
-            if text[index] == "\"" { isQuoted.toggle() }
-            guard text[index] == ";", !isQuoted else { continue }
-            parts.append(text[start..<index])
-            start = text.index(after: index)
+        for index in scalars.indices {
+            if scalars[index] == "\"" { isQuoted.toggle() }
+            guard scalars[index] == ";", !isQuoted else { continue }
+            parts.append(Substring(scalars[start..<index]))
+            start = scalars.index(after: index)
         }
-        return parts + [text[start...]]
+        return parts + [Substring(scalars[start...])]
     }
 
     private static func unquoted(_ text: String) -> String {

@@ -1,8 +1,8 @@
 // What there is to know about an attempt, made into Foundation's objects when someone asks.
 
 import FireweedTransport
-import Foundation
-import FoundationNetworking
+package import Foundation
+package import FoundationNetworking
 import Synchronization
 
 extension Attempt: ResponseEvidence {
@@ -80,7 +80,7 @@ extension Attempt {
 
 extension ResponseHead {
     /// Foundation's form of this head; fields of one name are joined by a comma, as Apple's are.
-    func httpURLResponse(for url: URL) -> HTTPURLResponse? {
+    package func httpURLResponse(for url: URL) -> HTTPURLResponse? {
         var joined: [String: String] = [:]
         var names: [String: String] = [:]
         for field in fields {

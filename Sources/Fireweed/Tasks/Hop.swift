@@ -1,7 +1,7 @@
 // One exchange inside an attempt: a redirect adds one.
 
-import FireweedTransport
-import Foundation
+package import FireweedTransport
+package import Foundation
 import FoundationNetworking
 
 /// What one hop sends, before cookies.
@@ -25,7 +25,7 @@ struct Hop: Sendable {
 }
 
 /// What became of one hop.
-struct HopRecord: Sendable {
+package struct HopRecord: Sendable {
     var url: URL
     var method: String
     /// The fields that were sent, cookies among them; what the engine adds is not there.
@@ -33,6 +33,25 @@ struct HopRecord: Sendable {
     var head: ResponseHead?
     var report: TransferReport
     var source = HopSource.network
+
+    init(
+        url: URL, method: String, fields: FieldBlock, head: ResponseHead?, report: TransferReport,
+        source: HopSource = .network
+    ) {
+        self.url = url
+        self.method = method
+        self.fields = fields
+        self.head = head
+        self.report = report
+        self.source = source
+    }
+
+    /// A hop that went over the network.
+    package init(
+        url: URL, method: String, fields: FieldBlock, response: ResponseHead?, report: TransferReport
+    ) {
+        self.init(url: url, method: method, fields: fields, head: response, report: report)
+    }
 
     /// True when the response asked for another place; what follows such a hop is a redirect, and no answer to a challenge.
     var isRedirect: Bool { head.map { (300..<400).contains($0.status) } ?? false }

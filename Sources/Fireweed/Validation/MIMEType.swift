@@ -3,21 +3,22 @@
 import Foundation
 
 /// A media type (RFC 9110 §8.3.1) or a pattern of one, with `*` for type or subtype.
-struct MIMEType: Equatable {
-    let type: String
-    let subtype: String
+package struct MIMEType: Equatable {
+    package let type: String
+    package let subtype: String
     /// The `charset` parameter, without quotes, in lower case.
-    let charset: String?
+    package let charset: String?
 
     /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
-    init?(_ text: String) {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+    package init?(_ text: String) {
+        // By scalars: a character that combines with a semicolon or a slash does not hide it.
+        let parts = text.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map { String($0) }
         let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "*" {
             (type, subtype, charset) = ("*", "*", nil)
             return
         }
-        let halves = essence.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = essence.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, !halves[0].isEmpty, !halves[1].isEmpty else { return nil }
         type = String(halves[0])
         subtype = String(halves[1])
@@ -25,16 +26,16 @@ struct MIMEType: Equatable {
     }
 
     /// True for `*/*`.
-    var isWildcard: Bool { type == "*" && subtype == "*" }
+    package var isWildcard: Bool { type == "*" && subtype == "*" }
 
     /// True when `other` is of this type, `*` standing for anything.
-    func matches(_ other: MIMEType) -> Bool {
+    package func matches(_ other: MIMEType) -> Bool {
         func fits(_ pattern: String, _ text: String) -> Bool { pattern == "*" || text == "*" || pattern == text }
         return fits(type, other.type) && fits(subtype, other.subtype)
     }
 
-    private static func charset(_ parameter: Substring) -> String? {
-        let halves = parameter.split(separator: "=", maxSplits: 1)
+    private static func charset(_ parameter: String) -> String? {
+        let halves = parameter.unicodeScalars.split(separator: "=", maxSplits: 1).map { String($0) }
         guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
             return nil
         }

@@ -86,7 +86,7 @@ extension RequestRunner {
 
     /// Where the content is until it is complete: beside the file that it will be, whose name is known before the response.
     private var partialFile: URL {
-        let name = FileName.sanitised(plan.url.lastPathComponent) ?? "download"
+        let name = SuggestedFileName.sanitised(plan.url.lastPathComponent) ?? "download"
         return URL(fileURLWithPath: invocation.outputFile ?? name).appendingPathExtension("part")
     }
 

@@ -3,9 +3,9 @@
 import Glibc
 
 /// Collects the lines of one response head after another: any number of 1xx, then the final one, then trailers.
-struct HeadReader {
+package struct HeadReader {
     /// What a line completed.
-    enum Event {
+    package enum Event {
         /// Nothing yet.
         case none
         /// A 1xx head (RFC 9110 §15.2).
@@ -41,6 +41,9 @@ struct HeadReader {
     private var interimCount = 0
     var limits = Limits()
 
+    /// Makes a reader with the limits that a session has unless told otherwise.
+    package init() {}
+
     /// Makes the reader ready for the next transfer; room that it has is kept.
     mutating func reset() {
         isInsideHead = false
@@ -51,7 +54,7 @@ struct HeadReader {
     }
 
     /// Takes one line, its line end included.
-    mutating func append(_ line: UnsafeRawBufferPointer) -> Event {
+    package mutating func append(_ line: UnsafeRawBufferPointer) -> Event {
         byteCount += line.count
         guard byteCount <= limits.byteCount else { return .exceeded(.headerBytes(limit: limits.byteCount)) }
         guard isInsideHead else {

@@ -1,14 +1,24 @@
 // permessage-deflate's parameters, offered and agreed on.
 
 /// What RFC 7692 §7.1 lets both sides agree on.
-struct DeflateAgreement: Equatable {
-    var clientTakesContextOver = true
-    var serverTakesContextOver = true
-    var clientWindowBits = 15
-    var serverWindowBits = 15
+package struct DeflateAgreement: Equatable {
+    package var clientTakesContextOver = true
+    package var serverTakesContextOver = true
+    package var clientWindowBits = 15
+    package var serverWindowBits = 15
+
+    package init(
+        clientTakesContextOver: Bool = true, serverTakesContextOver: Bool = true, clientWindowBits: Int = 15,
+        serverWindowBits: Int = 15
+    ) {
+        self.clientTakesContextOver = clientTakesContextOver
+        self.serverTakesContextOver = serverTakesContextOver
+        self.clientWindowBits = clientWindowBits
+        self.serverWindowBits = serverWindowBits
+    }
 
     /// The value of `Sec-WebSocket-Extensions` that makes this offer.
-    static func offer(_ compression: WebSocketCompression) -> String {
+    package static func offer(_ compression: WebSocketCompression) -> String {
         var parts = ["permessage-deflate"]
         if !compression.allowsClientContextTakeover { parts.append("client_no_context_takeover") }
         if !compression.allowsServerContextTakeover { parts.append("server_no_context_takeover") }
@@ -20,12 +30,12 @@ struct DeflateAgreement: Equatable {
     }
 
     /// Reads the answer to an offer: `nil` when the peer wants no compression, a fault when it answers what was not asked.
-    static func answer(
+    package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {
-        let extensions = values.flatMap { $0.split(separator: ",") }.map(trimmed).filter { !$0.isEmpty }
+        let extensions = values.flatMap { $0.unicodeScalars.split(separator: ",") }.map(trimmed).filter { !$0.isEmpty }
         guard !extensions.isEmpty else { return nil }
-        let parts = extensions[0].split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
+        let parts = extensions[0].unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
         guard let offer, extensions.count == 1, parts.first == "permessage-deflate" else {
             throw HandshakeFault(text: "Sec-WebSocket-Extensions names an extension that was not offered")
         }
@@ -34,7 +44,8 @@ struct DeflateAgreement: Equatable {
             clientWindowBits: offer.clientMaximumWindowBits ?? 15)
         var seen: Set<String> = []
         for part in parts.dropFirst() {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+            let halves = part.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                trimmed)
             guard let name = halves.first, seen.insert(name).inserted else { throw fault(part) }
             try agreement.apply(name, halves.count == 2 ? halves[1] : nil, offer: offer)
         }
@@ -79,7 +90,10 @@ struct DeflateAgreement: Equatable {
         HandshakeFault(text: "permessage-deflate is answered with a parameter that is wrong here: \(part)")
     }
 
-    private static func trimmed(_ text: some StringProtocol) -> String {
-        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    /// By scalars, as everything here: a character that combines with a separator does not hide it.
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        let rest = text.drop { $0 == " " || $0 == "\t" }
+        let end = rest.lastIndex { $0 != " " && $0 != "\t" }
+        return end.map { String(rest[...$0]) } ?? ""
     }
 }

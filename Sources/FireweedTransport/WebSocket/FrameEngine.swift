@@ -1,10 +1,10 @@
 // Frames in and out, by wslay.
 
 import CWslay
-import Foundation
+package import Foundation
 
 /// Hears what the frames of a WebSocket say; called from inside `FrameEngine.receive`, which it must not end.
-protocol FrameReceiver: AnyObject {
+package protocol FrameReceiver: AnyObject {
     /// A whole message came; false stops reading until `FrameEngine.isPaused` is cleared.
     func frames(didReceive message: WebSocketMessage) -> Bool
     /// A pong came.
@@ -17,10 +17,10 @@ protocol FrameReceiver: AnyObject {
 ///
 /// wslay answers pings, checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the
 /// close frame that a violation asks for. Here are the messages' memory, their limit, and compression.
-final class FrameEngine {
+package final class FrameEngine {
     /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
-    struct Violation: Error, Equatable {
-        let closeCode: UInt16
+    package struct Violation: Error, Equatable {
+        package let closeCode: UInt16
         let text: String
     }
 
@@ -33,6 +33,7 @@ final class FrameEngine {
 
     // What wslay's callbacks work on.
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var boundary = FrameBoundary()
     private var leftover: [UInt8] = []
     private var message: [UInt8] = []
     private var opcode: UInt8 = 0
@@ -42,17 +43,17 @@ final class FrameEngine {
     private var isAborted = false
 
     /// True while the receiver wants no further message.
-    var isPaused = false
+    package var isPaused = false
     /// Bytes that wait to be written to the connection, from `outputStart` on.
-    private(set) var output: [UInt8] = []
-    private(set) var outputStart = 0
+    package private(set) var output: [UInt8] = []
+    package private(set) var outputStart = 0
     /// How many bytes have ever been put into `output`.
     private(set) var queuedByteCount: Int64 = 0
 
     /// wslay is asked for no further frames while so many bytes wait.
     private static let outputLimit = 256 * 1024
 
-    init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
+    package init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
         self.receiver = receiver
         self.maximumMessageByteCount = maximumMessageByteCount
         inflater = compression.flatMap {
@@ -76,7 +77,7 @@ final class FrameEngine {
     // MARK: In
 
     /// Takes bytes of the wire; what is not taken because of a pause is kept for `resume()`.
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
         guard leftover.isEmpty else {
             leftover.append(contentsOf: bytes)
             return try resume()
@@ -85,7 +86,7 @@ final class FrameEngine {
     }
 
     /// Goes on with the bytes that a pause kept back.
-    func resume() throws(Violation) {
+    package func resume() throws(Violation) {
         guard !leftover.isEmpty, !isPaused else { return }
         let kept = leftover
         leftover = []
@@ -180,12 +181,12 @@ final class FrameEngine {
     }
 
     /// Puts what wslay has to send into `output`, as far as there is room.
-    func pump() {
+    package func pump() {
         if hasUnframed { _ = wslay_event_send(context) }
     }
 
     /// Notes that so many bytes of `output` were written.
-    func didWrite(_ count: Int) {
+    package func didWrite(_ count: Int) {
         outputStart += count
         if outputStart == output.count {
             output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
@@ -202,8 +203,10 @@ final class FrameEngine {
 extension FrameEngine {
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isPaused, !input.isEmpty, violation == nil else { return 0 }
-        let count = min(buffer.count, input.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+        let count = min(buffer.count, boundary.allowance(input.count))
+        let given = UnsafeRawBufferPointer(rebasing: input.prefix(count))
+        buffer.copyMemory(from: given)
+        boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
         return count
     }

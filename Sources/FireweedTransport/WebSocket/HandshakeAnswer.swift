@@ -1,20 +1,20 @@
 // Whether a response completes the opening handshake.
 
 /// What both sides have agreed on.
-struct HandshakeAgreement: Equatable {
-    var subprotocol: String?
-    var compression: DeflateAgreement?
+package struct HandshakeAgreement: Equatable {
+    package var subprotocol: String?
+    package var compression: DeflateAgreement?
 }
 
 /// Why a 101 response does not open a WebSocket; the text says which demand of the RFC it misses.
-struct HandshakeFault: Error, Equatable {
-    let text: String
+package struct HandshakeFault: Error, Equatable {
+    package let text: String
 }
 
 /// The client's checks of RFC 6455 §4.1, as one pure function.
-enum HandshakeAnswer {
+package enum HandshakeAnswer {
     /// Checks a 101 response.
-    static func agreement(
+    package static func agreement(
         head: ResponseHead, key: WebSocketKey, subprotocols: [String], compression: WebSocketCompression?
     ) throws(HandshakeFault) -> HandshakeAgreement {
         guard head.status == 101 else { throw HandshakeFault(text: "status \(head.status) where 101 was expected") }

@@ -3,8 +3,8 @@
 import Foundation
 
 /// Collects bytes up to the empty line, and reads them strictly: CRLF line ends, tokens for names, no folding (RFC 9112 §5).
-struct HandshakeReader {
-    enum Event {
+package struct HandshakeReader {
+    package enum Event {
         /// More bytes are needed.
         case none
         /// An interim response other than 101 (RFC 9110 §15.2); `rest` belongs to the next head.
@@ -20,12 +20,12 @@ struct HandshakeReader {
     private var bytes: [UInt8] = []
     private let limit: Int
 
-    init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
     }
 
     /// Takes bytes from the wire.
-    mutating func append(_ more: some Collection<UInt8>) -> Event {
+    package mutating func append(_ more: some Collection<UInt8>) -> Event {
         let start = max(0, bytes.count - 3)
         bytes.append(contentsOf: more)
         guard let end = Self.endOfHead(in: bytes, from: start) else {

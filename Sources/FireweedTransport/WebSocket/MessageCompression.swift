@@ -5,12 +5,12 @@ import CZlib
 /// Compresses messages (RFC 7692 §7.2.1).
 ///
 /// Used on the loop's thread only.
-final class MessageDeflater {
+package final class MessageDeflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let takesContextOver: Bool
 
     /// `nil` for a window of 8 bits, which zlib cannot keep to for raw streams: messages then go out as they are, as they may.
-    init?(windowBits: Int, takesContextOver: Bool) {
+    package init?(windowBits: Int, takesContextOver: Bool) {
         self.takesContextOver = takesContextOver
         stream.initialize(to: z_stream())
         guard windowBits > 8,
@@ -26,7 +26,7 @@ final class MessageDeflater {
     }
 
     /// The compressed message, without the four bytes that end every sync flush.
-    func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var output: [UInt8] = []
         let bound = Int(deflateBound(stream, UInt(bytes.count))) + 16
         output.reserveCapacity(bound)
@@ -54,8 +54,8 @@ final class MessageDeflater {
 /// Decompresses messages as their pieces come (RFC 7692 §7.2.2).
 ///
 /// Used on the loop's thread only.
-final class MessageInflater {
-    enum Fault: Error { case malformed, tooLong }
+package final class MessageInflater {
+    package enum Fault: Error { case malformed, tooLong }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     /// Where zlib writes: room at the end of a message would have to be filled with zeros for each of its pieces.
@@ -64,7 +64,7 @@ final class MessageInflater {
     private let limit: Int
 
     /// `limit` is the most bytes that a message may have.
-    init?(windowBits: Int, takesContextOver: Bool, limit: Int) {
+    package init?(windowBits: Int, takesContextOver: Bool, limit: Int) {
         self.takesContextOver = takesContextOver
         self.limit = limit
         stream.initialize(to: z_stream())
@@ -80,7 +80,7 @@ final class MessageInflater {
     }
 
     /// Adds what a piece of a message becomes to `output`, which holds the message so far.
-    func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) throws(Fault) {
+    package func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) throws(Fault) {
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
@@ -98,7 +98,7 @@ final class MessageInflater {
     }
 
     /// Puts back the bytes that every message leaves out, and gets ready for the next one.
-    func finish(_ output: inout [UInt8]) throws(Fault) {
+    package func finish(_ output: inout [UInt8]) throws(Fault) {
         let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
         try tail.withUnsafeBufferPointer { bytes throws(Fault) in
             try append(UnsafeRawBufferPointer(bytes), to: &output)

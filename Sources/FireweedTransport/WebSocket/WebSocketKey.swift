@@ -3,9 +3,9 @@
 import Foundation
 
 /// The nonce of an opening handshake (RFC 6455 §4.1).
-struct WebSocketKey: Equatable {
+package struct WebSocketKey: Equatable {
     /// The field's value: 16 bytes in Base64.
-    let text: String
+    package let text: String
 
     /// Makes a new random key.
     init() {
@@ -13,7 +13,7 @@ struct WebSocketKey: Equatable {
         self.init(bytes: (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
 
-    init(bytes: [UInt8]) {
+    package init(bytes: [UInt8]) {
         text = Data(bytes).base64EncodedString()
     }
 
@@ -22,7 +22,7 @@ struct WebSocketKey: Equatable {
     }
 
     /// What `Sec-WebSocket-Accept` has to say (RFC 6455 §4.2.2).
-    var accept: String {
+    package var accept: String {
         let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         return Data(SHA1.digest(of: Array((text + suffix).utf8))).base64EncodedString()
     }

@@ -1,6 +1,6 @@
 // The program behind `SecurePeer`.
 
-/// Python, for what no server out there does: TLS by hand, HTTP/2 in single frames.
+/// Python, for what no server out there does: TLS by hand, HTTP/2 in single frames, over TLS or in clear text.
 enum PeerScript {
     static let text = #"""
         import json, select, socket, ssl, struct, sys, threading
@@ -145,17 +145,18 @@ enum PeerScript {
                     if not config["act"].endswith("answer"):
                         return
 
-        shared = context()
+        shared = None if config.get("plain") else context()
 
         def serve(plain, number):
             try:
                 plain.settimeout(60)
-                stream = shared.wrap_socket(plain, server_side=True)
+                stream = shared.wrap_socket(plain, server_side=True) if shared else plain
             except Exception as error:
                 tell("refused", number, error)
                 plain.close()
                 return
-            tell("connected", number, "resumed" if stream.session_reused else "new", stream.selected_alpn_protocol())
+            if shared:
+                tell("connected", number, "resumed" if stream.session_reused else "new", stream.selected_alpn_protocol())
             try:
                 {"answer": answer, "proxy": proxy, "http2": http2}[config["mode"]](stream, number)
             except Exception as error:

@@ -1,8 +1,8 @@
-// A TLS server that says what it saw, and does what servers do not.
+// A server that says what it saw, and does what servers do not, over TLS as a rule.
 
 public import Foundation
 
-/// A TLS peer on a loopback port, made with Python's standard library; it ends with its last reference.
+/// A peer on a loopback port, over TLS or in clear text, made with Python's standard library; it ends with its last reference.
 public final class SecurePeer: Sendable {
     /// What it does once the handshake is done.
     public enum Role: Sendable {
@@ -20,6 +20,7 @@ public final class SecurePeer: Sendable {
     /// The port.
     public let port: UInt16
     private let process: ChildProcess
+    private let scheme: String
 
     /// Starts a peer.
     ///
@@ -28,7 +29,7 @@ public final class SecurePeer: Sendable {
     ///   - role: what it does.
     ///   - isLimitedToTLS12: whether it speaks no newer version.
     ///   - clientAuthority: the authority whose client certificates are demanded.
-    public init(
+    public convenience init(
         _ chain: [CertificateFoundry.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil
     ) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
@@ -43,6 +44,15 @@ public final class SecurePeer: Sendable {
         }
         if isLimitedToTLS12 { settings["maximum"] = "1.2" }
         if let clientAuthority { settings["clients"] = clientAuthority.path }
+        try self.init(settings, scheme: "https")
+    }
+
+    /// Starts a peer that speaks HTTP/2 in clear text, with prior knowledge (RFC 9113 §3.3), and then does what has this name.
+    public convenience init(plainHTTP2 act: String) throws {
+        try self.init(["mode": "http2", "act": act, "plain": true], scheme: "http")
+    }
+
+    private init(_ settings: [String: Any], scheme: String) throws {
         let text = String(decoding: try JSONSerialization.data(withJSONObject: settings), as: UTF8.self)
         let output = Pipe()
         process = try ChildProcess(
@@ -53,6 +63,7 @@ public final class SecurePeer: Sendable {
             throw ServerError(description: "the peer did not start")
         }
         self.port = port
+        self.scheme = scheme
         Thread { [events] in
             while let line = reader.next() { events.record(line) }
         }.start()
@@ -60,7 +71,7 @@ public final class SecurePeer: Sendable {
 
     /// The URL of a path, at `localhost`.
     public func url(_ path: String = "/") -> URL {
-        URL(string: "https://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
+        URL(string: "\(scheme)://localhost:\(port)\(path)") ?? URL(fileURLWithPath: "/")
     }
 
     /// Waits until so many lines have come that begin with this word.

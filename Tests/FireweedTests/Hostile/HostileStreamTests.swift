@@ -5,24 +5,39 @@ import Testing
 
 @Suite("Hostile servers over HTTP/2", .timeLimit(.minutes(Patience.minutes)))
 struct HostileStreamTests {
-    @Test(
-        "each act ends in time, with the response or an error",
-        arguments: [
-            ("answer", true), ("goaway then answer", true), ("goaway", false), ("goaway refusing", false),
-            ("rst flood", false), ("rst at once", false), ("rst in content", false), ("continuation flood", false),
-            ("empty continuation flood", false), ("ping flood", false), ("settings flood", false),
-            ("window flood", false), ("window overflow", false), ("priority flood", false),
-            ("empty data flood", false), ("unknown frame flood", false), ("interim flood", false),
-            ("huge fields", false), ("broken compression", false), ("push", false), ("frame too large", false),
-            ("data before headers", false), ("data on stream 0", false), ("no status", false),
-            ("length too long", false), ("length too short", false), ("upper-case field", false),
-            ("http/1 instead", false), ("silence", false), ("close", false),
-        ])
-    func act(name: String, isAnswered: Bool) async throws {
+    /// What a server does once the request has come, and whether a response comes of it.
+    static let acts: [(name: String, isAnswered: Bool)] = [
+        ("answer", true), ("goaway then answer", true), ("goaway", false), ("goaway refusing", false),
+        ("rst flood", false), ("rst at once", false), ("rst in content", false), ("continuation flood", false),
+        ("empty continuation flood", false), ("ping flood", false), ("settings flood", false),
+        ("window flood", false), ("window overflow", false), ("priority flood", false),
+        ("empty data flood", false), ("unknown frame flood", false), ("interim flood", false),
+        ("huge fields", false), ("broken compression", false), ("push", false), ("frame too large", false),
+        ("data before headers", false), ("data on stream 0", false), ("no status", false),
+        ("length too long", false), ("length too short", false), ("upper-case field", false),
+        ("http/1 instead", false), ("silence", false), ("close", false),
+    ]
+
+    @Test("each act over TLS ends in time, with the response or an error", arguments: acts)
+    func actOverTLS(name: String, isAnswered: Bool) async throws {
         let gallery = try CertificateGallery.shared
         let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .http2(name))
         var options = TransportOptions()
         options.certificateAuthorities = .file(gallery.root.certificate)
+        try await play(name, isAnswered, on: peer, options)
+    }
+
+    @Test("each act in clear text ends in time, with the response or an error", arguments: acts)
+    func actInClearText(name: String, isAnswered: Bool) async throws {
+        var options = TransportOptions()
+        options.httpVersion = .http2
+        try await play(name, isAnswered, on: try SecurePeer(plainHTTP2: name), options)
+    }
+
+    private func play(
+        _ name: String, _ isAnswered: Bool, on peer: SecurePeer, _ options: TransportOptions
+    ) async throws {
+        var options = options
         options.maximumFramingByteCount = 65_536
         let session = Session.isolated(transportOptions: options) {
             $0.timeoutIntervalForRequest = name == "silence" ? 5 : TimeInterval(Patience.seconds)

@@ -171,7 +171,8 @@ struct DownloadRequestTests {
         let temporary = URL(fileURLWithPath: "/tmp/x")
         for (disposition, expected) in [
             (nil, "name.txt"), ("attachment; filename=\"other.bin\"", "other.bin"),
-            ("attachment; filename=\".hidden\"", nil), ("attachment; filename=\"../../etc/passwd\"", nil),
+            ("attachment; filename=\".hidden\"", "hidden"), ("attachment; filename=\"../../etc/passwd\"", "passwd"),
+            ("attachment; filename=\"..\"", "name.txt"),
         ] as [(String?, String?)] {
             let fields = disposition.map { ["Content-Disposition": $0] } ?? [:]
             let response = try #require(

@@ -1,0 +1,102 @@
+// What is left in a process that hostile servers have had to do with.
+
+import CAllocationCount
+import Fireweed
+import Foundation
+
+/// Asks servers for something, round after round, and prints as one line of JSON what the process holds after each round.
+struct Hostility {
+    /// What is on standard input, as JSON.
+    struct Plan: Codable {
+        struct Server: Codable {
+            var url: String
+            /// Seconds without a byte after which a request fails.
+            var idleTimeout: Double
+            /// Whether HTTP/2 is spoken in clear text.
+            var speaksPlainHTTP2 = false
+        }
+
+        var servers: [Server]
+        /// A file with the authority of those that speak TLS.
+        var authority: String?
+        var rounds: Int
+    }
+
+    /// What the process holds.
+    struct Facts: Codable {
+        /// Sockets and other descriptors, without those of what lives as long as the process.
+        var descriptors: Int
+        /// Requests and sessions that still exist, of all that were made.
+        var objects: Int
+        /// Blocks on the heap that were not freed, in bytes.
+        var heapByteCount: Int
+    }
+
+    let plan: Plan
+
+    func run() async throws {
+        var facts: [Facts] = []
+        for _ in 0..<plan.rounds {
+            let left = try await round()
+            facts.append(try await settled(after: left, fewest: facts.map(\.descriptors).min()))
+        }
+        print(String(decoding: try JSONEncoder().encode(facts), as: UTF8.self))
+    }
+
+    /// Asks every server, eight at once, with a session for each kind of server; gives what ought to be gone.
+    private func round() async throws -> [Weak] {
+        var left: [Weak] = []
+        for kind in [false, true] {
+            let servers = plan.servers.filter { $0.speaksPlainHTTP2 == kind }
+            let session = session(speakingPlainHTTP2: kind)
+            left.append(Weak(session))
+            for start in stride(from: 0, to: servers.count, by: 8) {
+                let group = servers[start..<min(start + 8, servers.count)]
+                let requests = group.map { server in
+                    session.request(server.url, requestModifier: { $0.timeoutInterval = server.idleTimeout })
+                }
+                left += requests.map { Weak($0) }
+                for request in requests { _ = await request.serializingData().response }
+            }
+        }
+        return left
+    }
+
+    private func session(speakingPlainHTTP2 isPlain: Bool) -> Session {
+        var options = TransportOptions()
+        options.maximumBodyByteCount = 1_000_000
+        options.maximumHeaderByteCount = 100_000
+        options.maximumFramingByteCount = 65_536
+        if isPlain { options.httpVersion = .http2 }
+        if let authority = plan.authority { options.certificateAuthorities = .file(URL(fileURLWithPath: authority)) }
+        return Session(transportOptions: options)
+    }
+
+    /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a while; after ten
+    /// seconds whatever they are.
+    private func settled(after left: [Weak], fewest: Int?) async throws -> Facts {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        var (last, repetitions) = (0, 0)
+        while true {
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            let objects = left.count { $0.object != nil }
+            repetitions = descriptors == last ? repetitions + 1 : 0
+            last = descriptors
+            let isSettled = objects == 0 && descriptors <= fewest ?? descriptors && repetitions > 40
+            if isSettled || ContinuousClock.now >= deadline {
+                return Facts(descriptors: descriptors, objects: objects, heapByteCount: Int(fw_heap_byte_count()))
+            }
+            // No event tells of it.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private struct Weak: @unchecked Sendable {
+        // SAFETY: read and written by the one task of `run`; the reference itself is atomic.
+        private(set) weak var object: AnyObject?
+
+        init(_ object: AnyObject) {
+            self.object = object
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// The name of a downloaded file.
+
+package import Foundation
+package import FoundationNetworking
+
+/// Names for downloads, from the response or else from its URL; never a path.
+package enum SuggestedFileName {
+    /// The longest name in bytes; file systems take 255, and what tells names apart goes behind it.
+    private static let maximumByteCount = 200
+
+    /// The name that a response suggests; `nil` when nothing of it is of use.
+    package static func name(for response: HTTPURLResponse, url: URL?) -> String? {
+        let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap {
+            ContentDisposition($0).fileName
+        }
+        return suggested.flatMap(sanitised) ?? url.map(\.lastPathComponent).flatMap(sanitised)
+    }
+
+    /// The place in `folder` under the name that a response suggests, else `fallback`.
+    package static func place(for response: HTTPURLResponse, in folder: URL, else fallback: URL) -> URL {
+        name(for: response, url: response.url).map { folder.appendingPathComponent($0) } ?? fallback
+    }
+
+    /// The last part of a name, without what would hide it, turn its letters around or steer a terminal; `nil` when nothing is left.
+    ///
+    /// Scalar by scalar: a character that combines with a slash or a dot does not hide it.
+    package static func sanitised(_ name: String) -> String? {
+        let last = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? []
+        let visible = last.filter { !isControl($0) }.drop { $0 == "." || $0.properties.isWhitespace }
+        var text = String.UnicodeScalarView()
+        var byteCount = 0
+        for scalar in visible {
+            byteCount += UTF8.width(scalar)
+            guard byteCount <= maximumByteCount else { break }
+            text.append(scalar)
+        }
+        while let end = text.last, end.properties.isWhitespace { text.removeLast() }
+        return text.isEmpty ? nil : String(text)
+    }
+
+    /// Control characters (C0, DEL, C1), line separators, and what changes the direction of writing.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import FixtureServer
+import Foundation
+import Testing
+
+/// In a process of its own, where no other test opens a descriptor or makes an object.
+@Suite("What hostile servers leave behind", .timeLimit(.minutes(5)))
+struct HostileRemainsTests {
+    private struct Plan: Encodable {
+        struct Server: Encodable {
+            var url: String
+            var idleTimeout: Double
+            var speaksPlainHTTP2 = false
+        }
+
+        var servers: [Server]
+        var authority: String
+        var rounds: Int
+    }
+
+    private struct Facts: Decodable {
+        let descriptors: Int
+        let objects: Int
+        let heapByteCount: Int
+    }
+
+    @Test("after all scripts and acts no descriptor, session or request stays, and the heap does not grow")
+    func nothingStays() async throws {
+        let scripted = try HostileScripts.all.map { try ScriptedServer.start(scripts: [$0.steps]) }
+        let gallery = try CertificateGallery.shared
+        let acts = HostileStreamTests.acts.map { $0.name }
+        let chain = [gallery.server, gallery.intermediate]
+        let secure = try acts.map { try SecurePeer(chain, role: .http2($0)) }
+        let plain = try acts.map { try SecurePeer(plainHTTP2: $0) }
+        defer { withExtendedLifetime((scripted, secure, plain)) {} }
+        let plan = Plan(
+            servers: scripted.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
+                + secure.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
+                + plain.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2, speaksPlainHTTP2: true) },
+            authority: gallery.root.certificate.path, rounds: 4)
+        let folder = try TemporaryFolder()
+        let probe = Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path
+        let output = try await Program.run(
+            probe, ["--hostile"], input: try JSONEncoder().encode(plan), in: folder.url)
+        try #require(output.code == 0, "\(output.errors)")
+        let facts = try JSONDecoder().decode([Facts].self, from: output.data)
+        let (first, second, last) = (try #require(facts.first), facts[1], try #require(facts.last))
+        #expect(facts.allSatisfy { $0.objects == 0 }, "\(facts)")
+        #expect(facts.allSatisfy { $0.descriptors <= first.descriptors } && first.descriptors < 32, "\(facts)")
+        // The first round fills what is made once. A leak of one small block for each server would be more than this in two rounds.
+        #expect(last.heapByteCount <= second.heapByteCount + 48 * scripted.count, "\(facts)")
+    }
+}
