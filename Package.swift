@@ -72,7 +72,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe", "NetworkProbe", "FuzzTargets"],
+            dependencies: [
+                "Fireweed", "FixtureServer", "ExitProbe", "StoreProbe", "CostProbe", "NetworkProbe", "FuzzTargets",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",

@@ -57,7 +57,8 @@ enum FireweedFuzz {
 
     private static func target(named name: String) -> FuzzTarget {
         guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
-            FileHandle.standardError.write(Data("There is no target \(name). Without arguments they are listed.\n".utf8))
+            FileHandle.standardError.write(
+                Data("There is no target \(name). Without arguments they are listed.\n".utf8))
             exit(64)
         }
         return target

@@ -15,7 +15,8 @@ extension FuzzTarget {
         let content = Data(rest)
         let head = ResponseHead(status: 200, version: "HTTP/1.1", section: section)
         let fields = ResponseHead(
-            status: 200, version: "", section: Array(lines.dropFirst().joined(separator: "\n").utf8)).fields
+            status: 200, version: "", section: Array(lines.dropFirst().joined(separator: "\n").utf8)
+        ).fields
         let secrets = ["Authorization", "Cookie", "X-Api-Key"].map { Field(name: $0, value: "a \(secret)=\(secret)") }
         let hop = HopRecord(
             url: URL(string: lines[0]) ?? Samples.url, method: "POST", fields: FieldBlock(fields + secrets),
@@ -41,8 +42,12 @@ extension FuzzTarget {
         let text = bytes.text
         let standard = Redaction.standard
         let url = standard.text(ofURL: text)
-        try expect(Userinfo.split(url) == nil, "no user is in a URL that is shown")
-        try expectEqual(standard.text(ofURL: url), url, "what is redacted stays as it is")
+        // Of a text that is no URL, the value of a parameter may look like one, once something before it is gone.
+        let scheme = text.components(separatedBy: "://").first ?? ""
+        if !scheme.contains(where: "/?#".contains) {
+            try expect(Userinfo.split(url) == nil, "no user is in a URL that is shown")
+            try expectEqual(standard.text(ofURL: url), url, "what is redacted stays as it is")
+        }
         _ = standard.value(text, ofField: "Authorization")
         let location = standard.value("https://user:\(secret)@a.example/?token=\(secret)", ofField: "Location")
         try expect(!location.contains(secret), "no secret is in a field that is shown")

@@ -40,7 +40,7 @@ extension FuzzTarget {
         try expectEqual(
             StoringRules.storable(kept, receivedAt: Samples.now).section, kept.section, "what is stored stays as it is")
         try expect(kept.contains("Date"), "what is stored has a date")
-        for name in StoringRules.connectionFields(of: head) where !name.isEmpty && name != "Date" {
+        for name in StoringRules.connectionFields(of: head) where !name.isEmpty && name.asciiLowercased != "date" {
             try expect(!kept.contains(name), "fields of a connection are not stored")
         }
         for name in ResponseVariant.names(in: head) {

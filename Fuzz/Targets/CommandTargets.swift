@@ -28,7 +28,8 @@ extension FuzzTarget {
         try expectEqual(again.httpMethod, request.httpMethod, "the method survives being written")
         try expectEqual(again.url?.absoluteString, url.absoluteString, "the URL survives being written")
         try expectEqual(again.httpBody ?? Data(), request.httpBody ?? Data(), "content survives being written")
-        let fields = { (request: URLRequest) in request.headers.map { "\($0.name.lowercased()): \($0.value)" }.sorted() }
+        let fields = { (request: URLRequest) in request.headers.map { "\($0.name.lowercased()): \($0.value)" }.sorted()
+        }
         try expectEqual(fields(again), fields(request), "fields survive being written")
     }
 

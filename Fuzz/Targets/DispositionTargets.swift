@@ -17,7 +17,8 @@ extension FuzzTarget {
                 url: Samples.url, statusCode: 200, httpVersion: nil, headerFields: ["Content-Disposition": text])
         else { return }
         let temporary = URL(fileURLWithPath: "/fireweed/temporary")
-        let place = SuggestedFileName.place(for: response, in: URL(fileURLWithPath: "/fireweed/folder"), else: temporary)
+        let place = SuggestedFileName.place(
+            for: response, in: URL(fileURLWithPath: "/fireweed/folder"), else: temporary)
         guard place != temporary else { return }
         try expectEqual(
             place.deletingLastPathComponent().path, "/fireweed/folder", "a server does not choose the folder")

@@ -3,12 +3,14 @@
 /// A parser of ours, and what has to hold whatever bytes it is given.
 ///
 /// The fuzzers and the tests run the same checks: the fuzzers to find inputs, the tests over those that were found.
-package struct FuzzTarget: Sendable {
+package struct FuzzTarget: Sendable, CustomStringConvertible {
     /// The name of its executable, and of its folders in `Fuzz/`.
     package let name: String
     /// The longest input that is of use.
     package let maximumByteCount: Int
     private let body: @Sendable (ArraySlice<UInt8>) throws -> Void
+
+    package var description: String { name }
 
     init(_ name: String, maximumByteCount: Int = 2048, _ body: @escaping @Sendable (ArraySlice<UInt8>) throws -> Void) {
         self.name = name

@@ -11,7 +11,8 @@ extension FuzzTarget {
         try expectEqual(found[0], found[1], "an answer does not depend on pieces")
         try expectEqual(found[0], found[2], "an answer does not depend on pieces")
         guard let head = found[0].head else { return }
-        for field in head.fields { try expect(!field.value.hasControls, "a field holds no control characters") }
+        let controls = head.section.filter { $0 < 0x20 && $0 != 9 && $0 != 0x0D && $0 != 0x0A || $0 == 0x7F }
+        try expect(controls.isEmpty, "a field holds no control characters")
         let offer = WebSocketCompression()
         guard
             let agreement = try? HandshakeAnswer.agreement(
@@ -40,16 +41,19 @@ extension FuzzTarget {
         let parts = [
             "permessage-deflate", agreed.clientTakesContextOver ? nil : "client_no_context_takeover",
             agreed.serverTakesContextOver ? nil : "server_no_context_takeover",
-            "client_max_window_bits=\"\(agreed.clientWindowBits)\"", "server_max_window_bits=\(agreed.serverWindowBits)",
+            "client_max_window_bits=\"\(agreed.clientWindowBits)\"",
+            "server_max_window_bits=\(agreed.serverWindowBits)",
         ]
         let again = try? DeflateAgreement.answer([parts.compactMap { $0 }.joined(separator: " ;\t")], to: offer)
         try expectEqual(again, agreed, "an agreement survives being written")
     }
 
     static let webSocketInflating = FuzzTarget("websocket-inflating", maximumByteCount: 4096) { bytes in
-        let found = try bytes.cuttings.map { try inflated($0) }
-        try expectEqual(found[0], found[1], "a message does not depend on pieces")
-        try expectEqual(found[0], found[2], "a message does not depend on pieces")
+        let whole = try inflated([bytes])
+        // Each piece costs a buffer: many of them would take a test too long.
+        for pieces in bytes.cuttings.dropFirst() where pieces.count <= 64 {
+            try expectEqual(try inflated(pieces), whole, "a message does not depend on pieces")
+        }
         guard let deflater = MessageDeflater(windowBits: 15, takesContextOver: false) else {
             throw FuzzFailure(description: "zlib can compress")
         }
@@ -154,7 +158,11 @@ private final class FramesFound: FrameReceiver {
     init(_ pieces: [ArraySlice<UInt8>], _ agreement: DeflateAgreement?) {
         let engine = FrameEngine(receiver: self, maximumMessageByteCount: Self.limit, compression: agreement)
         do {
-            for piece in pieces where close == nil { try piece.withUnsafeBytes { try engine.receive($0) } }
+            for piece in pieces where close == nil {
+                try piece.withUnsafeBytes { try engine.receive($0) }
+                engine.pump()
+                engine.didWrite(engine.output.count - engine.outputStart)
+            }
         } catch {
             violation = (error as? FrameEngine.Violation)?.closeCode
         }

@@ -53,19 +53,20 @@ package struct HARWriter {
     }
 
     private func cookies(_ field: Field) -> [HAREntry.Pair] {
-        field.value.split(separator: ";").map { pair in
+        field.value.unicodeScalars.split(separator: ";").map { pair in
             cookie(pair, isSecret: redaction.fieldNames.contains("cookie"))
         }
     }
 
     private func setCookie(_ field: Field) -> HAREntry.Pair {
-        cookie(field.value.prefix { $0 != ";" }, isSecret: redaction.fieldNames.contains("set-cookie"))
+        cookie(field.value.unicodeScalars.prefix { $0 != ";" }, isSecret: redaction.fieldNames.contains("set-cookie"))
     }
 
-    private func cookie(_ pair: Substring, isSecret: Bool) -> HAREntry.Pair {
+    /// By scalars: a character that combines with `=` does not make the value a part of the name.
+    private func cookie(_ pair: Substring.UnicodeScalarView, isSecret: Bool) -> HAREntry.Pair {
         let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = (halves.first ?? "").trimmingCharacters(in: .whitespaces)
-        let value = halves.count > 1 ? halves[1].trimmingCharacters(in: .whitespaces) : ""
+        let name = (halves.first.map { String($0) } ?? "").trimmingCharacters(in: .whitespaces)
+        let value = halves.count > 1 ? String(halves[1]).trimmingCharacters(in: .whitespaces) : ""
         return HAREntry.Pair(name: name, value: isSecret ? Redaction.mark : value)
     }
 
@@ -106,9 +107,9 @@ package struct HARWriter {
     }
 
     private static func pairs(_ query: String) -> [HAREntry.Pair] {
-        query.split(separator: "&").map { pair in
+        query.unicodeScalars.split(separator: "&").map { pair in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { half in
-                let spaced = half.replacingOccurrences(of: "+", with: " ")
+                let spaced = String(half).replacingOccurrences(of: "+", with: " ")
                 return spaced.removingPercentEncoding ?? spaced
             }
             return HAREntry.Pair(name: halves[0], value: halves.count > 1 ? halves[1] : "")

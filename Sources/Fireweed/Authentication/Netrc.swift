@@ -85,15 +85,21 @@ extension NetrcError: LocalizedError {
     }
 }
 
-/// Reads word after word.
+/// Reads word after word, scalar by scalar: a character that combines with a quote does not hide it.
 private struct NetrcParser {
-    private let characters: [Character]
+    private let scalars: [Unicode.Scalar]
     private var position = 0
     private var line = 1
 
     init(_ text: String) {
-        // A line may end in CRLF, which Swift takes for one character.
-        characters = text.map { $0 == "\r\n" || $0 == "\r" ? "\n" : $0 }
+        // A line may end in CRLF, or in CR.
+        var scalars: [Unicode.Scalar] = []
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            if scalar != "\n" || previous != "\r" { scalars.append(scalar == "\r" ? "\n" : scalar) }
+            previous = scalar
+        }
+        self.scalars = scalars
     }
 
     mutating func entries() throws -> [Netrc.Entry] {
@@ -127,52 +133,52 @@ private struct NetrcParser {
 
     private mutating func word(isKeyword: Bool) throws -> String? {
         skipSpace()
-        while isKeyword, position < characters.count, characters[position] == "#" {
-            while position < characters.count, characters[position] != "\n" { position += 1 }
+        while isKeyword, position < scalars.count, scalars[position] == "#" {
+            while position < scalars.count, scalars[position] != "\n" { position += 1 }
             skipSpace()
         }
-        guard position < characters.count else { return nil }
-        if characters[position] == "\"" { return try quoted() }
+        guard position < scalars.count else { return nil }
+        if scalars[position] == "\"" { return try quoted() }
         let start = position
-        while position < characters.count, !characters[position].isWhitespace { position += 1 }
-        return String(characters[start..<position])
+        while position < scalars.count, !scalars[position].properties.isWhitespace { position += 1 }
+        return String(String.UnicodeScalarView(scalars[start..<position]))
     }
 
     private mutating func quoted() throws -> String {
         position += 1
-        var text = ""
-        while position < characters.count, characters[position] != "\n" {
-            let character = characters[position]
+        var text = String.UnicodeScalarView()
+        while position < scalars.count, scalars[position] != "\n" {
+            let scalar = scalars[position]
             position += 1
-            switch character {
-            case "\"": return text
+            switch scalar {
+            case "\"": return String(text)
             case "\\":
-                guard position < characters.count, characters[position] != "\n" else { break }
-                text.append(Self.escapes[characters[position]] ?? characters[position])
+                guard position < scalars.count, scalars[position] != "\n" else { break }
+                text.append(Self.escapes[scalars[position]] ?? scalars[position])
                 position += 1
-            default: text.append(character)
+            default: text.append(scalar)
             }
         }
         throw NetrcError.syntax(line: line)
     }
 
-    private static let escapes: [Character: Character] = ["n": "\n", "r": "\r", "t": "\t"]
+    private static let escapes: [Unicode.Scalar: Unicode.Scalar] = ["n": "\n", "r": "\r", "t": "\t"]
 
     private mutating func skipSpace() {
-        while position < characters.count, characters[position].isWhitespace { advance() }
+        while position < scalars.count, scalars[position].properties.isWhitespace { advance() }
     }
 
     /// Skips to the end of the first empty line.
     private mutating func skipMacro() {
-        while position < characters.count {
-            let isEmptyLine = characters[position] == "\n" && (position > 0 && characters[position - 1] == "\n")
+        while position < scalars.count {
+            let isEmptyLine = scalars[position] == "\n" && (position > 0 && scalars[position - 1] == "\n")
             advance()
             if isEmptyLine { return }
         }
     }
 
     private mutating func advance() {
-        if characters[position] == "\n" { line += 1 }
+        if scalars[position] == "\n" { line += 1 }
         position += 1
     }
 }

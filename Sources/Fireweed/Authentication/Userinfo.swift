@@ -6,14 +6,16 @@ import Foundation
 package enum Userinfo {
     /// The URL without its userinfo, with user and password as they read without percent-encoding; `nil` when it has none.
     package static func split(_ text: String) -> (url: String, user: String, password: String)? {
-        guard let scheme = text.firstRange(of: "://") else { return nil }
-        let rest = text[scheme.upperBound...]
+        // By scalars: a character that combines with a slash or an `@` does not hide it.
+        let scalars = text.unicodeScalars
+        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return nil }
+        let rest = scalars[scheme.upperBound...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }
         let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.map { String($0).removingPercentEncoding ?? String($0) }
         return (
-            String(text[..<scheme.upperBound]) + String(rest[rest.index(after: at)...]), decoded.first ?? "",
+            String(scalars[..<scheme.upperBound]) + String(rest[rest.index(after: at)...]), decoded.first ?? "",
             decoded.count > 1 ? decoded[1] : ""
         )
     }

@@ -73,7 +73,7 @@ struct CURLCommand {
 
     /// `-b` would read a file where there is no `=`, or an `@` at the start; and leave out what is too long.
     private func isCookieOption(_ field: Field) -> Bool {
-        field.name.isEqualIgnoringASCIICase("Cookie") && !field.value.hasPrefix("@")
+        field.name.isEqualIgnoringASCIICase("Cookie") && field.value.utf8.first != UInt8(ascii: "@")
             && (field.value.contains("=") || field.value == SecretFields.mark) && field.value.utf8.count < 8000
     }
 

@@ -46,7 +46,7 @@ enum CURLContent: Sendable {
                 !text.unicodeScalars.contains(where: ShellText.isControl)
             else { return ("printf \(ShellText.format(data)) | ", ["--data-binary @-"]) }
             // `-d` would read a file.
-            return ("", ["\(text.hasPrefix("@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
+            return ("", ["\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
         }
     }
 

@@ -37,17 +37,20 @@ struct CURLRequestBuilder {
         case .method: method = value
         case .header: try add(header: value, argument)
         case .user:
-            let halves = value.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let halves = value.unicodeScalars.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String($0) }
             authorization = .authorization(username: halves[0], password: halves.count > 1 ? halves[1] : "")
         case .bearer: authorization = .authorization(bearerToken: value)
         case .cookie:
             // Without "=", curl reads cookies from a file.
-            guard value.contains("="), !value.hasPrefix("@") else { throw invalid(argument, value) }
+            guard value.utf8.contains(UInt8(ascii: "=")), value.utf8.first != UInt8(ascii: "@") else {
+                throw invalid(argument, value)
+            }
             cookies.append(value)
-        case .userAgent: add(HTTPHeader(name: "User-Agent", value: value))
+        case .userAgent: add(HTTPHeader(name: "User-Agent", value: Self.trimmed(value)))
         case .referer:
             let referer = value.hasSuffix(";auto") ? String(value.dropLast(5)) : value
-            add(HTTPHeader(name: "Referer", value: referer))
+            add(HTTPHeader(name: "Referer", value: Self.trimmed(referer)))
         case .maximumTime:
             guard let seconds = Double(value), seconds >= 0, seconds.isFinite else { throw invalid(argument, value) }
             timeout = seconds > 0 ? seconds : nil
@@ -75,12 +78,14 @@ struct CURLRequestBuilder {
 
     /// `Name: value`; `Name;` is a field without a value, `Name:` takes away what curl would add.
     private mutating func add(header line: String, _ argument: CURLArgument) throws {
-        guard let end = line.firstIndex(where: { $0 == ":" || $0 == ";" }), end > line.startIndex else {
+        // By scalars, as curl reads bytes: a character that combines with the colon does not hide it.
+        let scalars = line.unicodeScalars
+        guard let end = scalars.firstIndex(where: { $0 == ":" || $0 == ";" }), end > scalars.startIndex else {
             throw invalid(argument, line)
         }
-        let name = String(line[..<end])
-        let value = line[line.index(after: end)...].trimmingCharacters(in: .whitespaces)
-        if line[end] == ";" {
+        let name = String(scalars[..<end])
+        let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
+        if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }
             headers.append(HTTPHeader(name: name, value: ""))
         } else if value.isEmpty {
@@ -90,6 +95,11 @@ struct CURLRequestBuilder {
         } else {
             headers.append(HTTPHeader(name: name, value: value))
         }
+    }
+
+    /// White space around a value is no part of it (RFC 9110 §5.5); what Unicode has beside it is.
+    private static func trimmed(_ value: String) -> String {
+        value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     }
 
     private mutating func add(_ header: HTTPHeader) {

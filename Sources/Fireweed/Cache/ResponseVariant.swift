@@ -45,7 +45,8 @@ extension ResponseVariant {
     /// The names in all `Vary` fields, in lower case.
     package static func names(in head: ResponseHead) -> [String] {
         head.value(of: "Vary").map { value in
-            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+            value.unicodeScalars.split(separator: ",")
+                .map { String($0).trimmingCharacters(in: .whitespaces).lowercased() }
                 .filter { !$0.isEmpty }
         } ?? []
     }

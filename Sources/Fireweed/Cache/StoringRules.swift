@@ -56,7 +56,7 @@ package enum StoringRules {
     /// The names of fields that belong to one connection (RFC 9110 §7.6.1, RFC 9111 §3.1).
     package static func connectionFields(of head: ResponseHead) -> [String] {
         let listed = head.value(of: "Connection").map { value in
-            value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            value.unicodeScalars.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
         }
         return fixedConnectionFields + (listed ?? [])
     }

@@ -13,12 +13,14 @@ package enum CookieRules {
 
     /// The cookie to be kept, or `nil` when it has to be ignored.
     package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
-        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty else { return nil }
+        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty, !host.hasPrefix(".")
+        else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
         var domain = cookie.domain
-        if let named = domain, PublicSuffixes.contains(named), !isAddress(named) {
+        // Nobody is above an address, and everybody would be above a public suffix.
+        if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {
             guard named == host else { return nil }  // step 5
             domain = nil
         }
@@ -54,9 +56,9 @@ package enum CookieRules {
 
     /// A name that begins with `__Secure-` or `__Host-` promises attributes, which the cookie has to have.
     static func prefixAllows(_ cookie: SetCookie) -> Bool {
-        let name = cookie.name.lowercased()
-        if name.hasPrefix("__secure-") { return cookie.isSecure }
-        if name.hasPrefix("__host-") { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
+        let name = cookie.name.lowercased().utf8
+        if name.starts(with: "__secure-".utf8) { return cookie.isSecure }
+        if name.starts(with: "__host-".utf8) { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
         return true
     }
 

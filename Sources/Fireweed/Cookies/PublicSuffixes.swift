@@ -18,9 +18,8 @@ package enum PublicSuffixes {
 
     /// The domain that was registered: the public suffix and one label before it; the host itself where there is none.
     package static func site(of host: String) -> String {
-        guard !CookieRules.isAddress(host), let list, let domain = psl_registrable_domain(list, host) else {
-            return host
-        }
-        return String(cString: domain)
+        guard !CookieRules.isAddress(host), let list else { return host }
+        // What it gives is a part of what it was given: it has to be read before that goes.
+        return host.withCString { psl_registrable_domain(list, $0).map { String(cString: $0) } } ?? host
     }
 }

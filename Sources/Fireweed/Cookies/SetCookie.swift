@@ -26,7 +26,8 @@ package struct SetCookie: Equatable {
     package init?(_ line: String) {
         // RFC 6265 does not say what becomes of control characters; its successor drops the cookie.
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
-        let parts = line.split(separator: ";", omittingEmptySubsequences: false)
+        // By scalars: a character that combines with a semicolon does not hide it.
+        let parts = line.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, let (name, value) = Self.halves(pair), !name.isEmpty, let value,
             name.utf8.count + value.utf8.count <= Self.maximumByteCount
         else { return nil }
@@ -44,8 +45,9 @@ package struct SetCookie: Equatable {
         case "expires": expires = CookieDate.parse(value) ?? expires
         case "max-age": maximumAge = Self.seconds(value) ?? maximumAge
         case "domain" where !value.isEmpty:
-            domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
-        case "path": path = value.hasPrefix("/") ? value : nil
+            let scalars = value.unicodeScalars
+            domain = String(scalars.first == "." ? scalars.dropFirst() : scalars[...]).lowercased()
+        case "path": path = value.utf8.first == UInt8(ascii: "/") ? value : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
         default: break  // `SameSite` too: whoever sends our requests is no page of another site
@@ -60,13 +62,19 @@ package struct SetCookie: Equatable {
     }
 
     /// Name and value without the white space around them; the value is `nil` without `=`.
-    private static func halves(_ part: Substring) -> (name: String, value: String?)? {
+    private static func halves(_ part: Substring.UnicodeScalarView) -> (name: String, value: String?)? {
         let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = halves.first else { return nil }
         return (trimmed(name), halves.count > 1 ? trimmed(halves[1]) : nil)
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        text.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        let rest = text.drop(while: isSpace)
+        guard let last = rest.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(rest[...last])
+    }
+
+    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || scalar == "\t"
     }
 }

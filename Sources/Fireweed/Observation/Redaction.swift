@@ -45,27 +45,30 @@ public struct Redaction: Sendable {
         let name = name.lowercased()
         if ["location", "content-location", "referer"].contains(name) { return text(ofURL: value) }
         guard fieldNames.contains(name) else { return value }
-        let scheme = value.prefix { $0 != " " }
-        let keepsScheme = name.hasSuffix("authorization") && scheme.count < value.count
+        let scheme = String(value.unicodeScalars.prefix { $0 != " " })
+        let keepsScheme = name.hasSuffix("authorization") && scheme.utf8.count < value.utf8.count
         return keepsScheme ? "\(scheme) \(Self.mark)" : Self.mark
     }
 
     /// A URL as it may be written down.
     package func text(ofURL text: String) -> String {
-        let bare = Userinfo.split(text)?.url ?? text
-        guard let mark = bare.firstIndex(of: "?"), !parameterNames.isEmpty else { return bare }
+        let bare = (Userinfo.split(text)?.url ?? text).unicodeScalars
+        guard let mark = bare.firstIndex(of: "?"), !parameterNames.isEmpty else { return String(bare) }
         let fragment = bare[mark...].firstIndex(of: "#") ?? bare.endIndex
-        return bare[..<mark] + "?" + pairs(in: bare[bare.index(after: mark)..<fragment]) + bare[fragment...]
+        return String(bare[..<mark]) + "?" + pairs(in: bare[bare.index(after: mark)..<fragment])
+            + String(bare[fragment...])
     }
 
     func isSecret(parameter name: String) -> Bool {
         parameterNames.contains((name.removingPercentEncoding ?? name).lowercased())
     }
 
-    private func pairs(in query: Substring) -> String {
+    /// By scalars: a character that combines with `&` or `=` does not hide it.
+    private func pairs(in query: Substring.UnicodeScalarView) -> String {
         query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            let name = pair.prefix { $0 != "=" }
-            return name.count < pair.count && isSecret(parameter: String(name)) ? "\(name)=\(Self.mark)" : String(pair)
+            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+            let name = String(pair[..<equals])
+            return isSecret(parameter: name) ? "\(name)=\(Self.mark)" : String(pair)
         }.joined(separator: "&")
     }
 
@@ -73,7 +76,7 @@ public struct Redaction: Sendable {
     package func content(_ data: Data, type: String?) -> Data {
         guard !parameterNames.isEmpty, let type = type?.lowercased() else { return data }
         if type.contains("x-www-form-urlencoded") {
-            return Data(pairs(in: String(decoding: data, as: UTF8.self)[...]).utf8)
+            return Data(pairs(in: String(decoding: data, as: UTF8.self).unicodeScalars[...]).utf8)
         }
         guard type.contains("json"), let object = try? JSONSerialization.jsonObject(with: data) else { return data }
         let (clean, hasChanged) = json(object, depth: 0)

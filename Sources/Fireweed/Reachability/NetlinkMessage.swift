@@ -76,7 +76,7 @@ extension NetlinkMessage {
     private static func message(_ type: UInt16, _ payload: UnsafeRawBufferPointer) -> NetlinkMessage {
         switch Int(type) {
         case Int(NLMSG_DONE): .done
-        case Int(NLMSG_ERROR): payload.count >= 4 ? .error(-payload.loadUnaligned(as: Int32.self)) : .error(0)
+        case Int(NLMSG_ERROR): payload.count >= 4 ? .error(0 &- payload.loadUnaligned(as: Int32.self)) : .error(0)
         case Int(RTM_NEWLINK): link(payload).map { .link($0) } ?? .other
         case Int(RTM_NEWROUTE): route(payload).map { .route($0) } ?? .other
         default: .other

@@ -10,7 +10,9 @@ package enum SuggestedFileName {
 
     /// The name that a response suggests; `nil` when nothing of it is of use.
     package static func name(for response: HTTPURLResponse, url: URL?) -> String? {
-        let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap { ContentDisposition($0).fileName }
+        let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap {
+            ContentDisposition($0).fileName
+        }
         return suggested.flatMap(sanitised) ?? url.map(\.lastPathComponent).flatMap(sanitised)
     }
 

@@ -91,7 +91,9 @@ extension ResumeData {
         guard members.fireweedResumeData == Self.version else {
             throw ResumeError.unsupportedVersion(members.fireweedResumeData)
         }
-        guard let url = members.url.flatMap({ URL(string: $0) }), url.scheme == "http" || url.scheme == "https" else {
+        guard let url = members.url.flatMap({ URL(string: $0) }), url.scheme == "http" || url.scheme == "https",
+            url.host?.isEmpty == false
+        else {
             throw ResumeError.unreadable("its url is none of http or https")
         }
         guard let path = members.file, path.hasPrefix("/"), !path.utf8.contains(0) else {
@@ -100,10 +102,11 @@ extension ResumeData {
         guard (members.byteCount ?? 0) >= 0, (members.expectedByteCount ?? 0) >= 0 else {
             throw ResumeError.unreadable("a count of bytes is negative")
         }
+        // Told that it is no folder, it does not look.
         self.init(
             url: url, headers: try Self.headers(members.headers ?? []), validator: try Self.validator(members),
             byteCount: members.byteCount, expectedByteCount: members.expectedByteCount,
-            file: URL(fileURLWithPath: path))
+            file: URL(fileURLWithPath: path, isDirectory: false))
     }
 
     /// The form as bytes.

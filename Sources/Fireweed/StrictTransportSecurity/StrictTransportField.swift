@@ -24,18 +24,19 @@ package struct StrictTransportField: Equatable {
         includesSubdomains = directives["includesubdomains"] != nil
     }
 
-    /// The value at its semicolons, apart from those in quotes.
+    /// The value at its semicolons, apart from those in quotes; by scalars, so that nothing that combines with one hides it.
     private static func parts(of text: String) -> [Substring] {
         var parts: [Substring] = []
-        var start = text.startIndex
+        let scalars = text.unicodeScalars
+        var start = scalars.startIndex
         var isQuoted = false
-        for index in text.indices {
-            if text[index] == "\"" { isQuoted.toggle() }
-            guard text[index] == ";", !isQuoted else { continue }
-            parts.append(text[start..<index])
-            start = text.index(after: index)
+        for index in scalars.indices {
+            if scalars[index] == "\"" { isQuoted.toggle() }
+            guard scalars[index] == ";", !isQuoted else { continue }
+            parts.append(Substring(scalars[start..<index]))
+            start = scalars.index(after: index)
         }
-        return parts + [text[start...]]
+        return parts + [Substring(scalars[start...])]
     }
 
     private static func unquoted(_ text: String) -> String {

@@ -11,13 +11,14 @@ package struct MIMEType: Equatable {
 
     /// Reads `type/subtype; charset=…`; `nil` when there is no slash.
     package init?(_ text: String) {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        // By scalars: a character that combines with a semicolon or a slash does not hide it.
+        let parts = text.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map { String($0) }
         let essence = parts[0].trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "*" {
             (type, subtype, charset) = ("*", "*", nil)
             return
         }
-        let halves = essence.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = essence.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, !halves[0].isEmpty, !halves[1].isEmpty else { return nil }
         type = String(halves[0])
         subtype = String(halves[1])
@@ -33,8 +34,8 @@ package struct MIMEType: Equatable {
         return fits(type, other.type) && fits(subtype, other.subtype)
     }
 
-    private static func charset(_ parameter: Substring) -> String? {
-        let halves = parameter.split(separator: "=", maxSplits: 1)
+    private static func charset(_ parameter: String) -> String? {
+        let halves = parameter.unicodeScalars.split(separator: "=", maxSplits: 1).map { String($0) }
         guard halves.count == 2, halves[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
             return nil
         }

@@ -33,9 +33,9 @@ package struct DeflateAgreement: Equatable {
     package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {
-        let extensions = values.flatMap { $0.split(separator: ",") }.map(trimmed).filter { !$0.isEmpty }
+        let extensions = values.flatMap { $0.unicodeScalars.split(separator: ",") }.map(trimmed).filter { !$0.isEmpty }
         guard !extensions.isEmpty else { return nil }
-        let parts = extensions[0].split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
+        let parts = extensions[0].unicodeScalars.split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
         guard let offer, extensions.count == 1, parts.first == "permessage-deflate" else {
             throw HandshakeFault(text: "Sec-WebSocket-Extensions names an extension that was not offered")
         }
@@ -44,7 +44,8 @@ package struct DeflateAgreement: Equatable {
             clientWindowBits: offer.clientMaximumWindowBits ?? 15)
         var seen: Set<String> = []
         for part in parts.dropFirst() {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+            let halves = part.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                trimmed)
             guard let name = halves.first, seen.insert(name).inserted else { throw fault(part) }
             try agreement.apply(name, halves.count == 2 ? halves[1] : nil, offer: offer)
         }
@@ -89,7 +90,10 @@ package struct DeflateAgreement: Equatable {
         HandshakeFault(text: "permessage-deflate is answered with a parameter that is wrong here: \(part)")
     }
 
-    private static func trimmed(_ text: some StringProtocol) -> String {
-        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    /// By scalars, as everything here: a character that combines with a separator does not hide it.
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        let rest = text.drop { $0 == " " || $0 == "\t" }
+        let end = rest.lastIndex { $0 != " " && $0 != "\t" }
+        return end.map { String(rest[...$0]) } ?? ""
     }
 }

@@ -33,6 +33,7 @@ package final class FrameEngine {
 
     // What wslay's callbacks work on.
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var boundary = FrameBoundary()
     private var leftover: [UInt8] = []
     private var message: [UInt8] = []
     private var opcode: UInt8 = 0
@@ -45,7 +46,7 @@ package final class FrameEngine {
     package var isPaused = false
     /// Bytes that wait to be written to the connection, from `outputStart` on.
     package private(set) var output: [UInt8] = []
-    private(set) var outputStart = 0
+    package private(set) var outputStart = 0
     /// How many bytes have ever been put into `output`.
     private(set) var queuedByteCount: Int64 = 0
 
@@ -180,12 +181,12 @@ package final class FrameEngine {
     }
 
     /// Puts what wslay has to send into `output`, as far as there is room.
-    func pump() {
+    package func pump() {
         if hasUnframed { _ = wslay_event_send(context) }
     }
 
     /// Notes that so many bytes of `output` were written.
-    func didWrite(_ count: Int) {
+    package func didWrite(_ count: Int) {
         outputStart += count
         if outputStart == output.count {
             output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
@@ -202,8 +203,10 @@ package final class FrameEngine {
 extension FrameEngine {
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isPaused, !input.isEmpty, violation == nil else { return 0 }
-        let count = min(buffer.count, input.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+        let count = min(buffer.count, boundary.allowance(input.count))
+        let given = UnsafeRawBufferPointer(rebasing: input.prefix(count))
+        buffer.copyMemory(from: given)
+        boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
         return count
     }

@@ -2,10 +2,6 @@ import Foundation
 import FuzzTargets
 import Testing
 
-extension FuzzTarget: CustomTestStringConvertible {
-    public var testDescription: String { name }
-}
-
 /// The inputs of a target that the repository keeps.
 private struct KeptInputs {
     private static let folder = URL(fileURLWithPath: #filePath)

@@ -27,7 +27,7 @@ struct HostileRemainsTests {
     func nothingStays() async throws {
         let scripted = try HostileScripts.all.map { try ScriptedServer.start(scripts: [$0.steps]) }
         let gallery = try CertificateGallery.shared
-        let acts = HostileStreamTests.acts.map(\.name)
+        let acts = HostileStreamTests.acts.map { $0.name }
         let chain = [gallery.server, gallery.intermediate]
         let secure = try acts.map { try SecurePeer(chain, role: .http2($0)) }
         let plain = try acts.map { try SecurePeer(plainHTTP2: $0) }

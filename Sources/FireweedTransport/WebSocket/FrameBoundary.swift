@@ -1,0 +1,72 @@
+// Where frames begin and end in the bytes of the wire.
+
+/// How much of what has come wslay may have at once (RFC 6455 §5.2): never more than the rest of one header or of one payload.
+///
+/// wslay checks the reason of a close frame for UTF-8 piece by piece, and leaves out the first two bytes of each, as if the code stood
+/// there: a reason in pieces may be refused that is sound, or taken that is not. A close frame's payload is kept until it is whole.
+struct FrameBoundary {
+    private enum Part {
+        /// So many bytes of the header's first two are known.
+        case start(count: Int)
+        /// So many bytes of length and mask are to come.
+        case further(rest: Int)
+        case payload(rest: UInt64)
+    }
+
+    private var part = Part.start(count: 0)
+    private var opcode: UInt8 = 0
+    private var length: UInt64 = 0
+    private var maskByteCount = 0
+
+    private static let close: UInt8 = 8
+    private static let longestControlPayload: UInt64 = 125
+
+    /// How many of the bytes that are there may be given; 0 to wait for more.
+    func allowance(_ byteCount: Int) -> Int {
+        switch part {
+        case .start(let count): return min(byteCount, 2 - count)
+        case .further(let rest): return min(byteCount, rest)
+        case .payload(let rest):
+            let isWhole = UInt64(byteCount) >= rest
+            if opcode == Self.close, rest <= Self.longestControlPayload, !isWhole { return 0 }
+            return isWhole ? Int(rest) : byteCount
+        }
+    }
+
+    /// Notes bytes that were given, which were not more than allowed.
+    mutating func gave(_ bytes: UnsafeRawBufferPointer) {
+        switch part {
+        case .start(let count):
+            if count == 0, let first = bytes.first { opcode = first & 0x0F }
+            part = .start(count: count + bytes.count)
+            if count + bytes.count == 2, let second = bytes.last { lengthBegins(second) }
+        case .further(let rest):
+            // The mask, which no server may send, comes behind the length.
+            for byte in bytes.prefix(max(0, rest - maskByteCount)) { length = length << 8 | UInt64(byte) }
+            part = .further(rest: rest - bytes.count)
+            if rest == bytes.count { payloadBegins() }
+        case .payload(let rest):
+            part = .payload(rest: rest - UInt64(bytes.count))
+            if rest == UInt64(bytes.count) { part = .start(count: 0) }
+        }
+    }
+
+    private mutating func lengthBegins(_ byte: UInt8) {
+        maskByteCount = byte & 0x80 == 0 ? 0 : 4
+        length = 0
+        let lengthByteCount: Int
+        switch byte & 0x7F {
+        case 126: lengthByteCount = 2
+        case 127: lengthByteCount = 8
+        default:
+            lengthByteCount = 0
+            length = UInt64(byte & 0x7F)
+        }
+        let rest = lengthByteCount + maskByteCount
+        if rest > 0 { part = .further(rest: rest) } else { payloadBegins() }
+    }
+
+    private mutating func payloadBegins() {
+        part = length > 0 ? .payload(rest: length) : .start(count: 0)
+    }
+}
