@@ -13,6 +13,8 @@ public struct RequestMessage: Sendable {
         /// HTTP/1.1 only.
         case http1Only
         /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
+        ///
+        /// In clear text for trusted servers only: floods of frames are not bounded there, and libcurl 7.88 does not survive all of them.
         case http2
     }
 
