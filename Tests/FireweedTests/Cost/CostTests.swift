@@ -31,8 +31,10 @@ struct CostTests {
 
     private let allocationLimit = 160.0
     /// Sent and received once; the rest is the loop's sleep and its being woken, the task's, and libcurl's look for dead connections.
+    ///
+    /// What wakes are done by can be a tenth above one for each request; a bound that stands half a call above is not broken by that.
     private let systemCallLimits = [
-        "sendto": 1.05, "recvfrom": 1.05, "poll": 2.1, "epoll_ctl": 1, "epoll_wait": 6, "write": 1.1, "read": 1.1,
+        "sendto": 1.05, "recvfrom": 1.05, "poll": 2.1, "epoll_ctl": 1.5, "epoll_wait": 6, "write": 1.6, "read": 1.6,
         "futex": 12,
     ]
 
