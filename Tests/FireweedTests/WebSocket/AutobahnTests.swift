@@ -40,30 +40,51 @@ struct AutobahnTests {
 
     private let session = Session.isolated()
 
+    /// The suite ends many a connection half a second after it began, whether that was time enough or not: on a busy machine it may
+    /// not have been. What did not pass is played again, alone.
+    private static let attemptLimit = 3
+
     @Test("every case passes", arguments: choices)
     func passes(choice: Choice) async throws {
-        let server = try AutobahnServer(choice.included)
-        var count = 0
+        var verdicts = try await play(choice.included, count: choice.count, compression: choice.compression)
+        for _ in 1..<Self.attemptLimit {
+            let failed = verdicts.filter { !$0.value.isPass }.keys.sorted()
+            if failed.isEmpty { break }
+            print("Autobahn \(choice.testDescription): once more \(failed)")
+            verdicts.merge(try await play(failed, count: failed.count, compression: choice.compression)) { $1 }
+        }
+        #expect(verdicts.count == choice.count)
+        for (number, verdict) in verdicts { #expect(verdict.isPass, "\(number): \(verdict)") }
+        let counts = verdicts.values.reduce(into: [String: Int]()) { $0[$1.behavior, default: 0] += 1 }
+        print("Autobahn \(choice.testDescription): \(counts.sorted { $0.key < $1.key })")
+    }
+
+    /// Plays cases as the suite's testee, and returns what it says about each.
+    private func play(
+        _ included: [String], count: Int, compression: WebSocketCompression
+    ) async throws -> [String: AutobahnServer.Verdict] {
+        let server = try AutobahnServer(included)
+        var announced = 0
         for await message in session.webSocketRequest(to: server.url("getCaseCount")).webSocketTask()
             .streamingMessages()
         {
-            if case .string(let text) = message { count = Int(text) ?? 0 }
+            if case .string(let text) = message { announced = Int(text) ?? 0 }
         }
-        #expect(count == choice.count)
-        let configuration = WebSocketRequest.Configuration(
-            maximumMessageSize: 32 << 20, compression: choice.compression)
-        for number in 1...max(count, 1) {
+        #expect(announced == count)
+        let configuration = WebSocketRequest.Configuration(maximumMessageSize: 32 << 20, compression: compression)
+        for number in 1...max(announced, 1) {
             let url = server.url("runCase?case=\(number)&agent=fireweed")
             _ = await session.webSocketRequest(to: url, configuration: configuration).webSocketTask().echo()
         }
         _ = await session.webSocketRequest(to: server.url("updateReports?agent=fireweed")).webSocketTask().sights()
-        await eventually("the reports are written") { server.verdicts?.count == count }
-        for (number, verdict) in server.verdicts ?? [:] {
-            // Informational cases have no right answer; the few that allow two orders call the less usual one not strict.
-            #expect(["OK", "INFORMATIONAL", "NON-STRICT"].contains(verdict.behavior), "\(number): \(verdict)")
-            #expect(["OK", "INFORMATIONAL"].contains(verdict.behaviorClose), "\(number): \(verdict)")
-        }
-        let counts = (server.verdicts ?? [:]).values.reduce(into: [String: Int]()) { $0[$1.behavior, default: 0] += 1 }
-        print("Autobahn \(choice.testDescription): \(counts.sorted { $0.key < $1.key })")
+        await eventually("the reports are written") { server.verdicts?.count == announced }
+        return server.verdicts ?? [:]
+    }
+}
+
+extension AutobahnServer.Verdict {
+    /// Informational cases have no right answer; the few that allow two orders call the less usual one not strict.
+    fileprivate var isPass: Bool {
+        ["OK", "INFORMATIONAL", "NON-STRICT"].contains(behavior) && ["OK", "INFORMATIONAL"].contains(behaviorClose)
     }
 }
