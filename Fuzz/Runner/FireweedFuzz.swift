@@ -69,6 +69,7 @@ enum FireweedFuzz {
         do {
             try target.check(bytes)
         } catch {
+            // libFuzzer knows a failure by the end of its process.
             fatalError("\(target.name): \(error)")
         }
     }

@@ -47,8 +47,7 @@ private func socketWanted(
     let dialer = dialer(owner)
     dialer.touched()
     guard dialer.allowsConnection(to: address) else { return fw_socket_bad }
-    let descriptor = socket(
-        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
+    let descriptor = openSocket(for: address.pointee)
     if descriptor >= 0 { dialer.context.sockets.didOpen(descriptor) }
     return descriptor
 }

@@ -31,6 +31,11 @@ extension SocketReadiness {
     }
 }
 
+/// A socket as libcurl asks for it, which no program that is started inherits; -1 when there is none to be had.
+func openSocket(for address: curl_sockaddr) -> Int32 {
+    socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.`protocol`)
+}
+
 /// libcurl waits for other events on a socket than before.
 private func socketChanged(
     _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32, _ owner: UnsafeMutableRawPointer?,

@@ -109,8 +109,7 @@ private func socketWanted(
     let handle = handle(owner)
     handle.touch()
     guard handle.allowsConnection(to: address) else { return fw_socket_bad }
-    let descriptor = socket(
-        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.`protocol`)
+    let descriptor = openSocket(for: address.pointee)
     if descriptor >= 0 {
         handle.pool.context.sockets.didOpen(descriptor)
         OpenedSocket(descriptor).map { handle.openedSockets.append($0) }
