@@ -30,6 +30,8 @@ struct Hostility {
         var objects: Int
         /// Blocks on the heap that were not freed, in bytes.
         var heapByteCount: Int
+        /// What came of each request, by URL: the content, or `error` and the code of the `URLError`.
+        var outcomes: [String: String]
     }
 
     let plan: Plan
@@ -37,15 +39,16 @@ struct Hostility {
     func run() async throws {
         var facts: [Facts] = []
         for _ in 0..<plan.rounds {
-            let left = try await round()
-            facts.append(try await settled(after: left, fewest: facts.map(\.descriptors).min()))
+            let (left, outcomes) = try await round()
+            facts.append(try settled(after: left, outcomes, fewest: facts.map(\.descriptors).min()))
         }
         print(String(decoding: try JSONEncoder().encode(facts), as: UTF8.self))
     }
 
     /// Asks every server, eight at once, with a session for each kind of server; gives what ought to be gone.
-    private func round() async throws -> [Weak] {
+    private func round() async throws -> ([Weak], [String: String]) {
         var left: [Weak] = []
+        var outcomes: [String: String] = [:]
         for kind in [false, true] {
             let servers = plan.servers.filter { $0.speaksPlainHTTP2 == kind }
             let session = session(speakingPlainHTTP2: kind)
@@ -56,10 +59,15 @@ struct Hostility {
                     session.request(server.url, requestModifier: { $0.timeoutInterval = server.idleTimeout })
                 }
                 left += requests.map { Weak($0) }
-                for request in requests { _ = await request.serializingData().response }
+                for (server, request) in zip(group, requests) {
+                    outcomes[server.url] = switch await request.serializingString().result {
+                    case .success(let content): content
+                    case .failure(let error): "error \((error.underlyingError as? URLError)?.code.rawValue ?? 0)"
+                    }
+                }
             }
         }
-        return left
+        return (left, outcomes)
     }
 
     private func session(speakingPlainHTTP2 isPlain: Bool) -> Session {
@@ -74,7 +82,7 @@ struct Hostility {
 
     /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a while; after ten
     /// seconds whatever they are.
-    private func settled(after left: [Weak], fewest: Int?) async throws -> Facts {
+    private func settled(after left: [Weak], _ outcomes: [String: String], fewest: Int?) throws -> Facts {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         var (last, repetitions) = (0, 0)
         while true {
@@ -84,10 +92,12 @@ struct Hostility {
             last = descriptors
             let isSettled = objects == 0 && descriptors <= fewest ?? descriptors && repetitions > 40
             if isSettled || ContinuousClock.now >= deadline {
-                return Facts(descriptors: descriptors, objects: objects, heapByteCount: Int(fw_heap_byte_count()))
+                return Facts(
+                    descriptors: descriptors, objects: objects, heapByteCount: Int(fw_heap_byte_count()),
+                    outcomes: outcomes)
             }
-            // No event tells of it.
-            try await Task.sleep(for: .milliseconds(5))
+            // No event tells of it. `Task.sleep` would leave memory in Dispatch's caches.
+            usleep(5000)
         }
     }
 

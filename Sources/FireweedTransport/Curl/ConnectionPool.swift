@@ -24,6 +24,8 @@ final class ConnectionPool {
     private var isShutDown = false
     let meter = MovementMeter()
     private var framing = FramingWatch()
+    /// There while connections may speak HTTP/2 in clear text.
+    private(set) var watchdog: ReadingWatchdog?
     /// When libcurl wants to be called, if at all.
     var engineDeadline: LoopInstant?
     /// When the next transfer can time out at the earliest.
@@ -73,6 +75,9 @@ final class ConnectionPool {
     private func launch(_ transfer: Transfer) {
         let handle = handle(for: transfer)
         transfer.handle = handle
+        if watchdog == nil, settings.options.httpVersion == .http2, !transfer.message.url.hasPrefix("https:") {
+            watchdog = ReadingWatchdog()
+        }
         do {
             try handle.prepare(for: transfer)
             transfer.report.startNanoseconds = wallClockNanoseconds()
@@ -168,7 +173,9 @@ final class ConnectionPool {
     /// Lets libcurl work on a socket, or on its timers, and reports what ended by that.
     private func drive(_ descriptor: curl_socket_t, _ events: Int32) {
         var stillRunning: Int32 = 0
+        watchdog?.callBegins()
         curl_multi_socket_action(multi, descriptor, events, &stillRunning)
+        if let port = watchdog?.callEnded(), port != 0 { meter.refusedPort = port }
         var waiting: Int32 = 0
         while let message = curl_multi_info_read(multi, &waiting) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
@@ -313,6 +320,7 @@ final class ConnectionPool {
         idleDeadline = nil
         queues.removeAll()
         lastQueue = nil
+        watchdog = nil
         multi = Self.makeMulti(settings)
         adopt(multi)
     }

@@ -12,6 +12,8 @@ final class EasyHandle: CurlHandle {
     unowned(unsafe) let pool: ConnectionPool
     private(set) var transfer: Transfer?
     var headReader = HeadReader()
+    /// True until the final response's head is there: what libcurl hands over as content before that is the lines of heads.
+    private var isAwaitingHead = true
     /// Judges the origin of the connection that was made for this transfer last.
     var originJudge: HandshakeJudge?
     /// The sockets that were opened for the transfer.
@@ -65,6 +67,7 @@ final class EasyHandle: CurlHandle {
     func prepare(for transfer: Transfer) throws {
         self.transfer = transfer
         headReader.reset()
+        isAwaitingHead = true
         refusedAddress = nil
         openedSockets.removeAll(keepingCapacity: true)
         errorText[0] = 0
@@ -154,6 +157,24 @@ final class EasyHandle: CurlHandle {
 
     // MARK: Heads
 
+    /// The request goes out, for the first time or again: to answer a challenge, or without an expectation that was not met.
+    func requestStarts() {
+        touch()
+        isAwaitingHead = true
+    }
+
+    /// Takes a line of a head, or a piece of one, which libcurl has not looked into yet; false ends the transfer.
+    ///
+    /// libcurl 7.88 appends a first line that is folded to the last field of the handle's *previous* response, whose memory is
+    /// free by then. It hands lines over as content before it does so (`CURLOPT_HEADER`), and only this keeps it from that.
+    private func announced(_ piece: UnsafeRawBufferPointer) -> Bool {
+        guard let transfer else { return false }
+        if headReader.announce(piece) { return true }
+        let detail = "the response has white space before its first header field"
+        transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
+        return false
+    }
+
     /// Takes a header line from libcurl; false ends the transfer.
     func received(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let transfer else { return false }
@@ -162,6 +183,7 @@ final class EasyHandle: CurlHandle {
         case .none: break
         case .informational(let head): transfer.consumer?.transferDidReceiveInterim(head)
         case .head(let head):
+            isAwaitingHead = false
             if let detail = violation(in: head, of: transfer) {
                 transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
                 return false
@@ -211,6 +233,7 @@ final class EasyHandle: CurlHandle {
 
     /// Takes content from libcurl.
     func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
+        if isAwaitingHead { return announced(bytes) ? .taken : .abort }
         guard let transfer, let consumer = transfer.consumer else { return .abort }
         guard transfer.pauses.isDisjoint(with: [.suspended, .intakeFull]) else { return .pause }
         pool.touch(transfer)
@@ -408,6 +431,7 @@ final class EasyHandle: CurlHandle {
         set(CURLOPT_MAXREDIRS, Self.maximumAuthenticationRounds)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_HEADER, 1)  // see `announced`
         pool.shareSessions(with: self)
         headReader.limits = HeadReader.Limits(pool.settings.options)
         pool.settings.options.apply(to: self)

@@ -28,7 +28,7 @@ struct FramingWatch {
     }
 
     /// How many bytes a TCP socket has received in all; -1 when the kernel does not say.
-    private static func receivedByteCount(of descriptor: Int32) -> Int64 {
+    static func receivedByteCount(of descriptor: Int32) -> Int64 {
         // `tcp_info` of <netinet/tcp.h> ends before that field. The kernel's (<linux/tcp.h>, since Linux 4.1) has it at this
         // offset, and its layout is fixed.
         let offset = 128

@@ -33,6 +33,8 @@ package struct HeadReader {
 
     /// True between a status line and the empty line after its fields.
     private var isInsideHead = false
+    /// True once a piece of the present line was announced.
+    private var isAnnounced = false
     private var status = 0
     private var version = ""
     private var section: [UInt8] = []
@@ -47,14 +49,23 @@ package struct HeadReader {
     /// Makes the reader ready for the next transfer; room that it has is kept.
     mutating func reset() {
         isInsideHead = false
+        isAnnounced = false
         byteCount = 0
         fieldCount = 0
         interimCount = 0
         section.removeAll(keepingCapacity: true)
     }
 
+    /// Says whether a line may come, of which this is the next piece: white space before the first field may not (RFC 9112 §2.2).
+    mutating func announce(_ piece: UnsafeRawBufferPointer) -> Bool {
+        defer { isAnnounced = true }
+        guard isInsideHead, !isAnnounced, section.isEmpty, let first = piece.first else { return true }
+        return first != 0x20 && first != 0x09
+    }
+
     /// Takes one line, its line end included.
     package mutating func append(_ line: UnsafeRawBufferPointer) -> Event {
+        isAnnounced = false
         byteCount += line.count
         guard byteCount <= limits.byteCount else { return .exceeded(.headerBytes(limit: limits.byteCount)) }
         guard isInsideHead else {

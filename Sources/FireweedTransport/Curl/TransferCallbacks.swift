@@ -90,7 +90,7 @@ private func requestStarting(
     _: Int32
 ) -> Int32 {
     let handle = handle(owner)
-    handle.touch()
+    handle.requestStarts()
     guard handle.originJudge?.isSettled ?? true else { return CURL_PREREQFUNC_ABORT }
     return CURL_PREREQFUNC_OK
 }
@@ -112,13 +112,18 @@ private func socketWanted(
     let descriptor = openSocket(for: address.pointee)
     if descriptor >= 0 {
         handle.pool.context.sockets.didOpen(descriptor)
-        OpenedSocket(descriptor).map { handle.openedSockets.append($0) }
+        OpenedSocket(descriptor).map { socket in
+            handle.openedSockets.append(socket)
+            handle.pool.watchdog?.didOpen(socket)
+        }
     }
     return descriptor
 }
 
 private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
-    PoolCallbacks.pool(owner).context.sockets.willClose(descriptor)
+    let pool = PoolCallbacks.pool(owner)
+    pool.context.sockets.willClose(descriptor)
+    pool.watchdog?.willClose(descriptor)
     return close(descriptor)
 }
 

@@ -61,7 +61,7 @@ final class RecordGauge {
 }
 
 /// A socket that will be known again, though its number may be another's by then.
-struct OpenedSocket {
+struct OpenedSocket: Sendable {
     let descriptor: Int32
     let inode: UInt
 

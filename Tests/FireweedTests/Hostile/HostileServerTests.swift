@@ -48,11 +48,16 @@ struct HostileServerTests {
         "each ends in time, with the response or an error, and leaves the session whole",
         arguments: HostileScripts.all)
     func script(_ script: HostileScript) async throws {
-        let server = try ScriptedServer.start(
-            script.steps, [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nclean"), .close])
+        let clean: [ScriptedServer.Step] = [
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nclean"), .close,
+        ]
+        let server = try ScriptedServer.start(clean, script.steps, clean)
         // Silence is to be over soon; whatever else happens may take its time on a busy machine.
         let isSilent = if case .code(.timedOut) = script.outcome { true } else { false }
         let session = Self.session()
+        // What the engine keeps of an exchange is part of the next one's world.
+        let first = await session.request(server.url("/first")).serializingString().response
+        #expect(first.value == "clean", "\(script.name): \(first)")
         let request = session.request(server.url()) { if isSilent { $0.timeoutInterval = 0.5 } }
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
         check(response, script)
