@@ -98,17 +98,21 @@ package enum CookieRules {
     }
 
     /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
+    ///
+    /// Byte by byte, as paths are too: a character may reach across a dot.
     package static func domainMatches(_ host: String, _ domain: String) -> Bool {
-        guard domain.hasPrefix(".") else { return host.isEqualIgnoringASCIICase(domain) }
-        let domain = domain.lowercased()
-        return host == domain.dropFirst() || (host.hasSuffix(domain) && !isAddress(host))
+        guard domain.utf8.first == UInt8(ascii: ".") else { return host.isEqualIgnoringASCIICase(domain) }
+        let domain = domain.lowercased().utf8
+        if host.utf8.elementsEqual(domain.dropFirst()) { return true }
+        return host.utf8.suffix(domain.count).elementsEqual(domain) && !isAddress(host)
     }
 
     /// The path itself, or a folder above it (§5.1.4).
     package static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
-        guard path != cookiePath else { return true }
-        guard path.hasPrefix(cookiePath) else { return false }
-        return cookiePath.hasSuffix("/") || path.dropFirst(cookiePath.count).hasPrefix("/")
+        let (path, folder) = (path.utf8, cookiePath.utf8)
+        guard path.starts(with: folder) else { return false }
+        let slash = UInt8(ascii: "/")
+        return path.count == folder.count || folder.last == slash || path.dropFirst(folder.count).first == slash
     }
 
     package static func isAddress(_ host: String) -> Bool {
