@@ -86,8 +86,9 @@ package final class MessageInflater {
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
         repeat {
             let code = step(&output)
-            guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
+            // Before what comes after it: else it would depend on the pieces that bytes come in.
             guard output.count <= limit else { throw .tooLong }
+            guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
             if code == Z_STREAM_END {
                 // A block may say that it is the last; the message goes on all the same (§7.2.3.4).
                 inflateReset(stream)
