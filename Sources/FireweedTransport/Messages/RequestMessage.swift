@@ -14,7 +14,8 @@ public struct RequestMessage: Sendable {
         case http1Only
         /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
         ///
-        /// In clear text for trusted servers only: floods of frames are not bounded there, and libcurl 7.88 does not survive all of them.
+        /// In clear text a server that floods us with frames is stopped after half a second of processor time, in which the loop does
+        /// nothing else; over TLS, by `TransportOptions.maximumFramingByteCount`.
         case http2
     }
 
