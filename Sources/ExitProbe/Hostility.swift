@@ -30,25 +30,30 @@ struct Hostility {
         var objects: Int
         /// Blocks on the heap that were not freed, in bytes.
         var heapByteCount: Int
-        /// What came of each request, by URL: the content, or `error` and the code of the `URLError`.
-        var outcomes: [String: String]
+    }
+
+    /// What is printed.
+    struct Report: Codable {
+        /// After each round.
+        var facts: [Facts] = []
+        /// What came of each request of the last round, by URL: the content, or `error` and the code of the `URLError`.
+        var outcomes: [String: String] = [:]
     }
 
     let plan: Plan
 
     func run() async throws {
-        var facts: [Facts] = []
+        var report = Report()
         for _ in 0..<plan.rounds {
-            let (left, outcomes) = try await round()
-            facts.append(try settled(after: left, outcomes, fewest: facts.map(\.descriptors).min()))
+            let left = try await round(&report.outcomes)
+            report.facts.append(try settled(after: left, fewest: report.facts.map(\.descriptors).min()))
         }
-        print(String(decoding: try JSONEncoder().encode(facts), as: UTF8.self))
+        print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     }
 
     /// Asks every server, eight at once, with a session for each kind of server; gives what ought to be gone.
-    private func round() async throws -> ([Weak], [String: String]) {
+    private func round(_ outcomes: inout [String: String]) async throws -> [Weak] {
         var left: [Weak] = []
-        var outcomes: [String: String] = [:]
         for kind in [false, true] {
             let servers = plan.servers.filter { $0.speaksPlainHTTP2 == kind }
             let session = session(speakingPlainHTTP2: kind)
@@ -67,7 +72,7 @@ struct Hostility {
                 }
             }
         }
-        return (left, outcomes)
+        return left
     }
 
     private func session(speakingPlainHTTP2 isPlain: Bool) -> Session {
@@ -82,7 +87,7 @@ struct Hostility {
 
     /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a while; after ten
     /// seconds whatever they are.
-    private func settled(after left: [Weak], _ outcomes: [String: String], fewest: Int?) throws -> Facts {
+    private func settled(after left: [Weak], fewest: Int?) throws -> Facts {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         var (last, repetitions) = (0, 0)
         while true {
@@ -92,9 +97,7 @@ struct Hostility {
             last = descriptors
             let isSettled = objects == 0 && descriptors <= fewest ?? descriptors && repetitions > 40
             if isSettled || ContinuousClock.now >= deadline {
-                return Facts(
-                    descriptors: descriptors, objects: objects, heapByteCount: Int(fw_heap_byte_count()),
-                    outcomes: outcomes)
+                return Facts(descriptors: descriptors, objects: objects, heapByteCount: Int(fw_heap_byte_count()))
             }
             // No event tells of it. `Task.sleep` would leave memory in Dispatch's caches.
             usleep(5000)

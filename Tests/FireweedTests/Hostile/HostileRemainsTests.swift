@@ -21,6 +21,10 @@ struct HostileRemainsTests {
         let descriptors: Int
         let objects: Int
         let heapByteCount: Int
+    }
+
+    private struct Report: Decodable {
+        let facts: [Facts]
         let outcomes: [String: String]
     }
 
@@ -44,12 +48,13 @@ struct HostileRemainsTests {
         let output = try await Program.run(
             probe, ["--hostile"], input: try JSONEncoder().encode(plan), in: folder.url)
         try #require(output.code == 0, "\(output.errors)")
-        let facts = try JSONDecoder().decode([Facts].self, from: output.data)
+        let report = try JSONDecoder().decode(Report.self, from: output.data)
+        let facts = report.facts
         let (first, second, last) = (try #require(facts.first), facts[1], try #require(facts.last))
         #expect(facts.allSatisfy { $0.objects == 0 }, "\(facts)")
         #expect(facts.allSatisfy { $0.descriptors <= first.descriptors } && first.descriptors < 32, "\(facts)")
         for (peer, act) in zip(plain, HostileStreamTests.acts) {
-            let outcome = try #require(last.outcomes[peer.url().absoluteString])
+            let outcome = try #require(report.outcomes[peer.url().absoluteString])
             #expect(act.isAnswered ? outcome == "hello" : outcome.hasPrefix("error -"), "\(act): \(outcome)")
             // -1001 is a time-out.
             #expect(outcome != "error -1001" || act.name == "silence", "\(act): \(outcome)")
