@@ -61,6 +61,7 @@ final class ReadingWatchdog: Sendable {
     // MARK: On the loop's thread
 
     func didOpen(_ socket: OpenedSocket) {
+        willClose(socket.descriptor)  // libcurl closes some sockets without a word: see `SocketWatches`
         state.withLock { $0.sockets.append(Watched(socket: socket)) }
     }
 
