@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 // `epoll_data_t` is a union; Swift sees its members only through an accessor.
@@ -24,3 +25,12 @@ static inline uint64_t fw_epoll_tag(const struct epoll_event *_Nonnull event) {
 // Declared by <pthread.h> only under `_GNU_SOURCE`, which would change other types that Swift has already seen.
 extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 extern int pipe2(int *_Nonnull ends, int flags);
+
+// Declared by <sys/uio.h> only under `_GNU_SOURCE`, as is the flag's name.
+extern ssize_t preadv2(int descriptor, const struct iovec *_Nonnull parts, int count, off_t offset, int flags);
+
+// Reads on in a file as far as the kernel has it in memory; -1 with EAGAIN where the disk would have to be waited for.
+static inline ssize_t fw_read_cached(int descriptor, void *_Nullable buffer, size_t size) {
+    struct iovec part = {buffer, size};
+    return preadv2(descriptor, &part, 1, -1, 8 /* RWF_NOWAIT */);
+}

@@ -15,4 +15,8 @@ final class MeasuredReader: BodyReader {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try reader.read(into: buffer)
     }
+
+    func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+        try reader.readAtOnce(into: buffer)
+    }
 }

@@ -5,7 +5,8 @@ import Foundation
 
 /// Fetches pieces of a body from its reader on a queue, so that the loop never waits for a disk or a stream.
 ///
-/// Two blocks go round: one is being sent while the other is being filled. Used on the loop's thread only.
+/// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent while the other
+/// is being filled. Used on the loop's thread only.
 final class BodyPump {
     /// What the wire gets when it asks for bytes.
     enum Supply {
@@ -32,6 +33,8 @@ final class BodyPump {
     private var filled: Block?
     private var offset = 0
     private var spare: [Block] = []
+    /// True as long as the reader has not had to wait.
+    private var isImmediate = true
     private var isReading = false
     private var end: Result<Void, any Error>?
     private var remaining: Int64?
@@ -44,11 +47,10 @@ final class BodyPump {
         self.loop = loop
         byteCount = reader.byteCount
         remaining = reader.byteCount
-        spare = [Block(), Block()]
-        fill()
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
+        if isImmediate, let supply = readAtOnce(into: buffer) { return supply }
         guard let block = filled else {
             switch end {
             case .success: return .end
@@ -66,6 +68,28 @@ final class BodyPump {
             fill()
         }
         return .bytes(count)
+    }
+
+    /// `nil` from the time when there is something to wait for.
+    private func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Supply? {
+        let limit = remaining.map { Int(min($0, Int64(buffer.count))) } ?? buffer.count
+        do {
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
+            if let count = try limit == 0 ? 0 : reader.readAtOnce(into: piece) {
+                guard count > 0 else {
+                    let missing = remaining ?? 0
+                    return missing == 0 ? .end : .failed(BodyLengthError(missingByteCount: missing))
+                }
+                remaining = remaining.map { $0 - Int64(count) }
+                return .bytes(count)
+            }
+        } catch {
+            return .failed(error)
+        }
+        isImmediate = false
+        spare = [Block(), Block()]
+        fill()
+        return nil
     }
 
     /// A block that was filled while the one before was still being sent.

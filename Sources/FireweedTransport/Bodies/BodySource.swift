@@ -16,10 +16,19 @@ public enum BodySource: Sendable {
 
 /// Gives the content of a request, piece by piece.
 ///
-/// Every call comes from one queue that belongs to the transfer, never from the loop: a reader may wait for a disk.
+/// `read(into:)` is called on one queue that belongs to the transfer, never on the loop: a reader may wait for a disk. No two calls
+/// of a reader run at the same time.
 public protocol BodyReader: AnyObject, Sendable {
     /// The whole length in bytes, or `nil` when it is not known, so that HTTP/1.1 sends chunks (RFC 9112 §7.1).
     var byteCount: Int64? { get }
     /// Fills the buffer from its start and returns how many bytes that were; 0 is the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+    /// The same without waiting, called on the loop: `nil` when the next bytes would have to be waited for.
+    ///
+    /// Once it has given `nil` it is not called again. Unless a reader has one of its own, it gives `nil`.
+    func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
+}
+
+extension BodyReader {
+    public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? { nil }
 }

@@ -1,5 +1,6 @@
 // A file as the content of a request.
 
+import CLinux
 public import Foundation
 import Glibc
 
@@ -36,5 +37,11 @@ public final class FileBodyReader: BodyReader {
             if count >= 0 { return count }
             guard errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         }
+    }
+
+    /// Reads what the kernel has in memory; any error is left to `read(into:)` to find.
+    public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        let count = fw_read_cached(descriptor, buffer.baseAddress, buffer.count)
+        return count >= 0 ? count : nil
     }
 }

@@ -1,5 +1,6 @@
 // Ends the calls of libcurl that do not end by themselves.
 
+import CCurl
 import Dispatch
 import Glibc
 import Synchronization
