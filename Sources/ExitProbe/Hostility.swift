@@ -65,10 +65,11 @@ struct Hostility {
                 }
                 left += requests.map { Weak($0) }
                 for (server, request) in zip(group, requests) {
-                    outcomes[server.url] = switch await request.serializingString().result {
-                    case .success(let content): content
-                    case .failure(let error): "error \((error.underlyingError as? URLError)?.code.rawValue ?? 0)"
-                    }
+                    outcomes[server.url] =
+                        switch await request.serializingString().result {
+                        case .success(let content): content
+                        case .failure(let error): "error \((error.underlyingError as? URLError)?.code.rawValue ?? 0)"
+                        }
                 }
             }
         }

@@ -30,5 +30,6 @@ public protocol BodyReader: AnyObject, Sendable {
 }
 
 extension BodyReader {
+    /// Gives `nil`: every byte may have to be waited for.
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? { nil }
 }

@@ -95,7 +95,8 @@ final class ReadingWatchdog: Sendable {
             guard used > Self.patience else { return }
             guard call.isSampled else { return state.sample() }
             guard used > 2 * Self.patience,
-                let busiest = state.sockets.max(by: { $0.growth < $1.growth }), busiest.growth > 0, busiest.socket.isOpen
+                let busiest = state.sockets.max(by: { $0.growth < $1.growth }), busiest.growth > 0,
+                busiest.socket.isOpen
             else { return }
             let descriptor = busiest.socket.descriptor
             state.closedPort = LocalPort.of(descriptor)

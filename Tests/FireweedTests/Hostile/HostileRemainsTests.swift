@@ -29,7 +29,8 @@ struct HostileRemainsTests {
     }
 
     @Test(
-        "after all scripts and acts no descriptor, session or request stays, the heap does not grow, and acts in clear text end well")
+        "after all scripts and acts no descriptor, session or request stays, the heap does not grow, and acts in clear text end well"
+    )
     func nothingStays() async throws {
         let scripted = try HostileScripts.all.map { try ScriptedServer.start(scripts: [$0.steps]) }
         let gallery = try CertificateGallery.shared
