@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 // `epoll_data_t` is a union; Swift sees its members only through an accessor.
@@ -20,6 +21,13 @@ static inline struct epoll_event fw_epoll_event(uint32_t events, uint64_t tag) {
 
 static inline uint64_t fw_epoll_tag(const struct epoll_event *_Nonnull event) {
     return event->data.u64;
+}
+
+// `struct timespec` belongs to whichever module Swift saw first, which depends on the order of a build's files.
+static inline uint64_t fw_clock_nanoseconds(clockid_t clock) {
+    struct timespec time = {0, 0};
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 // Declared by <pthread.h> only under `_GNU_SOURCE`, which would change other types that Swift has already seen.

@@ -1,5 +1,6 @@
 // Stored responses in a SQLite database.
 
+import CLinux
 import FireweedTransport
 public import Foundation
 import Glibc
@@ -204,9 +205,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Nanoseconds since 1970.
     private static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        Int(fw_clock_nanoseconds(CLOCK_REALTIME))
     }
 
     // MARK: Connections

@@ -1,5 +1,6 @@
 // What a session takes from its `URLSessionConfiguration`, read once.
 
+import CLinux
 import FireweedTransport
 import Foundation
 import FoundationNetworking
@@ -54,10 +55,7 @@ struct SessionSettings: Sendable {
     /// The moment on the monotonic clock at which an exchange that begins now is over time.
     func deadlineNanoseconds() -> UInt64? {
         guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        let now = UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-        return now + UInt64(resourceTimeout * 1_000_000_000)
+        return fw_clock_nanoseconds(CLOCK_MONOTONIC) + UInt64(resourceTimeout * 1_000_000_000)
     }
 }
 

@@ -1,6 +1,7 @@
 // The connections of one session on one loop.
 
 import CCurl
+import CLinux
 import Foundation
 import Glibc
 
@@ -356,9 +357,7 @@ final class ConnectionPool {
     }
 
     private func wallClockNanoseconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
     }
 }
 

@@ -1,6 +1,6 @@
 // Ends the calls of libcurl that do not end by themselves.
 
-import CCurl
+import CLinux
 import Dispatch
 import Glibc
 import Synchronization
@@ -73,7 +73,7 @@ final class ReadingWatchdog: Sendable {
     func callBegins() {
         var clock = clockid_t()
         guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return }
-        let call = Call(clock: clock, start: Self.now(clock))
+        let call = Call(clock: clock, start: fw_clock_nanoseconds(clock))
         state.withLock { $0.call = call }
     }
 
@@ -91,7 +91,7 @@ final class ReadingWatchdog: Sendable {
     private func look() {
         state.withLock { state in
             guard let call = state.call else { return }
-            let used = Self.now(call.clock) &- call.start
+            let used = fw_clock_nanoseconds(call.clock) &- call.start
             guard used > Self.patience else { return }
             guard call.isSampled else { return state.sample() }
             guard used > 2 * Self.patience,
@@ -104,11 +104,5 @@ final class ReadingWatchdog: Sendable {
             shutdown(descriptor, Shutdown.both)
             state.sample()  // there may be another such
         }
-    }
-
-    private static func now(_ clock: clockid_t) -> LoopInstant {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return LoopInstant(time.tv_sec) * 1_000_000_000 + LoopInstant(time.tv_nsec)
     }
 }

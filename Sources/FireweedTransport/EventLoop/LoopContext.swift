@@ -1,5 +1,6 @@
 // What only the loop's own thread may touch: its sockets, its timers and its clock.
 
+import CLinux
 import Glibc
 
 /// A moment of `CLOCK_MONOTONIC`, in nanoseconds.
@@ -90,8 +91,6 @@ final class LoopContext {
     }
 
     static func monotonicNow() -> LoopInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        fw_clock_nanoseconds(CLOCK_MONOTONIC)
     }
 }
