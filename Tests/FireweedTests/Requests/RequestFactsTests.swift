@@ -109,7 +109,8 @@ struct RequestFactsTests {
         let request = session.request(server.url("/get"), shouldAutomaticallyResume: own)
         #expect(request.isInitialized, "making a request does not send it")
         request.response { _ in }
-        #expect(request.isResumed == expected && request.shouldAutomaticallyResume == own)
+        // Once it is sent it may be over at any moment.
+        #expect(request.isInitialized != expected && request.shouldAutomaticallyResume == own)
         request.cancel()
     }
 
