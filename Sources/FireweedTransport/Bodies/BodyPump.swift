@@ -29,7 +29,7 @@ final class BodyPump {
 
     private let reader: any BodyReader
     private let loop: EventLoop
-    private let queue = DispatchQueue(label: "fireweed.body")
+    private lazy var queue = DispatchQueue(label: "fireweed.body")
     private var filled: Block?
     private var offset = 0
     private var spare: [Block] = []

@@ -81,31 +81,10 @@ struct ScriptedConnection: Sendable {
 
     /// Sends as much as the client takes, and notes each time that it takes nothing for half a second.
     private func sendRepeatedly(_ bytes: [UInt8], _ count: Int) -> Bool {
-        var total = 0
-        for _ in 0..<count {
-            var offset = 0
-            while offset < bytes.count {
-                let sent = bytes[offset...].withUnsafeBytes {
-                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                }
-                if sent > 0 {
-                    offset += sent
-                    total += sent
-                } else if sent < 0, errno == EAGAIN {
-                    awaitRoom(after: total)
-                } else {
-                    return ended()
-                }
-            }
+        let isWhole = LoopbackSocket.sendRepeatedly(bytes, count: count, on: descriptor) {
+            events.record(.stalled(number, byteCount: $0))
         }
-        return true
-    }
-
-    private func awaitRoom(after byteCount: Int) {
-        var socket = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&socket, 1, 500) == 0 else { return }
-        events.record(.stalled(number, byteCount: byteCount))
-        poll(&socket, 1, -1)
+        return isWhole || ended()
     }
 
     /// Waits on this thread for a signal of the test, as long as `Patience` has it.

@@ -44,26 +44,8 @@ public final class WebSocketPeerConnection: Sendable {
     public func sendRepeatedly(
         _ frame: WebSocketPeer.Frame, count: Int, stalled: (_ byteCount: Int) -> Void
     ) throws {
-        let bytes = frame.bytes
-        var total = 0
-        for _ in 0..<count {
-            var offset = 0
-            while offset < bytes.count {
-                let sent = bytes[offset...].withUnsafeBytes {
-                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                }
-                if sent > 0 {
-                    offset += sent
-                    total += sent
-                } else if sent < 0, errno == EAGAIN {
-                    var socket = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    guard poll(&socket, 1, 500) == 0 else { continue }
-                    stalled(total)
-                    poll(&socket, 1, -1)
-                } else {
-                    throw Ended()
-                }
-            }
+        guard LoopbackSocket.sendRepeatedly(frame.bytes, count: count, on: descriptor, stalled: stalled) else {
+            throw Ended()
         }
     }
 

@@ -43,10 +43,7 @@ struct TrustBoundaryTests {
     private func session(
         _ manager: ServerTrustManager? = nil, _ change: (inout TransportOptions) -> Void = { _ in }
     ) -> Session {
-        var options = TransportOptions()
-        options.certificateAuthorities = .file(gallery.root.certificate)
-        change(&options)
-        return Session.isolated(serverTrustManager: manager, transportOptions: options)
+        gallery.session(manager, change)
     }
 
     private func url(_ peer: SecurePeer, host: String, path: String = "/") -> String {

@@ -24,10 +24,7 @@ struct WebSocketTrustTests {
     private func session(
         _ manager: ServerTrustManager? = nil, _ change: (inout TransportOptions) -> Void = { _ in }
     ) -> Session {
-        var options = TransportOptions()
-        options.certificateAuthorities = .file(gallery.root.certificate)
-        change(&options)
-        return Session.isolated(serverTrustManager: manager, transportOptions: options)
+        gallery.session(manager, change)
     }
 
     private func pins(_ certificate: CertificateFoundry.Issued) throws -> ServerTrustManager {
