@@ -8,7 +8,7 @@ import FoundationNetworking
 extension FuzzTarget {
     /// Lines as libcurl hands them over.
     static let responseHead = FuzzTarget("response-head", maximumByteCount: 4096) { bytes in
-        var reader = HeadReader()
+        let reader = HeadReader()
         var rest = bytes
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex

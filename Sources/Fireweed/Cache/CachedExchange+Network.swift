@@ -94,7 +94,7 @@ extension CachedExchange: TransferConsumer {
         _ stored: StoredResponse, _ answer: ResponseHead, _ report: TransferReport, requestTime: Date,
         responseTime: Date
     ) {
-        if answer.contains("Set-Cookie") { host?.storeCookies(of: answer, from: request.url) }
+        if answer.marks.contains(.setsCookies) { host?.storeCookies(of: answer, from: request.url) }
         // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
         guard Validation.isAbout(stored.head, answer) else { return ask(nil) }
         let fresh = cache.freshen(

@@ -62,7 +62,7 @@ final class ResponseRecorder: Sendable {
         _ head: ResponseHead, to request: CacheRequest, requestTime: Date, cache: ResponseCache,
         host: (any CacheHost)?
     ) -> StoredHead? {
-        guard StoringRules.mayBeWorthStoring(head) || request.policy == .returnCacheDataElseLoad,
+        guard head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad,
             host?.storesResponses ?? true, cache.maximumEntryByteCount > 0
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))

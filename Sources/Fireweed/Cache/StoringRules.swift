@@ -10,25 +10,6 @@ package enum StoringRules {
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
-    /// True when a head has any field that could make it worth storing.
-    ///
-    /// One pass without a string: most responses of most services end here.
-    package static func mayBeWorthStoring(_ head: ResponseHead) -> Bool {
-        var isCandidate = false
-        head.forEachLine { name, _ in
-            switch name.count {
-            case 4: isCandidate = ResponseHead.isName(name, "ETag")
-            case 7: isCandidate = ResponseHead.isName(name, "Expires")
-            case 13:
-                isCandidate =
-                    ResponseHead.isName(name, "Cache-Control") || ResponseHead.isName(name, "Last-Modified")
-            default: break
-            }
-            return !isCandidate
-        }
-        return isCandidate
-    }
-
     /// True when the response to this request may be stored, and storing it is of use (§3).
     static func maySave(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,

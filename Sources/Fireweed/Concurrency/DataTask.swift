@@ -23,6 +23,7 @@ public struct DataTask<Value: Sendable>: Sendable {
 
     /// Everything that came of the request.
     public var response: AFDataResponse<Value> {
+        @specialized(where Value == Data)
         get async {
             guard shouldAutomaticallyCancel else { return await slot.response(of: request) }
             return await withTaskCancellationHandler {
@@ -35,11 +36,13 @@ public struct DataTask<Value: Sendable>: Sendable {
 
     /// The value, or the error.
     public var result: AFResult<Value> {
+        @specialized(where Value == Data)
         get async { await response.result }
     }
 
     /// The value; throws the `AFError` of the response.
     public var value: Value {
+        @specialized(where Value == Data)
         get async throws { try await result.get() }
     }
 

@@ -10,38 +10,67 @@ import Synchronization
 public final class AlamofireNotifications: EventMonitor {
     /// The queue that notifications are posted from.
     public let queue = DispatchQueue(label: "org.alamofire.notifications")
-    private let pending = Mutex<[(name: Notification.Name, request: Request)]>([])
+    private let pending = Mutex<[Event]>([])
 
     /// Makes a monitor.
     public init() {}
+
+    /// Something that happened to a request.
+    private struct Event {
+        let kind: RequestEvent
+        let request: Request
+    }
 
     /// Events of this span are posted together: waking a thread for each costs more than all the rest.
     private static let gatheringTime = DispatchTimeInterval.milliseconds(5)
 
     /// Posts soon, together with the events that come meanwhile.
-    func post(_ name: Notification.Name, _ request: Request) {
+    func post(_ kind: RequestEvent, _ request: Request) {
         let isFirst = pending.withLock { pending in
-            pending.append((name, request))
+            pending.append(Event(kind: kind, request: request))
             return pending.count == 1
         }
         if isFirst { queue.asyncAfter(deadline: .now() + Self.gatheringTime) { self.postPending() } }
     }
 
     private func postPending() {
-        let batch = pending.withLock { pending in
+        let events = pending.withLock { pending in
             defer { pending = [] }
             return pending
         }
-        var last: (request: Request, userInfo: [AnyHashable: Any])?
-        for (name, request) in batch {
+        let (center, key) = (NotificationCenter.default, AnyHashable(Self.requestKey))
+        var shown: Request?
+        var userInfo: [AnyHashable: Any] = [:]
+        for event in events {
             // Events come in pairs, of the request and of its task.
-            let userInfo = last?.request === request ? last?.userInfo : [Self.requestKey: request]
-            last = userInfo.map { (request, $0) }
-            NotificationCenter.default.post(name: name, object: nil, userInfo: userInfo)
+            if shown !== event.request {
+                shown = event.request
+                userInfo = [key: event.request]
+            }
+            center.post(name: event.kind.notification, object: nil, userInfo: userInfo)
         }
     }
 
     static let requestKey = "org.alamofire.notification.key.request"
+}
+
+/// What happens to a request that observers of notifications hear of.
+enum RequestEvent {
+    case didResume, didSuspend, didCancel, didFinish
+    case didResumeTask, didSuspendTask, didCancelTask, didCompleteTask
+
+    fileprivate var notification: Notification.Name {
+        switch self {
+        case .didResume: Request.didResumeNotification
+        case .didSuspend: Request.didSuspendNotification
+        case .didCancel: Request.didCancelNotification
+        case .didFinish: Request.didFinishNotification
+        case .didResumeTask: Request.didResumeTaskNotification
+        case .didSuspendTask: Request.didSuspendTaskNotification
+        case .didCancelTask: Request.didCancelTaskNotification
+        case .didCompleteTask: Request.didCompleteTaskNotification
+        }
+    }
 }
 
 extension Request {

@@ -4,15 +4,15 @@ import Foundation
 import Synchronization
 
 extension Request {
-    /// Tells the monitors of the session and of this request, and posts `notification` where the session posts any.
+    /// Tells the monitors of the session and of this request, and posts a notification of `kind` where the session posts any.
     ///
     /// Inlined, so that the closure is made only when there is someone to call it for.
     @inline(__always)
     func tellMonitors(
-        posting notification: Notification.Name? = nil,
+        posting kind: RequestEvent? = nil,
         _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
     ) {
-        if let notification { core.notifications?.post(notification, self) }
+        if let kind { core.notifications?.post(kind, self) }
         if hasMonitors { deliver(event) }
     }
 

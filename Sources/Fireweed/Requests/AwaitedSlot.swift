@@ -1,5 +1,6 @@
 // A response that tasks wait for.
 
+import Foundation
 import Synchronization
 
 /// Where tasks wait for a response.
@@ -74,6 +75,7 @@ class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
         preconditionFailure("every slot makes its own")
     }
 
+    @specialized(where Response == AFDataResponse<Data>)
     final func serialise() -> AFError? {
         let (made, error) = make()
         response = made
@@ -89,6 +91,7 @@ class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
     }
 
     /// Waits for the response; runs the conclusion of the request when it falls to this waiter.
+    @specialized(where Response == AFDataResponse<Data>)
     final func response(of request: Request) async -> Response {
         while true {
             if rendezvous.isReady, let response { return response }

@@ -102,6 +102,7 @@ extension DataRequest {
     }
 
     /// By one of the library's serialisers, which make no `URLRequest` and no `HTTPURLResponse`.
+    @specialized(where Serializer == DataResponseSerializer)
     func serialised<Serializer: EvidenceSerializing>(
         by serializer: Serializer
     ) -> (AFDataResponse<Serializer.SerializedObject>, AFError?) {
@@ -120,7 +121,7 @@ extension DataRequest {
         let evidence = evidence
         let data = data
         let requestError = error
-        let start = ContinuousClock.now
+        let watch = Stopwatch()
         let result: AFResult<Value>
         do {
             result = .success(try serialise(evidence, data, requestError))
@@ -128,7 +129,7 @@ extension DataRequest {
             result = .failure(error.asSerializationError(requestError: requestError))
         }
         let response = AFDataResponse<Value>(
-            evidence: evidence, data: data, serializationDuration: start.secondsUntilNow, result: result)
+            evidence: evidence, data: data, serializationDuration: watch.seconds, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
@@ -153,13 +154,5 @@ extension Error {
     /// What a serialiser threw, as an `AFError`; the request's own error stays what it is.
     func asSerializationError(requestError: AFError?) -> AFError {
         requestError ?? asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
-    }
-}
-
-extension ContinuousClock.Instant {
-    /// Seconds from here to now.
-    var secondsUntilNow: TimeInterval {
-        let (seconds, attoseconds) = duration(to: .now).components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

@@ -115,7 +115,7 @@ extension DownloadRequest {
         // Whoever gets more than the content may keep the URL.
         if !(serializer is any ResponseSerializer) { file?.owner?.take() }
         let requestError = error
-        let start = ContinuousClock.now
+        let watch = Stopwatch()
         let result: AFResult<Serializer.SerializedObject>
         do {
             result = .success(
@@ -126,7 +126,7 @@ extension DownloadRequest {
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
             evidence: evidence, file: file, produced: producedResumeData,
-            serializationDuration: start.secondsUntilNow, result: result)
+            serializationDuration: watch.seconds, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }

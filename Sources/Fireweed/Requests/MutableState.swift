@@ -9,15 +9,15 @@ import FoundationNetworking
 struct MutableState: Sendable {
     var lifecycle = RequestState()
     var error: AFError?
-    var records: [RequestRecord] = []
-    var attempts: [Attempt] = []
+    var records = Few<RequestRecord>()
+    var attempts = Few<Attempt>()
     var retryCount = 0
     var validators: [RequestValidator] = []
     /// The handlers in the order in which they were added, and how many of them have been serialised.
-    var slots: [any ResponseSlot] = []
+    var slots = Few<any ResponseSlot>()
     var serialisedCount = 0
     /// Handlers that are to be told, and whether a thread is telling them: late ones go behind those before them.
-    var undelivered: [any ResponseSlot] = []
+    var undelivered = Few<any ResponseSlot>()
     var isDelivering = false
     var interceptor: (any RequestInterceptor)?
     var id: UUID?

@@ -21,13 +21,13 @@ extension Request {
     func perform(_ effects: RequestState.Effects) {
         guard !effects.isEmpty else { return }
         if effects.contains(.announceResume) {
-            tellMonitors(posting: Request.didResumeNotification) { $0.requestDidResume($1) }
+            tellMonitors(posting: .didResume) { $0.requestDidResume($1) }
         }
         if effects.contains(.announceSuspend) {
-            tellMonitors(posting: Request.didSuspendNotification) { $0.requestDidSuspend($1) }
+            tellMonitors(posting: .didSuspend) { $0.requestDidSuspend($1) }
         }
         if effects.contains(.announceCancel) {
-            tellMonitors(posting: Request.didCancelNotification) { $0.requestDidCancel($1) }
+            tellMonitors(posting: .didCancel) { $0.requestDidCancel($1) }
         }
         if effects.contains(.make) { make() }
         if effects.contains(.resumeTask) { resumeTask() }
@@ -36,7 +36,7 @@ extension Request {
         if effects.contains(.settle) || effects.contains(.serialise) { startConclusion() }
         if effects.contains(.finish) {
             outcomeSettled()
-            tellMonitors(posting: Request.didFinishNotification) { $0.requestDidFinish($1) }
+            tellMonitors(posting: .didFinish) { $0.requestDidFinish($1) }
             serialise()
         }
     }
@@ -53,14 +53,14 @@ extension Request {
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
         // Told first, here and below: what the task causes must not overtake it.
-        tellMonitors(posting: Request.didResumeTaskNotification) { $0.request($1, didResumeTask: attempt.sessionTask) }
+        tellMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         attempt.resume()
         align(attempt)
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        tellMonitors(posting: Request.didSuspendTaskNotification) {
+        tellMonitors(posting: .didSuspendTask) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
         attempt.suspend()
@@ -80,7 +80,7 @@ extension Request {
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        tellMonitors(posting: Request.didCancelTaskNotification) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        tellMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         attempt.cancel()
     }
 
@@ -117,11 +117,11 @@ extension Request {
 
     private func tellMonitorsOfCompletion(of attempt: Attempt) {
         guard hasMonitors else {
-            core.notifications?.post(Request.didCompleteTaskNotification, self)
+            core.notifications?.post(.didCompleteTask, self)
             return
         }
         let error = error
-        tellMonitors(posting: Request.didCompleteTaskNotification) {
+        tellMonitors(posting: .didCompleteTask) {
             $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
         }
     }
@@ -150,13 +150,13 @@ extension Request {
     ///
     /// When there is none, the request is done and its handlers are told.
     private func nextSlot() -> (any ResponseSlot)? {
-        enum Step { case serialise(any ResponseSlot), deliver([any ResponseSlot]?, endings: [@Sendable () -> Void]) }
+        enum Step { case serialise(any ResponseSlot), deliver(Few<any ResponseSlot>?, endings: [@Sendable () -> Void]) }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.
         let step = mutable.withLock { state -> Step in
             if state.serialisedCount < state.slots.count { return .serialise(state.slots[state.serialisedCount]) }
             _ = state.lifecycle.handle(.serialised)
             defer {
-                state.slots = []
+                state.slots = Few()
                 state.serialisedCount = 0
                 state.extras?.endings = []
             }
@@ -182,12 +182,12 @@ extension Request {
     /// Tells handlers, and those that came late while this one thread was telling.
     ///
     /// A late handler has a conclusion of its own, on another thread perhaps: there it could overtake those before it.
-    private func deliver(_ slots: [any ResponseSlot]) {
+    private func deliver(_ slots: Few<any ResponseSlot>) {
         var slots = slots
         repeat {
             for slot in slots { slot.deliver() }
             slots = mutable.withLock { state in
-                defer { state.undelivered = [] }
+                defer { state.undelivered = Few() }
                 state.isDelivering = !state.undelivered.isEmpty
                 return state.undelivered
             }

@@ -33,8 +33,11 @@ extension Request {
         } catch {
             return failCreation(error)
         }
-        mutable.withLock { $0.records.append(record) }
-        guard let adapter = adapter else { return makeTask(for: record) }
+        let hasInterceptor = mutable.withLock { state in
+            state.records.append(record)
+            return state.interceptor != nil
+        }
+        guard hasInterceptor || core.interceptor != nil, let adapter else { return makeTask(for: record) }
         adapt(record, by: adapter)
     }
 
@@ -84,7 +87,7 @@ extension Request {
         } catch {
             return failCreation(error)
         }
-        let attempt = Attempt(record: record, hop: hop, kind: taskKind, core: core, owner: self)
+        let attempt = Attempt(record: record, hop: consume hop, kind: taskKind, core: core, owner: self)
         let isWanted = mutable.withLock { state in
             guard case .making = state.lifecycle.work else { return false }
             state.attempts.append(attempt)
@@ -149,7 +152,7 @@ extension RequestRecord {
 
     /// Checks what would not survive the wire, or should never be sent.
     func validate(schemes: [String] = RequestRecord.schemes) throws {
-        guard schemes.contains(url.scheme ?? "") else {
+        guard schemes.contains(where: url.hasScheme) else {
             throw AFError.createURLRequestFailed(error: URLError(.unsupportedURL))
         }
         try existing?.validate()
@@ -162,10 +165,10 @@ extension RequestRecord {
     func hop(
         body: BodySource, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
     ) throws -> Hop {
-        var hop = Hop(
+        let plain = Hop(
             url: url, method: method, fields: core.settings.fields(addedTo: ownHeaders), body: body,
             urlRequest: existing)
-        guard let credential, let user = credential.user else { return hop }
+        guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
         // A ticket is asked for by giving nothing else: libcurl would not look at a user or a password for it.
         let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
@@ -173,6 +176,7 @@ extension RequestRecord {
         guard credentials.isSendable else {
             throw AFError.urlRequestValidationFailed(reason: .invalidHeaderField(name: "Authorization"))
         }
+        var hop = plain
         hop.adopt(credentials)
         hop.remembered = credential
         return hop
@@ -186,6 +190,16 @@ extension BodySource {
         return .reader {
             guard let stream = box.take() else { throw URLError(.requestBodyStreamExhausted) }
             return StreamBodyReader(opening: stream, byteCount: byteCount)
+        }
+    }
+}
+
+extension URL {
+    /// Whether the URL has this scheme, written like that; without the string that `scheme` makes each time.
+    fileprivate func hasScheme(_ scheme: String) -> Bool {
+        var text = absoluteString
+        return text.withUTF8 {
+            $0.count > scheme.utf8.count && $0.starts(with: scheme.utf8) && $0[scheme.utf8.count] == 0x3A
         }
     }
 }

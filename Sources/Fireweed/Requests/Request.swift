@@ -80,7 +80,7 @@ public class Request: @unchecked Sendable {
     var acceptableSchemes: [String] { RequestRecord.schemes }
 
     /// The first hop as this kind of request needs it.
-    func prepared(_ hop: Hop, _ record: RequestRecord) -> Hop { hop }
+    func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop { hop }
 
     /// The kind of task that carries the request.
     var taskKind: SessionTask.Kind { .data }
@@ -244,6 +244,6 @@ extension Request {
     /// The last of `allMetrics`.
     public var metrics: TaskMetrics? { lastMetrics }
 
-    var attempts: [Attempt] { mutable.withLock { $0.attempts } }
+    var attempts: Few<Attempt> { mutable.withLock { $0.attempts } }
     var lastAttempt: Attempt? { mutable.withLock { $0.attempts.last } }
 }

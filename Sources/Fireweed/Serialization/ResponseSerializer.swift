@@ -112,7 +112,8 @@ extension EvidenceSerializing {
 
     /// The content after the preprocessor, which is called only when there is one.
     func preprocessed(_ data: Data) throws -> Data {
-        dataPreprocessor is PassthroughPreprocessor ? data : try dataPreprocessor.preprocess(data)
+        // Not `is`, which costs ten times as much.
+        type(of: dataPreprocessor) == PassthroughPreprocessor.self ? data : try dataPreprocessor.preprocess(data)
     }
 }
 

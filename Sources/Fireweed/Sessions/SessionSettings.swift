@@ -7,7 +7,7 @@ import FoundationNetworking
 import Glibc
 
 /// The values of a configuration at the time when the session was made; reading them costs nothing.
-struct SessionSettings: Sendable {
+final class SessionSettings: Sendable {
     let fields: FieldBlock
     /// The first field of the session that must not be sent; every request fails with it.
     let fieldViolation: AFError?

@@ -7,8 +7,7 @@ import Synchronization
 
 extension Attempt {
     /// A transfer that the cache has a say in; also for policies that mean something to a session without a cache.
-    func makeCachedTransfer(of message: RequestMessage, for hop: Hop) -> any TransferControl {
-        var message = message
+    func makeCachedTransfer(of message: consuming RequestMessage, for hop: Hop) -> any TransferControl {
         if cachePolicy == .reloadIgnoringLocalAndRemoteCacheData { message.fields = Self.reloading(message.fields) }
         guard core.cache != nil || cachePolicy == .returnCacheDataDontLoad else {
             return core.transport.makeTransfer(of: message, for: self)
@@ -33,16 +32,15 @@ extension Attempt {
 
     /// Takes down what a head means for the cache, of a response that nothing stored could have answered.
     func noteForCache(_ head: ResponseHead, askedAt requestTime: Date) {
-        state.withLock { $0.recording = .none }
-        guard let cache = core.cache else { return }
-        let (hop, sentFields) = state.withLock { ($0.hop, $0.sentFields) }
         // Most heads mean nothing to a cache.
-        if hop.method == "GET", cachePolicy == .useProtocolCachePolicy, head.status != 304,
-            !StoringRules.mayBeWorthStoring(head)
-        {
-            return
+        let isOrdinary =
+            cachePolicy == .useProtocolCachePolicy && head.status != 304 && !head.marks.contains(.mayBeWorthStoring)
+        let asked = state.withLock { state -> (hop: Hop, fields: FieldBlock)? in
+            state.recording = .none
+            return isOrdinary && state.hop.method == "GET" ? nil : (state.hop, state.sentFields ?? state.hop.fields)
         }
-        let request = cacheRequest(for: hop, sentFields ?? hop.fields, in: cache)
+        guard let cache = core.cache, let asked else { return }
+        let request = cacheRequest(for: asked.hop, asked.fields, in: cache)
         let recorder = ResponseRecorder.note(
             head, to: request, requestTime: requestTime, isValidated: false, cache: cache, host: self)
         if let recorder { state.withLock { $0.recording = .content(recorder) } }

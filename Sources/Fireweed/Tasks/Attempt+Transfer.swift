@@ -11,7 +11,7 @@ extension Attempt: TransferConsumer {
 
     func transferDidReceive(_ head: ResponseHead) {
         core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
-        let setsCookies = core.settings.storesCookies && head.contains("Set-Cookie")
+        let setsCookies = core.settings.storesCookies && head.marks.contains(.setsCookies)
         let (owner, hasAnswered, recording) = state.withLock { state in
             state.head = head
             // A stored response has set its cookies when it came.

@@ -49,7 +49,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override var acceptableSchemes: [String] { WebSocketURL.schemes }
 
-    override func prepared(_ hop: Hop, _ record: RequestRecord) -> Hop {
+    override func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop {
         var hop = hop
         hop.url = WebSocketURL.onTheWire(record.url)
         hop.method = "GET"

@@ -11,7 +11,7 @@ final class EasyHandle: CurlHandle {
     // SAFETY: the pool owns its handles, and cleans them up before it goes; read for every header line.
     unowned(unsafe) let pool: ConnectionPool
     private(set) var transfer: Transfer?
-    var headReader = HeadReader()
+    private let headReader = HeadReader()
     /// True until the final response's head is there: what libcurl hands over as content before that is the lines of heads.
     private var isAwaitingHead = true
     /// Judges the origin of the connection that was made for this transfer last.
@@ -31,6 +31,8 @@ final class EasyHandle: CurlHandle {
     private var hasLargeBuffer = false
     private var waitsForMultiplexing = false
     private var url = ""
+    /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
+    private let parts: OpaquePointer
     /// The connection of the last transfer: the next one mostly has the same.
     private var connection: ConnectionDetails?
     /// What was agreed on for the present transfer's connection, read while the transfer has it.
@@ -40,8 +42,9 @@ final class EasyHandle: CurlHandle {
     private static let maximumAuthenticationRounds = 6
 
     init(pool: ConnectionPool) {
-        guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
+        guard let easy = curl_easy_init(), let parts = curl_url() else { preconditionFailure("out of memory") }
         self.easy = easy
+        self.parts = parts
         self.pool = pool
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         applyPoolSettings()
@@ -49,6 +52,7 @@ final class EasyHandle: CurlHandle {
 
     deinit {
         curl_easy_cleanup(easy)
+        curl_url_cleanup(parts)
         curl_slist_free_all(list)
         curl_slist_free_all(addresses)
         errorText.deallocate()
@@ -75,7 +79,7 @@ final class EasyHandle: CurlHandle {
         tls = nil
         if url != message.url {
             url = message.url
-            set(CURLOPT_URL, url)
+            setURL()
             if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
@@ -198,7 +202,7 @@ final class EasyHandle: CurlHandle {
 
     /// What libcurl lets pass and nobody should.
     private func violation(in head: ResponseHead, of transfer: Transfer) -> String? {
-        if !head.hasSoundLength { return "the response announces lengths that are none, or that differ" }
+        if head.marks.contains(.hasUnsoundLength) { return "the response announces lengths that are none, or that differ" }
         // RFC 9110 §15.2.2: only a protocol that was asked for can be switched to.
         let isUnasked = head.status == 101 && !transfer.message.fields.contains("Upgrade")
         return isUnasked ? "the server switched protocols unasked" : nil
@@ -387,6 +391,15 @@ final class EasyHandle: CurlHandle {
     private func setUpload(byteCount: Int64) {
         set(CURLOPT_UPLOAD, 1)
         setOffset(CURLOPT_INFILESIZE_LARGE, byteCount)
+    }
+
+    /// Tells libcurl the URL and its parts; of a URL without parts, libcurl itself says what is wrong with it.
+    private func setURL() {
+        set(CURLOPT_URL, url)
+        // As libcurl takes `CURLOPT_URL` apart.
+        let rules = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
+        let isSound = curl_url_set(parts, CURLUPART_URL, url, rules) == CURLUE_OK
+        set(CURLOPT_CURLU, pointer: isSound ? UnsafeRawPointer(parts) : nil)
     }
 
     /// Tells libcurl the addresses that the options have for the host of the URL.

@@ -3,7 +3,7 @@
 import Glibc
 
 /// Collects the lines of one response head after another: any number of 1xx, then the final one, then trailers.
-package struct HeadReader {
+package final class HeadReader {
     /// What a line completed.
     package enum Event {
         /// Nothing yet.
@@ -35,6 +35,8 @@ package struct HeadReader {
     private var isInsideHead = false
     /// True once a piece of the present line was announced.
     private var isAnnounced = false
+    /// True once the present head has a field.
+    private var hasField = false
     private var status = 0
     private var version = ""
     private var section: [UInt8] = []
@@ -47,9 +49,10 @@ package struct HeadReader {
     package init() {}
 
     /// Makes the reader ready for the next transfer; room that it has is kept.
-    mutating func reset() {
+    func reset() {
         isInsideHead = false
         isAnnounced = false
+        hasField = false
         byteCount = 0
         fieldCount = 0
         interimCount = 0
@@ -57,14 +60,14 @@ package struct HeadReader {
     }
 
     /// Says whether a line may come, of which this is the next piece: white space before the first field may not (RFC 9112 §2.2).
-    mutating func announce(_ piece: UnsafeRawBufferPointer) -> Bool {
+    func announce(_ piece: UnsafeRawBufferPointer) -> Bool {
         defer { isAnnounced = true }
-        guard isInsideHead, !isAnnounced, section.isEmpty, let first = piece.first else { return true }
+        guard isInsideHead, !isAnnounced, !hasField, let first = piece.first else { return true }
         return first != 0x20 && first != 0x09
     }
 
     /// Takes one line, its line end included.
-    package mutating func append(_ line: UnsafeRawBufferPointer) -> Event {
+    package func append(_ line: UnsafeRawBufferPointer) -> Event {
         isAnnounced = false
         byteCount += line.count
         guard byteCount <= limits.byteCount else { return .exceeded(.headerBytes(limit: limits.byteCount)) }
@@ -87,6 +90,7 @@ package struct HeadReader {
         let head = ResponseHead(status: status, version: version, section: Array(section))
         section.removeAll(keepingCapacity: true)
         isInsideHead = false
+        hasField = false
         fieldCount = 0
         guard (100..<200).contains(status), status != 101 else { return .head(head) }
         interimCount += 1
@@ -95,14 +99,15 @@ package struct HeadReader {
     }
 
     /// Unfolds a line that continues the one before it (obs-fold, RFC 9112 §5.2).
-    private mutating func appendField(_ line: UnsafeRawBufferPointer) {
-        if let first = line.first, first == 0x20 || first == 0x09, !section.isEmpty {
+    private func appendField(_ line: UnsafeRawBufferPointer) {
+        if let first = line.first, first == 0x20 || first == 0x09, hasField {
             while let last = section.last, last == 0x0A || last == 0x0D { section.removeLast() }
             section.append(0x20)
             section.append(contentsOf: line.drop { $0 == 0x20 || $0 == 0x09 })
         } else {
             section.append(contentsOf: line)
         }
+        hasField = true
     }
 
     private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -10,7 +10,12 @@ extension TransportOptions {
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeoutMilliseconds)
         applyReceiveBuffer(isLarge: false, to: handle)
         if let unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, unixSocketPath) }
-        if let proxy { apply(proxy, to: handle) }
+        if let proxy {
+            apply(proxy, to: handle)
+        } else if !Proxy.isInEnvironment {
+            // libcurl would look for eight variables for every transfer.
+            handle.set(CURLOPT_NOPROXY, "*")
+        }
         applyTLS(to: handle)
     }
 

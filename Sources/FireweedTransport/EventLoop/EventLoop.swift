@@ -56,23 +56,30 @@ package final class EventLoop: TaskExecutor, Sendable {
         let context = LoopContext(loop: self, poller: poller)
         let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
         var batch: [LoopItem] = []
+        var turnsWithoutLooking = 0
         while true {
             mailbox.swap(into: &batch)
             perform(batch, in: context)
             batch.removeAll(keepingCapacity: true)
             context.runDueTimers()
             context.endTurn()
-            context.sockets.flush()
             let timeout = context.sleepMilliseconds()
-            let count =
-                timeout != 0 && mailbox.receiverMaySleep()
-                ? poller.wait(into: events, milliseconds: timeout)
-                : poller.wait(into: events, milliseconds: 0)
+            let maySleep = timeout != 0 && mailbox.receiverMaySleep()
+            if timeout != 0, !maySleep, turnsWithoutLooking < Self.turnLimit {
+                turnsWithoutLooking += 1
+                continue
+            }
+            turnsWithoutLooking = 0
+            context.sockets.flush()
+            let count = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
             if timeout != 0 { mailbox.receiverIsAwake() }
             context.updateNow()
             deliver(events.prefix(count), in: context)
         }
     }
+
+    /// While there is something in the mailbox, so many turns go by without a look at the sockets, which costs a system call.
+    private static let turnLimit = 4
 
     private func perform(_ batch: [LoopItem], in context: LoopContext) {
         for item in batch {

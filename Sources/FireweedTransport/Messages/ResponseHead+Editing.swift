@@ -28,6 +28,15 @@ extension ResponseHead {
     /// Compares a name of the wire as field names are compared: ASCII letters without case.
     package static func isName(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
         guard bytes.count == name.utf8.count else { return false }
-        return zip(bytes, name.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && (0x61...0x7A).contains($0 | 0x20)) }
+        var name = name
+        return name.withUTF8 { expected in
+            for index in 0..<bytes.count {
+                let (byte, other) = (bytes[index], expected[index])
+                guard byte == other || (byte ^ other == 0x20 && (0x61...0x7A).contains(byte | 0x20)) else {
+                    return false
+                }
+            }
+            return true
+        }
     }
 }

@@ -13,12 +13,15 @@ public struct ResponseHead: Sendable {
     public let version: String
     /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
     package let section: [UInt8]
+    /// What is asked of every head, found out in one pass.
+    package let marks: Marks
 
     /// Makes a head of a status and the raw lines of its field section.
     package init(status: Int, version: String, section: [UInt8]) {
         self.status = status
         self.version = version
         self.section = section
+        marks = Marks(of: section)
     }
 
     /// Makes a head of fields, for transports that do not read from the wire.
@@ -75,47 +78,31 @@ public struct ResponseHead: Sendable {
         return length
     }
 
-    /// False when a length is announced that is no number, or several that differ: whoever reads on then may take one
-    /// response's content for the next one's head (RFC 9112 §6.3).
-    var hasSoundLength: Bool {
-        var known: UnsafeRawBufferPointer?
-        var isSound = true
-        // The pointers stay good: all of them lead into the section, which is held meanwhile.
-        forEachLine { name, value in
-            guard Self.isName(name, "Content-Length") else { return true }
-            var rest = value[...]
-            while isSound {
-                let end = rest.firstIndex(of: 0x2C) ?? rest.endIndex
-                let digits = Self.trimmed(rest[..<end])
-                isSound = !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
-                isSound = isSound && (known?.elementsEqual(digits) ?? true)
-                known = digits
-                if end == rest.endIndex { break }
-                rest = rest[(end + 1)...]
-            }
-            return isSound
-        }
-        return isSound
-    }
-
     /// Calls `body` with name and value of each line until it says false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
+        Self.forEachLine(of: section, body)
+    }
+
+    static func forEachLine(
+        of section: [UInt8], _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
+    ) {
         section.withUnsafeBytes { bytes in
-            var rest = bytes
-            while let start = rest.baseAddress, !rest.isEmpty {
-                let end = memchr(start, 0x0A, rest.count).map { UnsafeRawPointer($0) - start } ?? rest.count
-                let line = UnsafeRawBufferPointer(start: start, count: end)
-                if let colon = memchr(start, 0x3A, end).map({ UnsafeRawPointer($0) - start }) {
-                    let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
-                    guard body(name, Self.trimmed(line[(colon + 1)...])) else { return }
+            guard var start = bytes.baseAddress else { return }
+            let end = start + bytes.count
+            while start < end {
+                let lineEnd = memchr(start, 0x0A, end - start).map { UnsafeRawPointer($0) } ?? end
+                if let colon = memchr(start, 0x3A, lineEnd - start).map({ UnsafeRawPointer($0) }) {
+                    let name = UnsafeRawBufferPointer(start: start, count: colon - start)
+                    let value = UnsafeRawBufferPointer(start: colon + 1, count: lineEnd - colon - 1)
+                    guard body(name, trimmed(value[...])) else { return }
                 }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end + 1))
+                start = lineEnd + 1
             }
         }
     }
 
     /// Drops the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
-    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
+    static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
         var (start, end) = (bytes.startIndex, bytes.endIndex)
         while start < end, isSpace(bytes.base[start]) { start += 1 }
         while start < end, isSpace(bytes.base[end - 1]) { end -= 1 }

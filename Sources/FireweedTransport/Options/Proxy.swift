@@ -1,6 +1,7 @@
 // The way through a proxy.
 
 import Foundation
+import Glibc
 
 /// A proxy, or the decision to use none.
 public struct Proxy: Sendable, Hashable {
@@ -78,6 +79,14 @@ public struct Proxy: Sendable, Hashable {
             user: credentials?.first.flatMap { String($0).removingPercentEncoding },
             password: credentials?.dropFirst().first.flatMap { String($0).removingPercentEncoding },
             bypassedHosts: [])
+    }
+
+    /// Whether the environment names a proxy for anything.
+    ///
+    /// `HTTP_PROXY` does not count: where programs are run by a server, whoever asks it can set that one.
+    static var isInEnvironment: Bool {
+        let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return names.contains { getenv($0) != nil }
     }
 
     private static func split(_ text: String, at separator: String) -> (Substring, Substring)? {

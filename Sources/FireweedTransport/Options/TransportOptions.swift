@@ -17,7 +17,8 @@ public struct TransportOptions: Sendable {
     public var connectTimeout: Duration?
     /// The proxy to use.
     ///
-    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names none, a
+    /// session may not notice one that is put there after its first request.
     public var proxy: Proxy?
     /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
     ///

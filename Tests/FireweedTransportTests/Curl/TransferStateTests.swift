@@ -58,7 +58,7 @@ struct CurlFailureTests {
 @Suite("Response heads")
 struct HeadReaderTests {
     private func read(_ lines: [String], limit: Int = 1000) -> [HeadReader.Event] {
-        var reader = HeadReader()
+        let reader = HeadReader()
         reader.limits.byteCount = limit
         reader.limits.fieldCount = 10
         reader.limits.interimResponseCount = 20

@@ -1,0 +1,36 @@
+// A list for what there is mostly one of.
+
+/// A list whose first element lies in the list itself: with no more than one it takes no memory of its own.
+///
+/// A request mostly has one handler, one `URLRequest` and one attempt, and an attempt one hop.
+struct Few<Element> {
+    private var head: Element?
+    private var tail: [Element] = []
+
+    init() {}
+}
+
+extension Few: Sendable where Element: Sendable {}
+
+extension Few: RandomAccessCollection, RangeReplaceableCollection {
+    var startIndex: Int { 0 }
+
+    var endIndex: Int { head == nil ? 0 : 1 + tail.count }
+
+    subscript(index: Int) -> Element {
+        guard index == 0, let head else { return tail[index - 1] }
+        return head
+    }
+
+    mutating func append(_ element: Element) {
+        if head == nil { head = element } else { tail.append(element) }
+    }
+
+    mutating func replaceSubrange<Elements: Collection>(_ range: Range<Int>, with elements: Elements)
+    where Elements.Element == Element {
+        var all = Array(self)
+        all.replaceSubrange(range, with: elements)
+        head = all.first
+        tail = Array(all.dropFirst())
+    }
+}
