@@ -3,6 +3,7 @@
 // BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure. `round SCENARIO CLIENT
 // URL [COUNT]` runs one round in this process, for a profiler to look at.
 
+import CBareLoop
 import FixtureServer
 import Foundation
 
@@ -12,6 +13,8 @@ if arguments.count >= 5, arguments[1] == "round" {
     guard let scenario = Scenario.named(arguments[2])?.limited(to: count), let client = Client(rawValue: arguments[3]),
         let url = URL(string: arguments[4])
     else { exit(64) }
+    // Before there are other threads.
+    if client == .oneCore, fw_stay_on_core(fw_first_core()) != 0 { exit(71) }
     let measurement = try await Round(scenario: scenario, client: client, url: url).run()
     FileHandle.standardOutput.write(try JSONEncoder().encode(measurement))
     exit(0)

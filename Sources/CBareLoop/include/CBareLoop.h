@@ -15,3 +15,9 @@ int fw_bare_upload(const char *_Nonnull url, const char *_Nonnull file);
 // Starts a server that answers each request `delay` milliseconds after it came, on a thread that lives as long as the process.
 // Returns its port, or -1.
 int fw_slow_server(int delay);
+
+// The first core that this process may run on, or -1.
+int fw_first_core(void);
+
+// Keeps the calling thread, and the threads that it starts from now on, on a core; returns 0, or -1 where that cannot be done.
+int fw_stay_on_core(int core);

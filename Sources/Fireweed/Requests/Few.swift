@@ -2,7 +2,7 @@
 
 /// A list whose first element lies in the list itself: with no more than one it takes no memory of its own.
 ///
-/// A request mostly has one handler, one `URLRequest` and one attempt, and an attempt one hop.
+/// A request mostly has one handler, one `URLRequest` and one attempt.
 struct Few<Element> {
     private var head: Element?
     private var tail: [Element] = []

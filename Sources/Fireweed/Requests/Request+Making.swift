@@ -197,9 +197,7 @@ extension BodySource {
 extension URL {
     /// Whether the URL has this scheme, written like that; without the string that `scheme` makes each time.
     fileprivate func hasScheme(_ scheme: String) -> Bool {
-        var text = absoluteString
-        return text.withUTF8 {
-            $0.count > scheme.utf8.count && $0.starts(with: scheme.utf8) && $0[scheme.utf8.count] == 0x3A
-        }
+        let text = absoluteString
+        return text.hasBytePrefix(scheme) && text.utf8.dropFirst(scheme.utf8.count).first == UInt8(ascii: ":")
     }
 }

@@ -18,8 +18,8 @@ extension Attempt: ResponseEvidence {
 
     /// What was gathered of each hop; `nil` while the attempt runs, and when nothing was sent.
     var metrics: TaskMetrics? {
-        let records = state.withLock { $0.phase == .ended ? $0.records : Few() }
-        return records.isEmpty ? nil : TaskMetrics(hops: Array(records))
+        let records = state.withLock { $0.phase == .ended ? $0.records : [] }
+        return records.isEmpty ? nil : TaskMetrics(hops: records)
     }
 }
 

@@ -42,7 +42,7 @@ final class Attempt: Sendable {
         var head: ResponseHead?
         /// The fields that the present hop has sent, cookies among them.
         var sentFields: FieldBlock?
-        var records = Few<HopRecord>()
+        var records: [HopRecord] = []
         /// The last challenge of the present hop that the engine has answered.
         var answeredChallenge: ResponseHead?
         /// The first cause of the end, when it is not the transport's.

@@ -36,7 +36,7 @@ struct Round {
         switch client {
         case .libcurl: try bare(url)
         case .urlSession: try await urlSession(url)
-        case .fireweedData, .oneLoop, .twoLoops: try await data(url, from: session())
+        case .fireweedData, .oneCore, .oneLoop, .twoLoops: try await data(url, from: session())
         case .fireweedExecutor:
             let session = session()
             try await withTaskExecutorPreference(session.executor) { try await data(url, from: session) }

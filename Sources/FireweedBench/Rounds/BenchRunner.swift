@@ -31,7 +31,7 @@ struct BenchRunner {
 
     private func measure(_ scenario: Scenario, _ client: Client, _ servers: BenchServers) throws -> Measurement {
         let process = Process()
-        let url = try servers.url(for: scenario)
+        let url = try servers.url(for: scenario, client)
         let isPython = client == .pythonWebSockets
         process.executableURL = URL(fileURLWithPath: isPython ? "/usr/bin/python3" : "/proc/self/exe")
             .resolvingSymlinksInPath()

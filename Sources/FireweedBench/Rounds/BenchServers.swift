@@ -9,6 +9,7 @@ struct BenchServers {
     private let authority: CertificateAuthority
     private let nginx: NginxServer
     private let twoWorkers: NginxServer
+    private let twoWorkersOnOneCore: NginxServer
     private let sink: FixtureServer
     private let echo: WebSocketPeer
     private let slowPort: Int32
@@ -18,6 +19,7 @@ struct BenchServers {
         authority = try CertificateAuthority()
         nginx = try NginxServer(certificate: authority.issue())
         twoWorkers = try NginxServer(workers: 2)
+        twoWorkersOnOneCore = try NginxServer(workers: 2, core: Int(fw_first_core()))
         sink = try FixtureServer.start()
         echo = try WebSocketPeer { connection in
             while true {
@@ -31,13 +33,13 @@ struct BenchServers {
         try Self.makeBody(body)
     }
 
-    /// Where a scenario's server is.
-    func url(for scenario: Scenario) throws -> URL {
+    /// Where a scenario's server is for a client.
+    func url(for scenario: Scenario, _ client: Client) throws -> URL {
         let url: URL? =
             switch scenario.server {
             case .nginx: nginx.url
             case .secureNginx: nginx.secureURL
-            case .twoWorkers: twoWorkers.url
+            case .twoWorkers: client == .oneCore ? twoWorkersOnOneCore.url : twoWorkers.url
             case .sink: sink.url
             case .echo: echo.url
             case .slow: slowPort > 0 ? URL(string: "http://127.0.0.1:\(slowPort)") : nil

@@ -18,6 +18,8 @@ enum Client: String, Sendable {
     case fireweedUploadFile = "fireweed-upload-file"
     /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
     case fireweedSQLite = "fireweed-sqlite"
+    /// On one core, together with all of the server.
+    case oneCore = "fireweed-one-core"
     case oneLoop = "fireweed-one-loop"
     case twoLoops = "fireweed-two-loops"
     /// `JSONEncoder`, for want of another encoder that does the same work.
@@ -35,7 +37,7 @@ enum Client: String, Sendable {
     /// True for those that others are compared with.
     var isReference: Bool {
         switch self {
-        case .libcurl, .libcurlFile, .libcurlUpload, .libcurlForm, .pythonWebSockets, .curlCommand, .oneLoop: true
+        case .libcurl, .libcurlFile, .libcurlUpload, .libcurlForm, .pythonWebSockets, .curlCommand, .oneCore: true
         default: false
         }
     }

@@ -83,7 +83,7 @@ struct Scenario: Sendable {
         + [
             Scenario(
                 name: "loops", server: .twoWorkers, path: "/small", count: 48_000, window: 64,
-                clients: [.oneLoop, .twoLoops], connections: 32)
+                clients: [.oneCore, .oneLoop, .twoLoops], connections: 32)
         ]
 
     /// The numbers of requests in flight over which the growth of their cost is measured.

@@ -279,7 +279,7 @@ final class ConnectionPool {
             !transfer.pauses.contains(.intakeFull)
         {
             // While the transfer waits for a free connection, only the total time runs; the sweep looks again later.
-            let idle = Duration.seconds(transfer.message.idleTimeout).nanoseconds
+            let idle = UInt64(min(transfer.message.idleTimeout, 1e9) * 1e9)
             let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
             deadline = min(deadline ?? idleEnd, idleEnd)
         }

@@ -2,6 +2,7 @@
 
 import CCurl
 import Foundation
+import Glibc
 
 /// Owns an easy handle.
 ///
@@ -31,6 +32,7 @@ final class EasyHandle: CurlHandle {
     private var hasLargeBuffer = false
     private var waitsForMultiplexing = false
     private var url = ""
+    private var isSecure = false
     /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
     private let parts: OpaquePointer
     /// The connection of the last transfer: the next one mostly has the same.
@@ -79,13 +81,13 @@ final class EasyHandle: CurlHandle {
         tls = nil
         if url != message.url {
             url = message.url
+            isSecure = url.hasBytePrefix("https:")
             setURL()
             if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
         setReceiveBuffer(isLarge: message.tellsOfLulls)
-        let isSecure = message.url.hasPrefix("https:")
         if waitsForMultiplexing != isSecure {
             waitsForMultiplexing = isSecure
             set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
@@ -202,7 +204,9 @@ final class EasyHandle: CurlHandle {
 
     /// What libcurl lets pass and nobody should.
     private func violation(in head: ResponseHead, of transfer: Transfer) -> String? {
-        if head.marks.contains(.hasUnsoundLength) { return "the response announces lengths that are none, or that differ" }
+        if head.marks.contains(.hasUnsoundLength) {
+            return "the response announces lengths that are none, or that differ"
+        }
         // RFC 9110 §15.2.2: only a protocol that was asked for can be switched to.
         let isUnasked = head.status == 101 && !transfer.message.fields.contains("Upgrade")
         return isUnasked ? "the server switched protocols unasked" : nil
@@ -279,15 +283,14 @@ final class EasyHandle: CurlHandle {
     /// The details of the connection that was used, the same object as long as it is the same connection.
     private func connectionDetails(from counts: fw_report, hasResponse: Bool) -> ConnectionDetails? {
         let protocolName = hasResponse ? Self.protocolName(counts.http_version) : nil
-        let local = Self.endpoint(counts.local_address, counts.local_port)
-        let remote = Self.endpoint(counts.remote_address, counts.remote_port)
-        guard local != nil || remote != nil || protocolName != nil else { return nil }
-        if let connection,
-            connection.describes(protocolName: protocolName, localEndpoint: local, remoteEndpoint: remote),
+        if let connection, connection.describes(counts, protocolName: protocolName),
             tls == nil || connection.tls == tls
         {
             return connection
         }
+        let local = Self.endpoint(counts.local_address, counts.local_port)
+        let remote = Self.endpoint(counts.remote_address, counts.remote_port)
+        guard local != nil || remote != nil || protocolName != nil else { return nil }
         let details = ConnectionDetails(
             protocolName: protocolName, localEndpoint: local, remoteEndpoint: remote, tls: tls)
         connection = details
@@ -320,7 +323,7 @@ final class EasyHandle: CurlHandle {
 
     private func setMethodAndContent(of transfer: Transfer) throws {
         let message = transfer.message
-        let needsLength = ["POST", "PUT", "PATCH"].contains(message.method)
+        let needsLength = message.method == "POST" || message.method == "PUT" || message.method == "PATCH"
         if case .none = message.body, !needsLength {
             if isPlainGet && message.method == "GET" { return }
             set(CURLOPT_NOBODY, 0)
@@ -395,10 +398,14 @@ final class EasyHandle: CurlHandle {
 
     /// Tells libcurl the URL and its parts; of a URL without parts, libcurl itself says what is wrong with it.
     private func setURL() {
-        set(CURLOPT_URL, url)
-        // As libcurl takes `CURLOPT_URL` apart.
+        // As libcurl takes `CURLOPT_URL` apart, and puts it together to send it again.
         let rules = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
-        let isSound = curl_url_set(parts, CURLUPART_URL, url, rules) == CURLUE_OK
+        var text: UnsafeMutablePointer<CChar>?
+        defer { curl_free(text) }
+        let isSound =
+            curl_url_set(parts, CURLUPART_URL, url, rules) == CURLUE_OK
+            && curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK
+        set(CURLOPT_URL, isSound ? text.map { String(cString: $0) } : url)
         set(CURLOPT_CURLU, pointer: isSound ? UnsafeRawPointer(parts) : nil)
     }
 
@@ -465,5 +472,29 @@ extension TransferReport {
         responseHeaderByteCount = Int64(counts.header_bytes)
         responseBodyByteCount = counts.downloaded
         isReusedConnection = counts.connects == 0 && counts.pre_transfer > 0
+    }
+}
+
+extension ConnectionDetails {
+    /// True when libcurl counted for a connection between the same two endpoints, in the same protocol.
+    ///
+    /// A connection has its pair of endpoints for itself, for as long as it lives.
+    fileprivate func describes(_ counts: fw_report, protocolName: String?) -> Bool {
+        guard let localEndpoint, let remoteEndpoint, let local = counts.local_address,
+            let remote = counts.remote_address
+        else { return false }
+        return localEndpoint.port == counts.local_port && remoteEndpoint.port == counts.remote_port
+            && Self.isSame(localEndpoint.address, local) && Self.isSame(remoteEndpoint.address, remote)
+            && self.protocolName == protocolName
+    }
+
+    /// Without the array that Swift makes of a string for C.
+    private static func isSame(_ text: String, _ other: UnsafePointer<CChar>) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return other[0] == 0 }
+            return strncmp(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), other, bytes.count) == 0
+                && other[bytes.count] == 0
+        }
     }
 }

@@ -129,9 +129,10 @@ package final class HeadReader {
     }
 
     private static func version(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-        // The one that comes all the time is a literal, which needs no allocation.
+        // The ones that come all the time are literals, which cost nothing.
         let text = UnsafeRawBufferPointer(rebasing: bytes)
         if text.count == 8, let start = text.baseAddress, memcmp(start, "HTTP/1.1", 8) == 0 { return "HTTP/1.1" }
+        if text.count == 6, let start = text.baseAddress, memcmp(start, "HTTP/2", 6) == 0 { return "HTTP/2" }
         return String(decoding: text, as: UTF8.self)
     }
 }

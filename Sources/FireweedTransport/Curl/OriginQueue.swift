@@ -27,7 +27,7 @@ final class OriginQueue {
 
     /// True when this is the origin of `url`.
     func matches(_ url: String) -> Bool {
-        guard url.hasPrefix(origin) else { return false }
+        guard url.hasBytePrefix(origin) else { return false }
         let next = url.utf8.dropFirst(origin.utf8.count).first
         return next == nil || next == 0x2F || next == 0x3F || next == 0x23  // / ? #
     }

@@ -21,17 +21,4 @@ public final class ConnectionDetails: Sendable {
         self.remoteEndpoint = remoteEndpoint
         self.tls = tls
     }
-
-    /// True when these are the details of a connection between the same two endpoints, in the same protocol.
-    ///
-    /// A connection has its pair of endpoints for itself, for as long as it lives.
-    func describes(
-        protocolName: String?, localEndpoint: (address: String, port: Int)?,
-        remoteEndpoint: (address: String, port: Int)?
-    ) -> Bool {
-        guard let localEndpoint, let remoteEndpoint, let ownLocal = self.localEndpoint,
-            let ownRemote = self.remoteEndpoint
-        else { return false }
-        return ownLocal == localEndpoint && ownRemote == remoteEndpoint && self.protocolName == protocolName
-    }
 }

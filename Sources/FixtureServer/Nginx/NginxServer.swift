@@ -21,11 +21,12 @@ public final class NginxServer: Sendable {
     ///   - certificate: the server's certificate, for `secureURL`.
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - workers: how many worker processes serve.
+    ///   - core: the core that several workers stay on; `nil` for any.
     ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then; `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
-        pauseAfter pause: Int? = nil, logsAccess: Bool = false
+        core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
@@ -37,8 +38,12 @@ public final class NginxServer: Sendable {
         let limit = pause.map { "limit_rate_after \($0);" } ?? ""
         let goOn = folder.file("go-on").path
         let rate = pause == nil ? "" : "set $limit_rate 1k; if (-f \(goOn)) { set $limit_rate 0; }"
+        let affinity = core.map { core in
+            let mask = "1" + String(repeating: "0", count: max(0, core))
+            return "worker_cpu_affinity \(Array(repeating: mask, count: workers).joined(separator: " "));"
+        }
         let log = logsAccess ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : ""
-        try Self.configuration(folder, documents, port, secure, workers, limit, rate, log)
+        try Self.configuration(folder, documents, port, secure, workers, affinity ?? "", limit, rate, log)
             .write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess(
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
@@ -68,13 +73,13 @@ public final class NginxServer: Sendable {
 
     private static func configuration(
         _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int,
-        _ limit: String, _ rate: String, _ log: String
+        _ affinity: String, _ limit: String, _ rate: String, _ log: String
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
         let small = String(decoding: Documents.small, as: UTF8.self)
         return """
-            daemon off; master_process \(workers > 1 ? "on" : "off"); worker_processes \(workers);
+            daemon off; master_process \(workers > 1 ? "on" : "off"); worker_processes \(workers); \(affinity)
             user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);
             events { worker_connections 16384; }
             http {
