@@ -47,6 +47,19 @@ struct HTTPAuthenticationTests {
         #expect(try await request.serializingString().value == "\(byteCount)")
     }
 
+    @Test(
+        "the answer to a challenge goes to the same target, as it was written",
+        arguments: ["/guarded", "/guarded?", "/guarded?a=%2Fb", "/x/../guarded", "/guarded/./?a"])
+    func target(_ target: String) async throws {
+        server.route(String(target.prefix { $0 != "?" })) { request in
+            request.field("Authorization") == nil
+                ? FixtureResponse(status: 401, fields: [("WWW-Authenticate", "Basic realm=x")]) : .text("in")
+        }
+        let request = session.request("http://127.0.0.1:\(server.port)\(target)")
+        #expect(await status(request.authenticate(username: "u", password: "p")) == 200)
+        #expect(server.requests.map(\.target) == [target, target])
+    }
+
     @Test("with Basic alone no challenge is waited for; with Digest alone no password is given away for Basic")
     func schemes() async {
         let credential = URLCredential(user: "u", password: "p", persistence: .none)

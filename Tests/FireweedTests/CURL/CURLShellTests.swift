@@ -28,7 +28,9 @@ struct CURLShellTests {
 
         init(_ request: ReceivedRequest) {
             method = request.method
-            target = request.target
+            // curl forgets an empty query when it answers a challenge.
+            let isAnswer = request.field("Authorization") != nil
+            target = isAnswer && request.target.hasSuffix("?") ? String(request.target.dropLast()) : request.target
             fields = request.fields.map { "\($0.name.lowercased()): \($0.value)" }.sorted()
             body = request.body
         }
