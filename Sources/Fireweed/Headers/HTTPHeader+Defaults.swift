@@ -32,8 +32,9 @@ extension HTTPHeader {
     }
 
     private static func qualityList(_ languages: ArraySlice<String>) -> String {
+        // At most six: none of them gets a weight below 0.5.
         languages.enumerated()
-            .map { "\($0.element);q=\(String(format: "%.1f", 1.0 - Double($0.offset) * 0.1))" }
+            .map { "\($0.element);q=\($0.offset == 0 ? "1.0" : "0.\(10 - $0.offset)")" }
             .joined(separator: ", ")
     }
 }
