@@ -75,6 +75,7 @@ class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
         preconditionFailure("every slot makes its own")
     }
 
+    // Specialised, like what calls it: generic code asks the runtime for a type wherever it copies a response.
     @specialized(where Response == AFDataResponse<Data>)
     final func serialise() -> AFError? {
         let (made, error) = make()

@@ -13,7 +13,7 @@ extension TransportOptions {
         if let proxy {
             apply(proxy, to: handle)
         } else if !Proxy.isInEnvironment {
-            // libcurl would look for eight variables for every transfer.
+            // libcurl would look for up to six variables for every transfer.
             handle.set(CURLOPT_NOPROXY, "*")
         }
         applyTLS(to: handle)
