@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -72,11 +73,17 @@ static void unlock_table(void) {
     atomic_flag_clear_explicit(&table_lock, memory_order_release);
 }
 
+static void give_up(const char *reason) {
+    ssize_t written = write(STDERR_FILENO, reason, strlen(reason));
+    (void)written;
+    abort();
+}
+
 // Notes a block that was made for Dispatch; 0 when it was made for another.
 static int note(void *block, void *caller) {
     if ((uintptr_t)caller - dispatch_start >= dispatch_end - dispatch_start) return 0;
     lock_table();
-    if (dispatch_block_count > table_size / 2) abort();
+    if (dispatch_block_count > table_size / 2) give_up("more blocks of Dispatch than the table of the allocation count has room for\n");
     dispatch_blocks[find(block)] = block;
     dispatch_block_count++;
     unlock_table();

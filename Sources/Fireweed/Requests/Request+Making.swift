@@ -33,19 +33,18 @@ extension Request {
         } catch {
             return failCreation(error)
         }
-        let hasInterceptor = mutable.withLock { state in
+        let own = mutable.withLock { state in
             state.records.append(record)
-            return state.interceptor != nil
+            return state.interceptor
         }
-        guard hasInterceptor || core.interceptor != nil, let adapter else { return makeTask(for: record) }
+        guard let adapter = adapter(behind: own) else { return makeTask(for: record) }
         adapt(record, by: adapter)
     }
 
     // MARK: Adapting
 
     /// The request's own interceptor first, then the session's.
-    private var adapter: (any RequestAdapter)? {
-        let own = mutable.withLock { $0.interceptor }
+    private func adapter(behind own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
         guard let own, let shared = core.interceptor else { return own ?? core.interceptor }
         return Interceptor(adapters: [own, shared])
     }

@@ -30,7 +30,6 @@ final class EasyHandle: CurlHandle {
     private var listedForContent = false
     private var isPlainGet = true
     private var hasLargeBuffer = false
-    private var waitsForMultiplexing = false
     private var url = ""
     private var isSecure = false
     /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
@@ -81,17 +80,12 @@ final class EasyHandle: CurlHandle {
         tls = nil
         if url != message.url {
             url = message.url
-            isSecure = url.hasBytePrefix("https:")
             setURL()
             if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
         setReceiveBuffer(isLarge: message.tellsOfLulls)
-        if waitsForMultiplexing != isSecure {
-            waitsForMultiplexing = isSecure
-            set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
-        }
         if pool.settings.options.httpVersion == .http2 {
             // libcurl 7.88 fails the second request of a cleartext HTTP/2 connection (error 16): never reuse one.
             set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
@@ -213,7 +207,7 @@ final class EasyHandle: CurlHandle {
     }
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
-        if waitsForMultiplexing, tls == nil { tls = knownTLS() }
+        if isSecure, tls == nil { tls = knownTLS() }
         reportInlineContent(of: transfer)
         // A head that was held back and is followed by another was a challenge, which the engine has answered.
         if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
@@ -407,6 +401,9 @@ final class EasyHandle: CurlHandle {
             && curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK
         set(CURLOPT_URL, isSound ? text.map { String(cString: $0) } : url)
         set(CURLOPT_CURLU, pointer: isSound ? UnsafeRawPointer(parts) : nil)
+        let wasSecure = isSecure
+        isSecure = url.hasBytePrefix("https:")
+        if isSecure != wasSecure { set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0) }
     }
 
     /// Tells libcurl the addresses that the options have for the host of the URL.
