@@ -9,8 +9,6 @@ import Testing
 struct WebSocketBackPressureTests {
     private static let mebibyte = 1 << 20
     private static let message = 1 << 16
-    /// What the kernel's buffers of both sides and ours may hold on loopback.
-    private static let slack = 16 << 20
 
     private let session = Session.isolated()
     private let stalls = EventLog<Int>()
@@ -40,7 +38,7 @@ struct WebSocketBackPressureTests {
             }
             let least = max(sent, read)
             sent = try await stalls.first { $0 > least }
-            #expect(sent < read + Self.slack)
+            #expect(sent < read + LoopbackSlack.byteCount)
         }
         while case .data(let data)? = await iterator.next() { read += data.count }
         #expect(read == 1 << 28 && request.error == nil)
@@ -60,7 +58,7 @@ struct WebSocketBackPressureTests {
             if case .data(let data)? = event.message { counts.append(data.count) }
             if case .completed(let completion) = event.kind { end.yield(completion.error) }
         }
-        #expect(try await stalls.first { $0 > 0 } < Self.slack)
+        #expect(try await stalls.first { $0 > 0 } < LoopbackSlack.byteCount)
         gate.leave()
         for await error in ends {
             #expect(error == nil)
@@ -87,7 +85,7 @@ struct WebSocketBackPressureTests {
             return read
         }()
         request.resume()
-        #expect(try await stalls.first { $0 > 0 } < Self.slack)
+        #expect(try await stalls.first { $0 > 0 } < LoopbackSlack.byteCount)
         gate.leave()
         #expect(await read == count)
         await eventually("the handler has had its messages") { counts.all.count == count }

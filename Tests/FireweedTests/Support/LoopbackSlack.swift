@@ -1,0 +1,19 @@
+// How far a sender may be ahead of a reader that rests.
+
+import Foundation
+
+enum LoopbackSlack {
+    /// What the buffers of a connection on loopback may hold, libcurl's and ours with them, in bytes.
+    ///
+    /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, now and then all that it may.
+    static let byteCount = limit("tcp_rmem") + limit("tcp_wmem") + 4 << 20
+
+    /// The last of the three numbers of such a setting.
+    private static func limit(_ name: String) -> Int {
+        let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/\(name)", encoding: .utf8)
+        guard let last = text?.split(whereSeparator: \.isWhitespace).last, let limit = Int(last) else {
+            preconditionFailure("\(name) cannot be read")
+        }
+        return limit
+    }
+}
