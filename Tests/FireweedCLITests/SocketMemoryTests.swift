@@ -26,7 +26,7 @@ struct SocketMemoryTests {
 
         /// Reads on until so many bytes have been read, or all.
         func read(_ read: inout Int, upTo goal: Int) {
-            while read < goal, case let count = output.fileHandleForReading.availableData.count, count > 0 {
+            while read < goal, case let count = output.fileHandleForReading.nextContent().count, count > 0 {
                 read += count
             }
         }
@@ -54,7 +54,7 @@ struct SocketMemoryTests {
             run.read(&read, upTo: goal * Self.mebibyte)
             let least = read
             let sent = try await stalls.first { $0 > least }
-            #expect(sent < read + 16 * Self.mebibyte)
+            #expect(sent < read + LoopbackSlack.byteCount)
             #expect(try run.memory("VmRSS") < Self.limit)
         }
         run.read(&read, upTo: (1 << 30) - Self.mebibyte)
@@ -73,7 +73,7 @@ struct SocketMemoryTests {
             run.read(&read, upTo: goal * Self.mebibyte)
             #expect(try read >= goal * Self.mebibyte && run.memory("VmHWM") < Self.limit)
         }
-        run.process.terminate()
+        kill(run.process.processIdentifier, SIGKILL)  // a child of a thread of Dispatch may block the others
         run.process.waitUntilExit()
     }
 }

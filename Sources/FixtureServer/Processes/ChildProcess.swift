@@ -1,18 +1,18 @@
 // Programs that run beside the tests.
 
 import CLinux
-import Foundation
+public import Foundation
 import Glibc
 
 /// A program that is ended with us, however we end.
-final class ChildProcess: @unchecked Sendable {
+public final class ChildProcess: @unchecked Sendable {
     // SAFETY: `Process` is started in `init` and only told to stop afterwards, which it allows from any thread.
     private let process = Process()
 
     /// Starts a program from the path; throws a sentence that names its Debian package when it is missing.
     ///
     /// What it writes goes to `output`, or nowhere.
-    init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
+    public init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
         // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by KILL,
         // since threads of Dispatch block the other signals, and a child inherits that.
         let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"

@@ -82,18 +82,16 @@ struct NamespaceFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A program inside a namespace, and the lines that it says.
-final class NamespacedProgram: @unchecked Sendable {
-    // SAFETY: the process is started in `init`, and only ended afterwards.
-    private let process = Process()
+/// A program inside a namespace, and the lines that it says; it ends with this object.
+final class NamespacedProgram: Sendable {
+    private let process: ChildProcess
     let lines = EventLog<String>()
 
     init(_ arguments: [String], in namespace: String) throws {
-        process.executableURL = URL(fileURLWithPath: "/bin/ip")
-        process.arguments = ["netns", "exec", namespace] + arguments
         let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        process = try ChildProcess(
+            "ip", ["netns", "exec", namespace] + arguments, package: "iproute2", output: output.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
         let lines = lines
         Thread {
             var rest = Data()
@@ -107,17 +105,12 @@ final class NamespacedProgram: @unchecked Sendable {
                 }
             }
         }.start()
-        try process.start()
     }
 
     /// The probe that belongs to these tests.
     convenience init(probe arguments: String..., in namespace: NetworkNamespace) throws {
         let program = Bundle.main.bundleURL.appendingPathComponent("NetworkProbe").path
         try self.init([program] + arguments, in: namespace.name)
-    }
-
-    deinit {
-        if process.isRunning { process.terminate() }
     }
 
     /// Waits for a line that says `text` behind its time, later than `moment`; gives its time.

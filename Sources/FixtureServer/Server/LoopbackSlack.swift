@@ -2,11 +2,12 @@
 
 import Foundation
 
-enum LoopbackSlack {
+/// The distance that loopback allows.
+public enum LoopbackSlack {
     /// What the buffers of a connection on loopback may hold, libcurl's and ours with them, in bytes.
     ///
     /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, now and then all that it may.
-    static let byteCount = limit("tcp_rmem") + limit("tcp_wmem") + 4 << 20
+    public static let byteCount = limit("tcp_rmem") + limit("tcp_wmem") + 4 << 20
 
     /// The last of the three numbers of such a setting.
     private static func limit(_ name: String) -> Int {
