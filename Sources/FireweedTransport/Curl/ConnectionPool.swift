@@ -17,14 +17,16 @@ final class ConnectionPool {
     /// Where the secrets of connections go, if anywhere.
     let keyLog: KeyLog?
     private var running: [Transfer] = []
+    /// Handles for the next transfers, by whether they read much at a time.
     private var freeHandles: [EasyHandle] = []
+    private var freeLargeHandles: [EasyHandle] = []
     private var queues: [String: OriginQueue] = [:]
     /// The one that was used last, which is mostly the one that is wanted next.
     private var lastQueue: OriginQueue?
     private var isAdmitting = false
     private var isShutDown = false
     let meter = MovementMeter()
-    private var framing = FramingWatch()
+    var framing = FramingWatch()
     /// There while connections may speak HTTP/2 in clear text.
     private(set) var watchdog: ReadingWatchdog?
     /// When libcurl wants to be called, if at all.
@@ -34,8 +36,10 @@ final class ConnectionPool {
     /// When the pool has been idle for so long that its connections are closed.
     private var idleDeadline: LoopInstant?
 
-    /// So many handles are kept for the next transfers; each holds its receive buffer.
+    /// So many handles are kept for the next transfers; each may hold its receive buffer.
     private static let freeHandleLimit = 256
+    /// The same for those that read much at a time.
+    private static let largeFreeHandleLimit = 8
     /// When there are more origins than this, the ones with nothing to do are forgotten.
     private static let queueLimit = 256
 
@@ -52,6 +56,7 @@ final class ConnectionPool {
     deinit {
         // `shutDown` has emptied it, unless the process never got to that; nothing is running any more either way.
         freeHandles.removeAll()
+        freeLargeHandles.removeAll()
         curl_multi_cleanup(multi)
         curl_share_cleanup(share)
     }
@@ -135,6 +140,7 @@ final class ConnectionPool {
         isShutDown = true
         for transfer in running { cancel(transfer) }
         freeHandles.removeAll()
+        freeLargeHandles.removeAll()
         context.remove(self)
         replaceMulti()
     }
@@ -231,8 +237,18 @@ final class ConnectionPool {
     /// libcurl remembers which scheme a handle has agreed on, and would send other credentials by it before they are asked for: a
     /// transfer with credentials has a handle of its own.
     private func handle(for transfer: Transfer) -> EasyHandle {
-        guard transfer.message.credentials == nil else { return EasyHandle(pool: self) }
-        return freeHandles.popLast() ?? EasyHandle(pool: self)
+        let isLarge = transfer.message.tellsOfLulls
+        let free =
+            transfer.message.credentials != nil ? nil : isLarge ? freeLargeHandles.popLast() : freeHandles.popLast()
+        return free ?? EasyHandle(pool: self, hasLargeBuffer: isLarge)
+    }
+
+    private func keep(_ handle: EasyHandle) {
+        if handle.hasLargeBuffer {
+            if freeLargeHandles.count < Self.largeFreeHandleLimit { freeLargeHandles.append(handle) }
+        } else if freeHandles.count < Self.freeHandleLimit {
+            freeHandles.append(handle)
+        }
     }
 
     /// Takes the transfer's handle back and says how the transfer ended.
@@ -240,12 +256,12 @@ final class ConnectionPool {
         forget(transfer)
         guard let handle = transfer.handle else { return transfer.failure }
         let failure = handle.conclude(transfer, code: code)
+        if failure != nil { framing.transferWasCut(onPort: handle.localPort) }
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
         // See `handle(for:)`.
-        let isReusable = transfer.message.credentials == nil
-        if isReusable && freeHandles.count < Self.freeHandleLimit && !isShutDown { freeHandles.append(handle) }
+        if transfer.message.credentials == nil, !isShutDown { keep(handle) }
         if let queue = transfer.queue {
             if transfer.report.tls != nil, let name = transfer.report.protocolName { queue.learn(protocolName: name) }
             leave(queue)
@@ -372,28 +388,47 @@ extension ConnectionPool: SocketWatcher {
         if meter.count != movements {
             framing.moved(descriptor)
         } else if readiness.contains(.readable) {
-            let count = framing.stoodStill(descriptor)
-            if count > settings.options.maximumFramingByteCount { refuseFraming(on: descriptor) }
+            let silence = framing.stoodStill(descriptor, at: context.now)
+            if silence.byteCount > settings.options.maximumFramingByteCount {
+                refuseFraming(on: descriptor, after: silence)
+            }
         }
     }
 
-    /// Whether a transfer is paused: what comes for it over HTTP/2 is buffered by libcurl, and nothing moves.
-    var hasPausedTransfer: Bool { running.contains { !$0.pauses.isEmpty } }
-
     /// Ends the transfers of a connection on which too much came that is nothing.
-    private func refuseFraming(on descriptor: Int32) {
+    private func refuseFraming(on descriptor: Int32, after silence: FramingWatch.Silence) {
         framing.moved(descriptor)
         let port = LocalPort.of(descriptor)
         let affected = running.filter { $0.handle?.localPort == port && port != 0 }
-        // What a paused transfer gets is buffered by libcurl, and nothing moves.
-        guard affected.allSatisfy(\.pauses.isEmpty) else { return }
+        // Of several streams over HTTP/2, libcurl hands some content on in turns that are no socket's.
+        guard !affected.contains(where: { ($0.lastActivity ?? 0) >= silence.start }),
+            affected.allSatisfy(\.pauses.isEmpty), !framing.excuses(silence.byteCount, onPort: port)
+        else { return }
         for transfer in affected {
             let refusal = TransferRefusal.framingBytes(limit: settings.options.maximumFramingByteCount)
             transfer.failure = transfer.failure ?? .refused(refusal)
             end(transfer, code: CURLE_OK)
         }
+        framing.forget(descriptor)  // what it goes on to send is excused by nothing
         // Nobody's, or still shaking hands: libcurl then finds it closed.
         if affected.isEmpty { shutdown(descriptor, Shutdown.both) }
+    }
+}
+
+extension ConnectionPool: FramingRules {
+    func heldByteCount(onPort port: Int) -> Int? {
+        var count = 0
+        for transfer in running {
+            // Over HTTP/2, what comes for a paused transfer is kept, and for the others as much as their buffers hold.
+            guard transfer.pauses.isEmpty else { return nil }
+            guard let handle = transfer.handle, handle.localPort == port else { continue }
+            count += handle.bufferByteCount
+        }
+        return count
+    }
+
+    func excuses(_ byteCount: Int64, onPort port: Int) -> Bool {
+        framing.excuses(byteCount, onPort: port)
     }
 }
 

@@ -14,8 +14,7 @@ extension EasyHandle {
         let connected = openedSockets.filter(\.isOpen)
         if connected.count == 1 {
             let gauge = RecordGauge(
-                connected[0], limit: pool.settings.options.maximumFramingByteCount, meter: pool.meter,
-                isPaused: { [weak pool] in pool?.hasPausedTransfer ?? true })
+                connected[0], limit: pool.settings.options.maximumFramingByteCount, meter: pool.meter, rules: pool)
             gauge.install(on: context)
         }
         guard !TLSContext.takeProxyMark(from: context) else {

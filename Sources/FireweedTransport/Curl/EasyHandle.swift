@@ -11,6 +11,10 @@ final class EasyHandle: CurlHandle {
     let easy: UnsafeMutableRawPointer
     // SAFETY: the pool owns its handles, and cleans them up before it goes; read for every header line.
     unowned(unsafe) let pool: ConnectionPool
+    /// Whether it reads much at a time, for transfers whose content is gathered.
+    ///
+    /// Settled once and for all: libcurl keeps the buffer of a transfer that has ended while other streams go on over its connection.
+    let hasLargeBuffer: Bool
     private(set) var transfer: Transfer?
     private let headReader = HeadReader()
     /// True until the final response's head is there: what libcurl hands over as content before that is the lines of heads.
@@ -29,7 +33,6 @@ final class EasyHandle: CurlHandle {
     private var listedFields: FieldBlock?
     private var listedForContent = false
     private var isPlainGet = true
-    private var hasLargeBuffer = false
     private var url = ""
     private var isSecure = false
     /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
@@ -42,13 +45,15 @@ final class EasyHandle: CurlHandle {
     /// NTLM needs two, Digest with a stale nonce three.
     private static let maximumAuthenticationRounds = 6
 
-    init(pool: ConnectionPool) {
+    init(pool: ConnectionPool, hasLargeBuffer: Bool) {
         guard let easy = curl_easy_init(), let parts = curl_url() else { preconditionFailure("out of memory") }
         self.easy = easy
         self.parts = parts
         self.pool = pool
+        self.hasLargeBuffer = hasLargeBuffer
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         applyPoolSettings()
+        if hasLargeBuffer { pool.settings.options.applyReceiveBuffer(isLarge: true, to: self) }
     }
 
     deinit {
@@ -85,7 +90,6 @@ final class EasyHandle: CurlHandle {
         }
         try setMethodAndContent(of: transfer)
         setFields(message.fields, hasContent: !isPlainGet)
-        setReceiveBuffer(isLarge: message.tellsOfLulls)
         if pool.settings.options.httpVersion == .http2 {
             // libcurl 7.88 fails the second request of a cleartext HTTP/2 connection (error 16): never reuse one.
             set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
@@ -150,6 +154,9 @@ final class EasyHandle: CurlHandle {
         fw_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port)
         return port
     }
+
+    /// How much is read at once.
+    var bufferByteCount: Int { pool.settings.options.bufferByteCount(isLarge: hasLargeBuffer) }
 
     func apply(_ pauses: PauseReasons) {
         curl_easy_pause(easy, pauses.curlMask)
@@ -412,13 +419,6 @@ final class EasyHandle: CurlHandle {
         check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
         curl_slist_free_all(addresses)
         addresses = list
-    }
-
-    /// Whoever gathers content takes much at a time.
-    private func setReceiveBuffer(isLarge: Bool) {
-        guard hasLargeBuffer != isLarge else { return }
-        hasLargeBuffer = isLarge
-        pool.settings.options.applyReceiveBuffer(isLarge: isLarge, to: self)
     }
 
     private func setFields(_ block: FieldBlock, hasContent: Bool) {

@@ -124,6 +124,7 @@ private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl
     let pool = PoolCallbacks.pool(owner)
     pool.context.sockets.willClose(descriptor)
     pool.watchdog?.willClose(descriptor)
+    pool.framing.forget(descriptor)
     return close(descriptor)
 }
 

@@ -24,8 +24,12 @@ extension TransportOptions {
     /// libcurl's own 16 KiB cost half as much CPU again for 1 GiB as 256 KiB (0.50 s against 0.33 s). It takes the buffer from the heap
     /// for each transfer: one that is smaller than 64 KiB can be given back to it without the heap tidying up.
     func applyReceiveBuffer(isLarge: Bool, to handle: some CurlHandle) {
-        let byteCount = receiveBufferByteCount ?? (isLarge ? 512 * 1024 : 60 * 1024)
-        handle.set(CURLOPT_BUFFERSIZE, min(max(byteCount, 1024), 512 * 1024))
+        handle.set(CURLOPT_BUFFERSIZE, bufferByteCount(isLarge: isLarge))
+    }
+
+    /// How much is read at once.
+    func bufferByteCount(isLarge: Bool) -> Int {
+        min(max(receiveBufferByteCount ?? (isLarge ? 512 * 1024 : 60 * 1024), 1024), 512 * 1024)
     }
 
     /// libcurl's own default of 300 s would also run while a transfer waits for a free connection: as good as never.

@@ -12,6 +12,14 @@ final class MovementMeter {
     var refusedPort = 0
 }
 
+/// What may come on a connection although nothing moves.
+protocol FramingRules: AnyObject {
+    /// How much libcurl may keep of what comes on the connection with this local port before it hands anything on; `nil` for any amount.
+    func heldByteCount(onPort port: Int) -> Int?
+    /// Whether so many bytes are of a transfer that was cut; counts them as come.
+    func excuses(_ byteCount: Int64, onPort port: Int) -> Bool
+}
+
 /// Closes a connection on which more comes than a limit allows without anything moving.
 ///
 /// libcurl 7.88 reads frames of HTTP/2 for as long as there are some, in one call: a server that floods us with them would
@@ -21,17 +29,19 @@ final class RecordGauge {
     private let inode: UInt
     private let limit: Int
     private let meter: MovementMeter
-    /// Whether bytes may come and rest, because a transfer of the pool is paused.
-    private let isPaused: () -> Bool
+    private weak var rules: (any FramingRules)?
     private var byteCount = 0
+    /// The limit, and what was found to be allowed beyond it since something moved last.
+    private var bound: Int
     private var lastCount: Int
 
-    init(_ socket: OpenedSocket, limit: Int, meter: MovementMeter, isPaused: @escaping () -> Bool) {
+    init(_ socket: OpenedSocket, limit: Int, meter: MovementMeter, rules: any FramingRules) {
         descriptor = socket.descriptor
         inode = socket.inode
         self.limit = limit
         self.meter = meter
-        self.isPaused = isPaused
+        self.rules = rules
+        bound = limit
         lastCount = meter.count
     }
 
@@ -49,12 +59,17 @@ final class RecordGauge {
         if meter.count != lastCount {
             lastCount = meter.count
             byteCount = 0
+            bound = limit
         }
         byteCount += count
-        guard byteCount > limit else { return }
+        guard byteCount > bound, let rules else { return }
+        let port = LocalPort.of(descriptor)
+        bound = rules.heldByteCount(onPort: port).map { limit + $0 } ?? .max
+        guard byteCount > bound, OpenedSocket(descriptor)?.inode == inode else { return }
+        let silent = byteCount
         byteCount = 0
-        guard !isPaused(), OpenedSocket(descriptor)?.inode == inode else { return }
-        meter.refusedPort = LocalPort.of(descriptor)
+        guard !rules.excuses(Int64(silent), onPort: port) else { return }
+        meter.refusedPort = port
         // More of the peer's bytes now reset the connection (RFC 1122 §4.2.2.13), and libcurl's reading ends.
         shutdown(descriptor, Shutdown.both)
     }

@@ -139,33 +139,4 @@ struct BackPressureTests {
             }.start()
         }
     }
-
-    @Test("over HTTP/2 a stream that rests holds nobody up, and memory stays flat")
-    func multiplexed() async throws {
-        let authority = try CertificateAuthority()
-        let nginx = try NginxServer(certificate: authority.issue())
-        let file = nginx.documents.appendingPathComponent("big")
-        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
-        let handle = try FileHandle(forWritingTo: file)
-        try handle.truncate(atOffset: UInt64(Self.gibibyte))
-        try handle.close()
-        let url = try #require(nginx.secureURL)
-        var options = TransportOptions()
-        options.certificateAuthorities = .file(authority.certificate)
-        let session = Session.isolated(transportOptions: options)
-        #expect(await session.request(url.appendingPathComponent("small")).serializingData().response.error == nil)
-        let before = ResidentMemory.kibibytes
-        let request = session.streamRequest(url.appendingPathComponent("big"))
-        var iterator = request.streamTask().streamingData().makeAsyncIterator()
-        var read = 0
-        while read < Self.mebibyte { read += try #require(await iterator.next()?.value?.count) }
-        for _ in 0..<300 {
-            let small = await session.request(url.appendingPathComponent("small")).serializingData().response
-            #expect(small.error == nil)
-            #expect(small.metrics?.transactionMetrics.last?.networkProtocolName == "h2")
-        }
-        #expect(try #require(request.task).countOfBytesReceived < Self.intake)
-        #expect(ResidentMemory.kibibytes - before < Self.memoryKibibytes)
-        request.cancel()
-    }
 }
