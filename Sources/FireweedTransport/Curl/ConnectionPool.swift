@@ -256,7 +256,10 @@ final class ConnectionPool {
         forget(transfer)
         guard let handle = transfer.handle else { return transfer.failure }
         let failure = handle.conclude(transfer, code: code)
-        if failure != nil { framing.transferWasCut(onPort: handle.localPort) }
+        if failure != nil || framing.hasSilence {
+            framing.transferEnded(
+                onPort: handle.localPort, lastActivity: transfer.lastActivity, wasCut: failure != nil)
+        }
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
@@ -389,20 +392,19 @@ extension ConnectionPool: SocketWatcher {
             framing.moved(descriptor)
         } else if readiness.contains(.readable) {
             let silence = framing.stoodStill(descriptor, at: context.now)
-            if silence.byteCount > settings.options.maximumFramingByteCount {
-                refuseFraming(on: descriptor, after: silence)
-            }
+            if silence.byteCount > settings.options.maximumFramingByteCount { judge(silence, on: descriptor) }
         }
     }
 
     /// Ends the transfers of a connection on which too much came that is nothing.
-    private func refuseFraming(on descriptor: Int32, after silence: FramingWatch.Silence) {
-        framing.moved(descriptor)
+    private func judge(_ silence: FramingWatch.Silence, on descriptor: Int32) {
         let port = LocalPort.of(descriptor)
-        let affected = running.filter { $0.handle?.localPort == port && port != 0 }
+        let affected = transfers(onPort: port)
         // Of several streams over HTTP/2, libcurl hands some content on in turns that are no socket's.
-        guard !affected.contains(where: { ($0.lastActivity ?? 0) >= silence.start }),
-            affected.allSatisfy(\.pauses.isEmpty), !framing.excuses(silence.byteCount, onPort: port)
+        let lastMovement = affected.reduce(framing.lastEnding(onPort: port)) { max($0, $1.lastActivity ?? 0) }
+        guard lastMovement < silence.start, !framing.isExcused(descriptor) else { return framing.moved(descriptor) }
+        guard let held = heldByteCount(onPort: port),
+            silence.byteCount > settings.options.maximumFramingByteCount + held
         else { return }
         for transfer in affected {
             let refusal = TransferRefusal.framingBytes(limit: settings.options.maximumFramingByteCount)
@@ -417,18 +419,19 @@ extension ConnectionPool: SocketWatcher {
 
 extension ConnectionPool: FramingRules {
     func heldByteCount(onPort port: Int) -> Int? {
-        var count = 0
-        for transfer in running {
-            // Over HTTP/2, what comes for a paused transfer is kept, and for the others as much as their buffers hold.
-            guard transfer.pauses.isEmpty else { return nil }
-            guard let handle = transfer.handle, handle.localPort == port else { continue }
-            count += handle.bufferByteCount
-        }
-        return count
+        let transfers = transfers(onPort: port)
+        // Over HTTP/2, what comes for a paused transfer is kept, and for the others as much as their buffers hold.
+        guard transfers.allSatisfy(\.pauses.isEmpty) else { return nil }
+        return transfers.reduce(0) { $0 + ($1.handle?.bufferByteCount ?? 0) }
     }
 
-    func excuses(_ byteCount: Int64, onPort port: Int) -> Bool {
-        framing.excuses(byteCount, onPort: port)
+    /// Those that the connection with this local port serves.
+    private func transfers(onPort port: Int) -> [Transfer] {
+        running.filter { port > 0 && $0.handle?.localPort == port }
+    }
+
+    func isExcused(_ descriptor: Int32) -> Bool {
+        framing.isExcused(descriptor)
     }
 }
 

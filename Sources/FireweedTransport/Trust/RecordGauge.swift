@@ -16,8 +16,8 @@ final class MovementMeter {
 protocol FramingRules: AnyObject {
     /// How much libcurl may keep of what comes on the connection with this local port before it hands anything on; `nil` for any amount.
     func heldByteCount(onPort port: Int) -> Int?
-    /// Whether so many bytes are of a transfer that was cut; counts them as come.
-    func excuses(_ byteCount: Int64, onPort port: Int) -> Bool
+    /// Whether what this connection receives can be what was on its way for transfers that we have ended.
+    func isExcused(_ descriptor: Int32) -> Bool
 }
 
 /// Closes a connection on which more comes than a limit allows without anything moving.
@@ -66,9 +66,8 @@ final class RecordGauge {
         let port = LocalPort.of(descriptor)
         bound = rules.heldByteCount(onPort: port).map { limit + $0 } ?? .max
         guard byteCount > bound, OpenedSocket(descriptor)?.inode == inode else { return }
-        let silent = byteCount
         byteCount = 0
-        guard !rules.excuses(Int64(silent), onPort: port) else { return }
+        guard !rules.isExcused(descriptor) else { return }
         meter.refusedPort = port
         // More of the peer's bytes now reset the connection (RFC 1122 §4.2.2.13), and libcurl's reading ends.
         shutdown(descriptor, Shutdown.both)
