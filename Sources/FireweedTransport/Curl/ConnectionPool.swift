@@ -40,6 +40,8 @@ final class ConnectionPool {
     private static let freeHandleLimit = 256
     /// The same for those that read much at a time.
     private static let largeFreeHandleLimit = 8
+    /// After so many nanoseconds in which nothing of a stream of HTTP/2 moved, libcurl is reminded of it.
+    private static let reminderDelay: LoopInstant = 250_000_000
     /// When there are more origins than this, the ones with nothing to do are forgotten.
     private static let queueLimit = 256
 
@@ -71,7 +73,7 @@ final class ConnectionPool {
         idleDeadline = nil
         transfer.slot = running.count
         running.append(transfer)
-        lowerSweepDeadline(to: deadline(of: transfer))
+        lowerSweepDeadline(to: nextLook(at: transfer))
         let queue = queue(of: transfer.message.url)
         transfer.queue = queue
         if queue.enter(transfer) { launch(transfer) }
@@ -266,7 +268,9 @@ final class ConnectionPool {
         // See `handle(for:)`.
         if transfer.message.credentials == nil, !isShutDown { keep(handle) }
         if let queue = transfer.queue {
-            if transfer.report.tls != nil, let name = transfer.report.protocolName { queue.learn(protocolName: name) }
+            if transfer.report.tls != nil, let name = transfer.report.protocolName, queue.learn(protocolName: name) {
+                lowerSweepDeadline(to: context.now + Self.reminderDelay)
+            }
             leave(queue)
         }
         if running.isEmpty {
@@ -305,24 +309,42 @@ final class ConnectionPool {
         return deadline
     }
 
+    /// The moment at which libcurl is to be reminded of the transfer if nothing happens until then.
+    ///
+    /// libcurl 7.88 keeps content that comes for one stream of HTTP/2 while it reads for another, and now and then it forgets to hand
+    /// it on: the last bytes of a response would never come.
+    private func reminder(of transfer: Transfer) -> LoopInstant? {
+        guard transfer.queue?.isMultiplexed == true, transfer.pauses.isEmpty, transfer.handle != nil,
+            let lastActivity = transfer.lastActivity, transfer.remindedActivity != lastActivity
+        else { return nil }
+        return lastActivity &+ Self.reminderDelay
+    }
+
+    private func nextLook(at transfer: Transfer) -> LoopInstant? {
+        earlier(deadline(of: transfer), reminder(of: transfer))
+    }
+
     private func lowerSweepDeadline(to deadline: LoopInstant?) {
         guard let deadline else { return }
         sweepDeadline = min(sweepDeadline ?? deadline, deadline)
     }
 
-    /// Ends what has timed out and finds the next moment to look.
+    /// Ends what has timed out, reminds libcurl of what stands still, and finds the next moment to look.
     private func sweep() {
         sweepDeadline = nil
         for transfer in running {
-            guard let deadline = deadline(of: transfer) else { continue }
-            if deadline <= context.now {
+            if let reminder = reminder(of: transfer), reminder <= context.now {
+                transfer.remindedActivity = transfer.lastActivity
+                transfer.handle?.remind()
+            }
+            if let deadline = deadline(of: transfer), deadline <= context.now {
                 let detail = "no byte moved within the time-out, or the time for the whole exchange is over"
                 transfer.failure =
                     transfer.failure
                     ?? .exchange(.timedOut, detail: detail, engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue))
                 end(transfer, code: CURLE_OPERATION_TIMEDOUT)
             } else {
-                lowerSweepDeadline(to: deadline)
+                lowerSweepDeadline(to: nextLook(at: transfer))
             }
         }
         // Many different deadlines must not make many sweeps.
@@ -440,7 +462,7 @@ extension ConnectionPool: LoopTimer {
         earlier(earlier(engineDeadline, sweepDeadline), idleDeadline)
     }
 
-    private func earlier(_ left: LoopInstant?, _ right: LoopInstant?) -> LoopInstant? {
+    fileprivate func earlier(_ left: LoopInstant?, _ right: LoopInstant?) -> LoopInstant? {
         guard let left, let right else { return left ?? right }
         return min(left, right)
     }

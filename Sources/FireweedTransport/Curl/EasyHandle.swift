@@ -162,6 +162,12 @@ final class EasyHandle: CurlHandle {
         curl_easy_pause(easy, pauses.curlMask)
     }
 
+    /// Lets libcurl look whether it has kept something of the transfer.
+    func remind() {
+        curl_easy_pause(easy, CURLPAUSE_RECV)
+        curl_easy_pause(easy, CURLPAUSE_CONT)
+    }
+
     // MARK: Heads
 
     /// The request goes out, for the first time or again: to answer a challenge, or without an expectation that was not met.

@@ -12,6 +12,8 @@ final class OriginQueue {
     private var limit: Int?
     private let connectionLimit: Int
     private(set) var runningCount = 0
+    /// Whether the peer was found to carry several exchanges on one connection.
+    private(set) var isMultiplexed = false
     private var waiting: [Transfer] = []
     /// What stands before it has left the line already.
     private var head = 0
@@ -64,9 +66,13 @@ final class OriginQueue {
     }
 
     /// Learns from a response over TLS what the peer chose there: whether a connection carries one exchange at a time.
-    func learn(protocolName: String) {
-        guard connectionLimit > 0 else { return }
-        limit = protocolName == "h2" ? nil : connectionLimit
+    ///
+    /// True when it carries several, and that was not known.
+    func learn(protocolName: String) -> Bool {
+        let wasMultiplexed = isMultiplexed
+        isMultiplexed = protocolName == "h2"
+        if connectionLimit > 0 { limit = isMultiplexed ? nil : connectionLimit }
+        return isMultiplexed && !wasMultiplexed
     }
 
     /// The part of an absolute URL up to the path.

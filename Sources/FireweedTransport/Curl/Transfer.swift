@@ -23,6 +23,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var pauses: PauseReasons = []
     /// The last moment at which a byte moved; `nil` while the transfer waits for a free connection.
     var lastActivity: LoopInstant?
+    /// The last activity after which libcurl was reminded of the transfer.
+    var remindedActivity: LoopInstant?
     /// The head that waits for the engine's decision whether it authenticates and goes on.
     var heldHead: ResponseHead?
     var hasDeliveredHead = false
