@@ -185,7 +185,7 @@ extension DownloadRequest {
             }
             return content.isAtDestination ? content.complete?.url : nil
         }
-        if let mistaken { try? core.delegate.fileManager.removeItem(at: mistaken) }
+        if let mistaken, !FileMove.isStream(mistaken) { try? core.delegate.fileManager.removeItem(at: mistaken) }
     }
 
     /// The outcome stands: others may go on from the partial file, and whoever waits for resume data gets it.

@@ -462,7 +462,7 @@ extension ConnectionPool: LoopTimer {
         earlier(earlier(engineDeadline, sweepDeadline), idleDeadline)
     }
 
-    fileprivate func earlier(_ left: LoopInstant?, _ right: LoopInstant?) -> LoopInstant? {
+    private func earlier(_ left: LoopInstant?, _ right: LoopInstant?) -> LoopInstant? {
         guard let left, let right else { return left ?? right }
         return min(left, right)
     }

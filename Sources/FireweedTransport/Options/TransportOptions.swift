@@ -96,7 +96,8 @@ public struct TransportOptions: Sendable {
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
     ///
-    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. Default: 256 KiB.
+    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. What is on its way for a stream that was
+    /// cancelled is not counted. Default: 256 KiB.
     public var maximumFramingByteCount = 256 * 1024
     /// How long connections are kept when the session has nothing to do.
     ///

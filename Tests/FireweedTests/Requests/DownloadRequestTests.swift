@@ -39,6 +39,32 @@ struct DownloadRequestTests {
         #expect(try Data(contentsOf: target).count == 10)
     }
 
+    @Test("a pipe in the way, as a device, is written to and stays; without a reader it is an error")
+    func pipeInTheWay() async throws {
+        let target = folder.file("pipe")
+        #expect(mkfifo(target.path, 0o600) == 0)
+        let (lengths, length) = AsyncStream<Int>.makeStream()
+        Thread {
+            length.yield((try? FileHandle(forReadingFrom: target))?.contentToEnd().count ?? -1)
+        }.start()
+        // Opening a pipe waits for the other side: ours does not, and tries again until the reader is there.
+        var response = await download(to: target)
+        while response.error?.isDownloadedFileMoveError == true { response = await download(to: target) }
+        #expect(response.error == nil)
+        for await count in lengths {
+            #expect(count == 300_000)
+            break
+        }
+        #expect(await download(to: target).error?.isDownloadedFileMoveError == true)
+        let type = try FileManager.default.attributesOfItem(atPath: target.path)[.type] as? FileAttributeType
+        #expect(type != .typeRegular)
+    }
+
+    private func download(to target: URL) async -> DownloadResponse<URL, AFError> {
+        await session.download(server.url("/bytes/300000"), to: { _, _ in (target, .removePreviousFile) })
+            .serializingDownloadedFileURL().response
+    }
+
     @Test("without a destination the file is in a temporary place")
     func temporary() async throws {
         let file = try await session.download(server.url("/bytes/1000")).serializingDownloadedFileURL().value
