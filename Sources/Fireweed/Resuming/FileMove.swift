@@ -76,8 +76,10 @@ enum FileMove {
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, &before)
         defer {
-            var now = timespec()
-            if sigismember(&before, SIGPIPE) == 0 { sigtimedwait(&signals, nil, &now) }
+            var pending = sigset_t()
+            var number: Int32 = 0
+            sigpending(&pending)
+            if sigismember(&before, SIGPIPE) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &number) }
             pthread_sigmask(SIG_SETMASK, &before, nil)
         }
         var block = [UInt8](repeating: 0, count: 64 * 1024)
