@@ -83,7 +83,10 @@ enum FileMove {
             pthread_sigmask(SIG_SETMASK, &before, nil)
         }
         var block = [UInt8](repeating: 0, count: 64 * 1024)
-        while case let count = read(input, &block, block.count), count > 0 {
+        while true {
+            let count = read(input, &block, block.count)
+            guard count >= 0 else { throw FileFailure.current(.write, source) }
+            guard count > 0 else { break }
             var written = 0
             while written < count {
                 let step = block[written..<count].withUnsafeBytes { write(output, $0.baseAddress, $0.count) }
