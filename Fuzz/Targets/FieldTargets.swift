@@ -111,6 +111,9 @@ extension FuzzTarget {
         try expectEqual(scheme, scheme.lowercased(), "schemes have no case")
         if scheme == "http" || scheme == "https" {
             try expect(target.host?.isEmpty == false, "a target of HTTP has a host")
+            try expect(target.host?.hasByte("\\") == false, "a backslash is no part of a host")
+            let again = RedirectRules.target(of: "\(text)[", from: base)?.absoluteString
+            try expect(again?.hasPrefix(text) ?? true, "an escape is never escaped again")
             try expectEqual(RedirectRules.target(of: text, from: base), target, "a target leads to itself")
             try expect(RedirectRules.isSameOrigin(target, target), "a target is of its own origin")
         }

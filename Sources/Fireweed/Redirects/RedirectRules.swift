@@ -25,19 +25,17 @@ package enum RedirectRules {
         }
     }
 
-    /// The target: `location` resolved against the present one, whose fragment stays where the new one has none (§10.2.2).
+    /// The target: `location` resolved against the present URL, whose fragment stays where the new one has none (§10.2.2).
+    ///
+    /// Across origins the target has no userinfo: a server must not choose the credentials for another one.
     package static func target(of location: String, from base: URL) -> URL? {
-        let cleaned = encoded(location.trimmingCharacters(in: .whitespacesAndNewlines))
-        guard !cleaned.isEmpty, let resolved = URL(string: cleaned, relativeTo: base)?.absoluteURL else { return nil }
-        guard var components = URLComponents(url: resolved, resolvingAgainstBaseURL: true) else { return nil }
-        components.scheme = components.scheme?.lowercased()
-        if components.fragment == nil {
-            components.percentEncodedFragment =
-                URLComponents(url: base, resolvingAgainstBaseURL: true)?.percentEncodedFragment
+        guard var target = URLReference.resolve(location, against: base) else { return nil }
+        if !isSameOrigin(target, base), let split = Userinfo.split(target.absoluteString) {
+            guard let bare = URL(string: split.url) else { return nil }
+            target = bare
         }
-        let needsHost = components.scheme == "http" || components.scheme == "https"
-        guard !needsHost || components.host?.isEmpty == false else { return nil }
-        return components.url
+        guard target.fragment == nil, let fragment = base.fragment(percentEncoded: true) else { return target }
+        return URL(string: "\(target.absoluteString)#\(fragment)")
     }
 
     /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
@@ -56,15 +54,5 @@ package enum RedirectRules {
                 && !field.name.isEqualIgnoringASCIICase("Host")
         }
         return kept.count == fields.fields.count ? fields : FieldBlock(kept)
-    }
-
-    /// Percent-encodes what servers put into `Location` and a URL may not hold: spaces, 8-bit bytes and their like.
-    private static func encoded(_ location: String) -> String {
-        location.utf8.map { byte in
-            switch byte {
-            case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E: String(UnicodeScalar(byte))
-            default: String(format: "%%%02X", byte)
-            }
-        }.joined()
     }
 }

@@ -82,7 +82,9 @@ struct RedirectTests {
         arguments: [
             ("/b", "http://h/b"), ("b", "http://h/x/b"), ("?q=1", "http://h/x/a?q=1"), ("//other/p", "http://other/p"),
             ("../c", "http://h/c"), ("http://h/ü x", "http://h/%C3%BC%20x"), ("HTTP://H2/p", "http://H2/p"),
-            ("/b#own", "http://h/b#own"),
+            ("/b#own", "http://h/b#own"), ("http://u:p@h/b", "http://u:p@h/b"),
+            ("http://u:p@other/b", "http://other/b"),
+            ("//u:p@h:81/b", "http://h:81/b"), ("https://u@h/b", "https://h/b"),
         ])
     func locations(location: String, expected: String) throws {
         let base = try #require(URL(string: "http://h/x/a"))

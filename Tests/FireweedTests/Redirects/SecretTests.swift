@@ -75,6 +75,16 @@ struct SecretTests {
         #expect(other.response?.url?.user == nil)
     }
 
+    @Test("userinfo in a Location is no credential for another origin")
+    func userinfoInLocation() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let target = "http://user:secret@127.0.0.1:\(second.port)/basic-auth/user/secret"
+        let encoded = try #require(target.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        let response = await session.request(first.url("/redirect-to?url=\(encoded)")).serializingData().response
+        #expect(response.response?.statusCode == 401)
+        #expect(!second.requests.isEmpty && second.requests.allSatisfy { $0.field("Authorization") == nil })
+    }
+
     @Test(
         "requests out of HTTP are refused",
         arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "ws://127.0.0.1/", "data:,x"])
