@@ -64,7 +64,7 @@ extension DownloadRequest {
 
     private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {
         guard hasMonitors, let response = attempt.httpURLResponse else { return error }
-        let fileURL = fileURL
+        let fileURL = contentFile?.url  // to show it takes nothing: the file goes with the request
         tellMonitors { monitor, _ in
             monitor.request(
                 self, didValidateRequest: attempt.record.urlRequest, response: response, fileURL: fileURL,

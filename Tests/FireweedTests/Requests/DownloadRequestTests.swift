@@ -148,10 +148,12 @@ struct DownloadRequestTests {
 
     @Test("a temporary file goes with its request and responses when nobody took it, and stays when somebody did")
     func temporaryFile() async throws {
+        // Monitors are shown the file, and take it as little as validators do.
+        let session = Session.isolated(eventMonitors: [RecordingMonitor()])
         for isTaken in [false, true] {
             let places = ProtectedList<URL>()
             do {
-                let request = session.download(server.url("/json")).validate { _, _, file in
+                let request = session.download(server.url("/json")).validate().validate { _, _, file in
                     if let file { places.append(file) }
                     return .success(())
                 }
