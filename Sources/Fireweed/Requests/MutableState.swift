@@ -11,6 +11,8 @@ struct MutableState: Sendable {
     var error: AFError?
     var records = Few<RequestRecord>()
     var attempts = Few<Attempt>()
+    /// The attempt before the last retry that was granted.
+    var settledAttempt: Attempt?
     var retryCount = 0
     var validators: [RequestValidator] = []
     /// The handlers in the order in which they were added, and how many of them have been serialised.

@@ -101,7 +101,8 @@ extension Request {
     }
 
     private func settle() {
-        let attempt = lastAttempt
+        // Cancelled, or without its session, before the next attempt: the last one was settled before the retry.
+        let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
         contentEnded(attempt)
         if let attempt {
             attempt.storeCookies()
@@ -237,6 +238,7 @@ extension Request {
         let isGranted = mutable.withLock { state in
             guard state.lifecycle.handle(.retryGranted) == .delayRetry else { return false }
             state.retryCount += 1
+            state.settledAttempt = state.attempts.last
             state.error = nil
             state.serialisedCount = 0
             return true

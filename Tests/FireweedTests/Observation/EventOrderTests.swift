@@ -122,6 +122,19 @@ struct EventOrderTests {
         #expect(monitor.all == Self.begin + ["cancel", "cancel task"] + Self.failure + Self.finish)
     }
 
+    @Test("a request that is cancelled while a retry waits: nothing of the attempt before comes again")
+    func cancelBeforeRetry() async throws {
+        let session = Session.isolated(
+            interceptor: Retrier { _, _, _, completion in completion(.retryWithDelay(3600)) }, eventMonitors: [monitor])
+        let request = session.request(server.url("/status/503")).validate(statusCode: 200..<300)
+        let task = request.serializingData()
+        #expect(try await becomes { monitor.all.last == "retry" })
+        request.cancel()
+        _ = await task.response
+        let first = ["initial", "adapted", "created", "task", "resume", "resume task", "response"]
+        #expect(monitor.all == first + Self.end + ["validate", "complete", "retry", "cancel", "finish", "parse"])
+    }
+
     @Test("a request that is suspended and goes on")
     func suspend() async throws {
         let slow = try ScriptedServer.start([
