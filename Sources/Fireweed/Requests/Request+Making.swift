@@ -13,7 +13,11 @@ extension Request {
         // Cancelled and over by another thread before it was known: nobody would take it out again.
         if mutable.withLock({ $0.lifecycle.work == .done }) { core.registry.remove(self) }
         guard let queue = core.requestQueue else { return makeNow() }
-        queue.async { self.makeNow() }
+        queue.async {
+            // Cancelled while it waited for the queue: no adapter is asked, and no file is opened.
+            guard self.mutable.withLock({ $0.lifecycle.isMaking }) else { return }
+            self.makeNow()
+        }
     }
 
     private func makeNow() {

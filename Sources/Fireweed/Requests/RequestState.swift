@@ -91,6 +91,11 @@ struct RequestState: Equatable, Sendable {
         }
     }
 
+    /// True while the request message is being made.
+    var isMaking: Bool {
+        if case .making = work { true } else { false }
+    }
+
     mutating func handle(_ event: Event) -> Effects {
         switch event {
         case .resume: resume()

@@ -71,11 +71,14 @@ extension DownloadRequest {
             request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
             request.setValue(partial.resumeData?.validator?.fieldValue, forHTTPHeaderField: "If-Range")
         }
-        content.withLock { content in
+        let isWanted = content.withLock { content in
+            guard !content.isSettled else { return false }
             content.partial = partial
             content.offset = offset
             content.resumption = resumption ?? content.resumption
+            return true
         }
+        if !isWanted { partial.release() }  // cancelled meanwhile: the request lets go of its file only once
         return try RequestRecord(request)
     }
 

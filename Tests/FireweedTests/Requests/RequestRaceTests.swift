@@ -41,6 +41,25 @@ struct RequestRaceTests {
         #expect(await held.serializingData().response.error?.isExplicitlyCancelledError == true)
     }
 
+    @Test("cancelled before its turn on the queue of requests, a request asks no adapter")
+    func cancelBeforeMaking() async throws {
+        let asked = ProtectedList<Int>()
+        let adapter = Adapter { request, _, completion in
+            asked.append(0)
+            completion(.success(request))
+        }
+        let queue = DispatchQueue(label: "requests")
+        let session = Session(configuration: .af.ephemeral, requestQueue: queue, interceptor: adapter)
+        queue.suspend()
+        let request = session.request(server.url("/get"))
+        let task = request.serializingData()
+        request.resume().cancel()
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+        queue.resume()
+        queue.sync {}
+        #expect(asked.all.isEmpty && request.requests.isEmpty)
+    }
+
     @Test("cancelled when the task has completed and the request has not, it ends as cancelled, once")
     func cancelAfterTask() async throws {
         let calls = ProtectedList<Int>()

@@ -23,6 +23,31 @@ struct ResumingTests {
         head.split(separator: "\r\n").first { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
     }
 
+    @Test("cancelled while it is being made, a download lets go of the partial file")
+    func cancelledInTheMaking() async throws {
+        let place = folder.file("part")
+        let server = try FixtureServer.start()
+        let queue = DispatchQueue(label: "requests")
+        let own = Session(configuration: .af.ephemeral, requestQueue: queue)
+        let ended = DispatchGroup()
+        ended.enter()
+        let made = ProtectedList<DownloadRequest>()
+        // On the queue of requests, before the file is opened: the request is over when it is.
+        let modifier: Session.RequestModifier = { _ in
+            made.all.first?.cancel()
+            ended.wait()
+        }
+        let request = own.download(server.url("/range/10"), shouldAutomaticallyResume: false, requestModifier: modifier)
+        made.append(request.resumable(at: place))
+        request.response(queue: .global()) { _ in ended.leave() }
+        request.resume()
+        queue.sync {}
+        #expect(request.error?.isExplicitlyCancelledError == true)
+        // The request still lives, and another may have its file.
+        let later = session.download(server.url("/range/10")).resumable(at: place)
+        #expect(try await later.serializingString().value == "abcdefghij")
+    }
+
     @Test("the rest alone is asked for and put behind what is there")
     func rest() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf(), Interrupted.secondHalf)
