@@ -6,7 +6,7 @@ PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev
 SWIFT := swift
 # The runtime goes into programs: they start in half the time, and run where no toolchain is.
 OPTIMISED := -c release --static-swift-stdlib
-# Of `make fuzz-run`.
+# Of `make fuzz-run` and `make chaos`.
 TIME := 60
 JOBS := 2
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
@@ -14,7 +14,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits and the counts: those run programs of their own, which report to nobody.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests'
 
-.PHONY: all deps python build demo test autobahn lint format bench sanitize fuzz fuzz-run docs clean
+.PHONY: all deps python build demo test autobahn lint format bench sanitize fuzz fuzz-run chaos docs clean
 
 all: build
 
@@ -70,6 +70,11 @@ fuzz: deps
 # Runs every fuzzer for TIME seconds, JOBS at once, and takes what they find into Fuzz/Corpus.
 fuzz-run: fuzz
 	TIME=$(TIME) JOBS=$(JOBS) Scripts/fuzz run
+
+# Attacks the public API at random for TIME seconds, in JOBS processes; SEED, ROUND and REPEAT run a round again.
+chaos: deps
+	$(SWIFT) build --product FireweedChaos
+	TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) Scripts/chaos .build/debug/FireweedChaos
 
 # The reference as a DocC archive in .build/docs.
 docs: deps

@@ -54,6 +54,9 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(
+            name: "FireweedChaos", dependencies: ["Fireweed", "FixtureServer", "CAllocationCount"],
+            swiftSettings: settings),
+        .executableTarget(
             name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .executableTarget(

@@ -24,9 +24,11 @@ public final class NginxServer: Sendable {
     ///   - core: the core that several workers stay on; `nil` for any.
     ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then; `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
+    ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
-        core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false
+        core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false,
+        forwardingTo origin: URL? = nil
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
@@ -43,7 +45,8 @@ public final class NginxServer: Sendable {
             return "worker_cpu_affinity \(Array(repeating: mask, count: workers).joined(separator: " "));"
         }
         let log = logsAccess ? "\(AccessLogLine.format) access_log \(folder.file("access.log").path) fireweed;" : ""
-        try Self.configuration(folder, documents, port, secure, workers, affinity ?? "", limit, rate, log)
+        let root = origin.map(Self.forwarding) ?? "\(rate) root \(documents.path);"
+        try Self.configuration(folder, port, secure, workers, affinity ?? "", limit, root, log)
             .write(to: configuration, atomically: true, encoding: .utf8)
         process = try ChildProcess(
             "nginx", ["-c", configuration.path, "-e", folder.file("error.log").path, "-p", folder.url.path],
@@ -72,8 +75,8 @@ public final class NginxServer: Sendable {
     }
 
     private static func configuration(
-        _ folder: TemporaryFolder, _ documents: URL, _ port: UInt16, _ secure: String, _ workers: Int,
-        _ affinity: String, _ limit: String, _ rate: String, _ log: String
+        _ folder: TemporaryFolder, _ port: UInt16, _ secure: String, _ workers: Int,
+        _ affinity: String, _ limit: String, _ root: String, _ log: String
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
@@ -93,10 +96,17 @@ public final class NginxServer: Sendable {
                     location = /small-fresh {
                         default_type application/json; add_header Cache-Control "max-age=86400"; return 200 '\(small)';
                     }
-                    location / { \(rate) root \(documents.path); }
+                    location / { \(root) }
                 }
             }
             """
+    }
+
+    private static func forwarding(to origin: URL) -> String {
+        """
+        proxy_pass \(origin.absoluteString); proxy_http_version 1.1; proxy_buffering off; proxy_request_buffering off;
+        proxy_redirect off; proxy_next_upstream off; proxy_set_header Host $http_host;
+        """
     }
 
     private static func secure(

@@ -1,0 +1,61 @@
+// What the program was asked to do.
+
+import Foundation
+
+/// The options of the command line.
+struct Arguments {
+    var seed = UInt64.random(in: 0...9_999_999_999)
+    /// Seconds to run for.
+    var time = 60.0
+    /// The one round to run, instead of all from 0 on.
+    var round: Int?
+    /// How often to run that round.
+    var repetitions = 1
+    var operationCount = 200
+    /// The operations of a round to run; `nil` for all of them.
+    var chosen: Set<Int>?
+    /// Whether to print the plan of the round and to run nothing.
+    var printsPlan = false
+    /// Seconds without any event after which a round counts as stuck.
+    var patience = 60
+
+    /// Reads `--name value` pairs; `nil` when there is something else.
+    init?(_ arguments: [String]) {
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            if name == "--plan" {
+                printsPlan = true
+                continue
+            }
+            guard let text = rest.popFirst() else { return nil }
+            if name == "--only" {
+                chosen = Set(text.split(separator: ",").compactMap { Int($0) })
+            } else if !read(name, text) {
+                return nil
+            }
+        }
+    }
+
+    private mutating func read(_ name: String, _ text: String) -> Bool {
+        switch (name, UInt64(text)) {
+        case ("--seed", let number?): seed = number
+        case ("--time", let number?): time = Double(number)
+        case ("--round", let number?): round = Int(number)
+        case ("--repeat", let number?): repetitions = Int(number)
+        case ("--operations", let number?): operationCount = Int(number)
+        case ("--patience", let number?): patience = Int(number)
+        default: return false
+        }
+        return true
+    }
+
+    /// The plan of a round.
+    func plan(of round: Int) -> RoundPlan {
+        RoundPlan(seed: seed, number: round, operationCount: operationCount, only: chosen)
+    }
+
+    static let usage = """
+        usage: FireweedChaos [--seed N] [--time SECONDS] [--round N [--repeat N] [--only N,N…] [--plan]]
+                             [--operations N] [--patience SECONDS]
+        """
+}

@@ -1,0 +1,53 @@
+// Round after round, until the time is over or something is wrong.
+
+import FixtureServer
+import Foundation
+
+/// The program without its arguments.
+struct ChaosRunner {
+    let arguments: Arguments
+    /// The servers remember every request: after so many rounds there are new ones.
+    private static let roundsOfServers = 25
+
+    /// Runs the rounds; gives the exit code.
+    func run() async throws -> Int32 {
+        let work = try TemporaryFolder()
+        let temporary = work.file("temporary")
+        try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+        let activity = Activity()
+        let watchdog = Watchdog(activity, limit: .seconds(arguments.patience))
+        var servers = try ServerProcess()
+        setenv("TMPDIR", temporary.path, 1)
+        let remains = Remains(temporaryFiles: temporary)
+        var growth = HeapGrowth()
+        let end = ContinuousClock.now + .seconds(arguments.time)
+        var run = 0
+        while arguments.round == nil ? ContinuousClock.now < end : run < arguments.repetitions {
+            if run > 0, run % Self.roundsOfServers == 0 { servers = try ServerProcess() }
+            let folder = work.file("round-\(run)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let plan = arguments.plan(of: arguments.round ?? run)
+            let round = Round(
+                plan: plan, addresses: servers.addresses, remains: remains, watchdog: watchdog, activity: activity,
+                folder: folder, run: run)
+            var problems = try await round.run()
+            try FileManager.default.removeItem(at: folder)
+            if let problem = growth.problem() { problems.append(problem) }
+            guard problems.isEmpty else {
+                report(problems, plan)
+                return 1
+            }
+            run += 1
+        }
+        Report.write(
+            "\(run) rounds of \(arguments.operationCount) operations with seed \(arguments.seed): nothing was wrong")
+        Report.write("the heap has \(growth.last) bytes")
+        return 0
+    }
+
+    private func report(_ problems: [String], _ plan: RoundPlan) {
+        Report.write("seed \(plan.seed), round \(plan.number):")
+        for problem in problems { Report.write(problem) }
+        Report.write("\nAgain: make chaos SEED=\(plan.seed) ROUND=\(plan.number) REPEAT=20")
+    }
+}

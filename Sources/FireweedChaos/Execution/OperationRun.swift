@@ -1,0 +1,101 @@
+// Runs one operation.
+
+import Fireweed
+import Foundation
+
+/// An operation on its way: makes the request, meddles with it, and waits until everything about it is over.
+struct OperationRun: Sendable {
+    let operation: Operation
+    let record: OperationRecord
+    let slot: SessionSlot
+    let addresses: ServerAddresses
+    let remains: Remains
+    /// Where files of the operation go.
+    let folder: URL
+    /// Names the operation to the servers.
+    let key: String
+    let task = TaskSwitch()
+    /// Where callbacks run.
+    let queue = DispatchQueue.global()
+
+    func run() async {
+        try? await Task.sleep(for: .microseconds(operation.start))
+        record.note("begins")
+        switch operation.kind {
+        case .data: await runData()
+        case .upload(let content): await runUpload(content)
+        case .stream: await runStream()
+        case .events: await runEvents()
+        case .download(let place): await runDownload(place)
+        case .webSocket: await runWebSocket()
+        }
+        await record.waitForCallbacks()
+        record.ended()
+    }
+
+    /// Makes a request of the session of this moment.
+    func make<Made: Request>(_ make: (Session) -> Made) -> Made {
+        let request = slot.use(make)
+        record.made(request.id)
+        remains.watch(request, "request of operation \(operation.number)")
+        return request
+    }
+
+    /// The URL, with the endpoint of the kind.
+    var url: String {
+        let endpoint =
+            switch operation.kind {
+            case .data, .stream, .download: "/content"
+            case .upload: "/upload"
+            case .events: "/events"
+            case .webSocket: "/socket"
+            }
+        return addresses.url(of: operation.target, on: slot.plan.route, key: key, endpoint: endpoint)
+    }
+
+    /// Sets the idle time-out.
+    var modifier: Session.RequestModifier? {
+        guard let milliseconds = operation.idleTimeoutMilliseconds else { return nil }
+        return { $0.timeoutInterval = Double(milliseconds) / 1_000 }
+    }
+
+    /// Whether there may be several attempts.
+    var mayRetry: Bool {
+        [operation.interception, slot.plan.interception].contains { ($0?.retryLimit ?? 0) > 0 }
+    }
+
+    var interceptor: (any RequestInterceptor)? { operation.interception.map { PlannedInterceptor(plan: $0) } }
+
+    /// Everything that is the same for all kinds; the timers run from now on.
+    func prepare(_ request: Request, _ meddler: Meddler) {
+        if operation.isAuthenticated {
+            request.authenticate(username: "user", password: "secret", persistence: .none)
+        }
+        if meddler.awaits(.urlRequest) {
+            request.onURLRequestCreation(on: queue) { [weak request] _ in meddler.reached(.urlRequest, request) }
+        }
+        if meddler.awaits(.task) {
+            request.onURLSessionTaskCreation(on: queue) { [weak request] _ in meddler.reached(.task, request) }
+        }
+        if meddler.awaits(.progress) {
+            request.downloadProgress(queue: queue) { [weak request] _ in meddler.reached(.progress, request) }
+            request.uploadProgress(queue: queue) { [weak request] _ in meddler.reached(.progress, request) }
+        }
+        meddler.arm(request)
+    }
+
+    /// Begins a request that its handlers do not begin.
+    func begin(_ request: Request) {
+        if !slot.plan.startsImmediately { request.resume() }
+    }
+
+    /// The answer to a response's head, on the queue of callbacks.
+    func decide(
+        _ meddler: Meddler, _ request: Request?, _ completion: @escaping @Sendable (Request.ResponseDisposition) -> Void
+    ) {
+        record.note("head")
+        meddler.reached(.head, request)
+        guard let decision = operation.headDecision else { return completion(.allow) }
+        decision.answering.answer { completion(decision.allows ? .allow : .cancel) }
+    }
+}

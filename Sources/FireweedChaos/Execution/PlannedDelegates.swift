@@ -1,0 +1,60 @@
+// Delegates that answer as the plan has it.
+
+import Fireweed
+import Foundation
+
+/// What interceptors of the plan fail with.
+enum PlannedFailure: Error {
+    case adaptation, retry
+}
+
+/// Adapts and retries.
+struct PlannedInterceptor: RequestInterceptor {
+    let plan: Interception
+
+    func adapt(
+        _ urlRequest: URLRequest, for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        plan.adapting.answer {
+            completion(plan.refusesToAdapt ? .failure(PlannedFailure.adaptation) : .success(urlRequest))
+        }
+    }
+
+    func retry(
+        _ request: Request, for session: Session, dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        let result: RetryResult =
+            if request.retryCount < plan.retryLimit {
+                plan.retryDelay == 0 ? .retry : .retryWithDelay(Double(plan.retryDelay) / 1_000_000)
+            } else {
+                plan.failsInRetry ? .doNotRetryWithError(PlannedFailure.retry) : .doNotRetry
+            }
+        plan.retrying.answer { completion(result) }
+    }
+}
+
+/// Follows redirects, or refuses them.
+struct PlannedRedirectHandler: RedirectHandler {
+    let plan: SessionPlan.Redirecting
+
+    func task(
+        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        completion: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        plan.answering.answer { completion(plan.follows ? request : nil) }
+    }
+}
+
+/// Lets every response be stored.
+struct PlannedCacher: CachedResponseHandler {
+    let answering: Answering
+
+    func dataTask(
+        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        completion: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        answering.answer { completion(response) }
+    }
+}

@@ -1,0 +1,83 @@
+// One session of a round, which can be dropped in mid-flight.
+
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Holds the only lasting reference to a session; a session that goes is followed by another with the same plan.
+final class SessionSlot: Sendable {
+    let plan: SessionPlan
+    private let addresses: ServerAddresses
+    private let monitor: EventRecorder
+    private let remains: Remains
+    private let store: SQLiteResponseStore?
+    private let session = Mutex<Session?>(nil)
+
+    init(
+        _ plan: SessionPlan, addresses: ServerAddresses, monitor: EventRecorder, remains: Remains, folder: URL
+    ) throws {
+        self.plan = plan
+        self.addresses = addresses
+        self.monitor = monitor
+        self.remains = remains
+        store =
+            plan.cache == .file
+            ? try SQLiteResponseStore(url: folder.appendingPathComponent("\(UUID().uuidString).sqlite")) : nil
+    }
+
+    /// Calls `work` with the session of this moment.
+    func use<Value>(_ work: (Session) -> Value) -> Value {
+        let session = session.withLock { session in
+            if let session { return session }
+            let made = make()
+            session = made
+            return made
+        }
+        return work(session)
+    }
+
+    /// Lets go of the session; the next user gets a new one.
+    func drop() {
+        let dropped = session.withLock { session in
+            defer { session = nil }
+            return session
+        }
+        _ = dropped  // released here, outside the lock
+    }
+
+    /// Ends every request of the session, and lets go of it.
+    func invalidate() {
+        session.withLock { $0 }?.invalidate()
+        drop()
+    }
+
+    private func make() -> Session {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.timeoutIntervalForRequest = 120
+        configuration.httpMaximumConnectionsPerHost = plan.connectionLimit
+        configuration.urlCache =
+            plan.cache == .memory ? URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil) : nil
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(URL(fileURLWithPath: addresses.authority))
+        options.httpVersion = plan.route == .secure ? .http1Only : .automatic
+        options.eventLoops = plan.eventLoops
+        options.maximumBodyByteCount = plan.contentLimit
+        let session = Session(
+            configuration: configuration, startRequestsImmediately: plan.startsImmediately,
+            requestSetup: plan.isEager ? .eager : .lazy,
+            requestQueue: plan.hasRequestQueue ? DispatchQueue(label: "chaos.requests") : nil,
+            interceptor: plan.interception.map { PlannedInterceptor(plan: $0) },
+            redirectHandler: plan.redirecting.map { PlannedRedirectHandler(plan: $0) },
+            cachedResponseHandler: plan.storing.map { PlannedCacher(answering: $0) }, eventMonitors: [monitor],
+            transportOptions: options, strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
+            responseStore: store)
+        remains.watch(session, "session \(plan.route)")
+        return session
+    }
+
+    private func strictHosts() -> StrictTransportSecurity {
+        let hosts = StrictTransportSecurity()
+        hosts.add("localhost", lifetime: 3_600, includesSubdomains: false)
+        return hosts
+    }
+}

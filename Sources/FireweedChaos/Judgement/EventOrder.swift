@@ -1,0 +1,63 @@
+// The order of a request's events, as `EventMonitor` documents it.
+
+/// An event of a request's life.
+enum LifeEvent: Sendable, Hashable {
+    case initial, adapted, made, unmade, task, metrics, completed, retry, finish, parse
+    case resume, resumeTask, suspend, suspendTask, cancel, cancelTask
+}
+
+/// Where a request is in its life, by its events.
+enum LifeStage: Hashable {
+    case new, initial, adapted, made, unmade, running, measured, completed, retrying, finished
+}
+
+/// The reference table: which event may follow at which stage.
+enum EventOrder {
+    /// What is wrong with a request's events; `nil` when nothing is.
+    ///
+    /// `mayEndEarly` says whether the request may have been cancelled, or its session have gone.
+    static func problem(_ events: [LifeEvent], mayEndEarly: Bool) -> String? {
+        var stage = LifeStage.new
+        let shown = events.map { "\($0)" }.joined(separator: " ")
+        for (index, event) in events.enumerated() {
+            // Another thread may be making the request while it is cancelled, or while its session goes.
+            if stage == .finished, mayEndEarly, making.contains(event) { continue }
+            guard let next = next(stage, event) else {
+                return "event \(event) at stage \(stage), number \(index) of: \(shown)"
+            }
+            stage = next
+        }
+        let counts = Dictionary(grouping: events, by: \.self).mapValues(\.count)
+        let retries = counts[.retry, default: 0]
+        if counts[.finish, default: 0] > retries + 1 { return "finished more often than it began: \(shown)" }
+        if counts[.cancel, default: 0] > 1 { return "cancelled twice: \(shown)" }
+        if counts[.completed, default: 0] > counts[.task, default: 0] {
+            return "more tasks ended than began: \(shown)"
+        }
+        return stage == .finished ? nil : "the life ends at stage \(stage): \(shown)"
+    }
+
+    private static let making: Set<LifeEvent> = [.initial, .adapted, .made, .unmade, .task]
+
+    private static func next(_ stage: LifeStage, _ event: LifeEvent) -> LifeStage? {
+        switch (stage, event) {
+        case (_, .resume), (_, .suspend), (_, .cancel): stage  // the caller's, at any time
+        case (_, .resumeTask), (_, .suspendTask), (_, .cancelTask): stage
+        case (.new, .initial), (.retrying, .initial): .initial
+        case (.new, .unmade), (.retrying, .unmade), (.initial, .unmade): .unmade
+        case (.initial, .adapted): .adapted
+        case (.initial, .made), (.adapted, .made): .made
+        case (.made, .task): .running
+        case (.running, .metrics): .measured
+        // A task that was cancelled before it began has no metrics.
+        case (.running, .completed), (.measured, .completed): .completed
+        case (.completed, .retry), (.unmade, .retry), (.finished, .retry): .retrying
+        case (.completed, .finish), (.unmade, .finish): .finished
+        // Cancelled, or the session went, before there was a task.
+        case (.new, .finish), (.initial, .finish), (.adapted, .finish), (.made, .finish), (.retrying, .finish):
+            .finished
+        case (.finished, .parse): .finished
+        default: nil
+        }
+    }
+}

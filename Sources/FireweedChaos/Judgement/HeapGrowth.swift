@@ -1,0 +1,25 @@
+// Whether memory grows from round to round.
+
+import CAllocationCount
+
+/// The bytes on the heap after each round; always 0 under a sanitizer.
+struct HeapGrowth {
+    private var sizes: [Int] = []
+    /// The first rounds make what is made once, and caches fill.
+    private static let warmUp = 6
+    private static let window = 8
+    private static let allowance = 8 << 20
+
+    /// Takes down the size of now; says so when the heap has grown.
+    mutating func problem() -> String? {
+        sizes.append(Int(fw_heap_byte_count()))
+        guard sizes.count >= Self.warmUp + 2 * Self.window else { return nil }
+        let first = sizes[Self.warmUp..<(Self.warmUp + Self.window)].min() ?? 0
+        let last = sizes.suffix(Self.window).min() ?? 0
+        guard last > first + Self.allowance else { return nil }
+        return "the heap has grown from \(first) to \(last) bytes in \(sizes.count - Self.warmUp) rounds"
+    }
+
+    /// The size after the last round.
+    var last: Int { sizes.last ?? 0 }
+}

@@ -1,0 +1,92 @@
+// What is left of a round.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// Knows which objects ought to be gone, and what the process had before the first round.
+final class Remains: Sendable {
+    private struct Watched: @unchecked Sendable {
+        // SAFETY: part of the state behind the lock; the reference itself is atomic.
+        weak var object: AnyObject?
+        let name: String
+    }
+
+    private let watched = Mutex<[Watched]>([])
+    private let folder: URL
+    private let baseline: [String: Int]
+
+    /// `folder` is where temporary files go; what the process has open now is no fault later.
+    init(temporaryFiles folder: URL) {
+        self.folder = folder
+        baseline = Self.descriptors()
+    }
+
+    /// Expects an object to be gone at the end of the round.
+    func watch(_ object: AnyObject, _ name: String) {
+        watched.withLock { $0.append(Watched(object: object, name: name)) }
+    }
+
+    /// Waits until nothing is left; after `limit`, says what is.
+    func problems(after limit: Duration) async -> [String] {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let problems = problemsNow()
+            if problems.isEmpty || ContinuousClock.now > deadline {
+                watched.withLock { $0 = [] }
+                return problems
+            }
+            // No event tells that an object, a descriptor or a thread is gone.
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private func problemsNow() -> [String] {
+        let alive = watched.withLock { watched in
+            watched.removeAll { $0.object == nil }
+            return watched.map(\.name)
+        }
+        var problems = alive.isEmpty ? [] : ["\(alive.count) objects live: \(alive.prefix(8).joined(separator: "; "))"]
+        for (kind, count) in Self.descriptors() {
+            let known = baseline[kind, default: 0] + Self.lasting[kind, default: 0]
+            if count > known { problems.append("\(count) descriptors of \(kind), \(known) at most expected") }
+        }
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+        if threads > Self.mostThreads { problems.append("\(threads) threads: \(Self.threadNames())") }
+        let files = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
+        if !files.isEmpty {
+            let shown = files.prefix(8).map { name in
+                let size = (try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)"))?[.size]
+                return "\(name) of \(size ?? "unknown") bytes"
+            }
+            problems.append("\(files.count) temporary files: \(shown.joined(separator: ", "))")
+        }
+        return problems
+    }
+
+    /// What the process keeps once it has made something: each event loop an epoll and an eventfd, Dispatch its own.
+    private static let lasting = ["anon_inode:[eventpoll]": 8, "anon_inode:[eventfd]": 8, "anon_inode:[timerfd]": 8]
+
+    /// Dispatch and Swift's concurrency keep some for each core, and event loops one each.
+    private static let mostThreads = 40
+
+    /// Open descriptors by what they refer to; sockets and pipes without their numbers.
+    private static func descriptors() -> [String: Int] {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        var counts: [String: Int] = [:]
+        for number in numbers {
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)"),
+                !target.hasPrefix("/proc/")  // the folder that is being read
+            else { continue }
+            let isNumbered = target.hasPrefix("socket:") || target.hasPrefix("pipe:")
+            counts[isNumbered ? String(target.prefix { $0 != ":" }) : target, default: 0] += 1
+        }
+        return counts
+    }
+
+    private static func threadNames() -> [String: Int] {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        let names = tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+        return Dictionary(grouping: names.map { $0.filter { !$0.isNewline } }, by: \.self).mapValues(\.count)
+    }
+}

@@ -1,0 +1,43 @@
+// How a delegate of the caller answers: adapters, retriers, redirect handlers, and others with a completion.
+
+import Dispatch
+
+/// When, how often and from which threads a completion is called.
+enum Answering: Sendable {
+    /// On the thread of the question.
+    case atOnce
+    /// From another thread, after so many microseconds.
+    case late(Int)
+    /// On the thread of the question, and again after so many microseconds.
+    case twice(Int)
+    /// By two threads at the same time, after so many microseconds.
+    case together(Int)
+
+    static func random(_ random: inout SeededNumbers) -> Answering {
+        let delay = random.choice(0, 50, 500, 5_000, 20_000)
+        return random.choice(.atOnce, .atOnce, .late(delay), .late(delay), .twice(delay), .together(delay))
+    }
+
+    /// Calls `completion` in this way.
+    func answer(_ completion: @escaping @Sendable () -> Void) {
+        switch self {
+        case .atOnce: completion()
+        case .late(let delay): Later.run(after: delay, completion)
+        case .twice(let delay):
+            completion()
+            Later.run(after: delay, completion)
+        case .together(let delay):
+            Later.run(after: delay) { DispatchQueue.concurrentPerform(iterations: 2) { _ in completion() } }
+        }
+    }
+}
+
+/// Work on other threads, after a while.
+enum Later {
+    private static let queue = DispatchQueue(label: "chaos.later", attributes: .concurrent)
+
+    static func run(after microseconds: Int, _ work: @escaping @Sendable () -> Void) {
+        guard microseconds > 0 else { return queue.async(execute: work) }
+        queue.asyncAfter(deadline: .now() + .microseconds(microseconds), execute: work)
+    }
+}

@@ -1,0 +1,72 @@
+// How operations are drawn.
+
+extension Operation {
+    static func random(_ number: Int, of sessions: [SessionPlan], _ random: inout SeededNumbers) -> Operation {
+        let session = random.number(0...(sessions.count - 1))
+        let plan = sessions[session]
+        let kind = kind(&random)
+        var operation = Operation(
+            number: number, session: session, start: random.number(0...700_000), kind: kind,
+            target: target(for: kind, plan, &random),
+            reading: random.choice(.handlers(1), .handlers(random.number(1...4)), .awaiting, .awaiting, .both))
+        operation.validates = random.happens(50)
+        operation.interception = random.maybe(30) { .random(&$0) }
+        operation.headDecision = random.maybe(15) {
+            HeadDecision(answering: .random(&$0), allows: $0.happens(80))
+        }
+        operation.elementLimit = random.maybe(15) { $0.number(0...3) }
+        operation.isAuthenticated = operation.target.isGuarded && random.happens(70)
+        if random.happens(65) {
+            for _ in 0..<random.number(1...4) { operation.meddlings.append(.random(&random)) }
+        }
+        operation.bound(&random)
+        return operation
+    }
+
+    private static func kind(_ random: inout SeededNumbers) -> Kind {
+        switch random.number(0...99) {
+        case ..<36: .data
+        case ..<52: .stream
+        case ..<68: .upload(random.choice(.data, .file, .stream, .form))
+        case ..<84: .download(random.choice(.temporary, .destination, .resumable))
+        case ..<92: .webSocket
+        default: .events
+        }
+    }
+
+    private static func target(for kind: Kind, _ session: SessionPlan, _ random: inout SeededNumbers) -> Target {
+        switch kind {
+        case .data, .stream, .download:
+            if session.route == .clear, random.happens(25) {
+                let act = HostileAct.allCases[random.number(0...(HostileAct.allCases.count - 1))]
+                return Target(server: .hostile(act), id: HostileAct.id, byteCount: HostileAct.byteCount)
+            }
+            return .random(&random, sharing: session.cache != .none && random.happens(70))
+        case .upload:
+            var target = Target(id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 5_000, 200_000))
+            if random.happens(15) {
+                target.redirectCount = random.number(1...2)
+                target.redirectStatus = random.choice(307, 308)
+            }
+            return target
+        case .webSocket:
+            let acts = SocketAct.allCases
+            let act = acts[random.number(0...(acts.count - 1))]
+            return Target(
+                server: .socket(act), id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 1_000, 40_000))
+        case .events:
+            return Target(id: random.number(1...1_000_000), byteCount: random.number(1...12))
+        }
+    }
+
+    /// Makes sure that the request ends, whatever the server does.
+    private mutating func bound(_ random: inout SeededNumbers) {
+        switch target.server {
+        case .orderly:
+            if random.happens(4) { idleTimeoutMilliseconds = random.choice(1, 10, 100) }
+        case .hostile: idleTimeoutMilliseconds = random.choice(50, 200, 500)
+        case .socket(.silent): meddlings.append(Meddling(moment: .after(random.number(0...60_000)), action: .cancel))
+        case .socket: break
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// What a session of a round is made with.
+
+/// The settings of one session; requests of the session that are dropped or invalidated go to a new one with the same plan.
+struct SessionPlan: Sendable {
+    enum Route: Sendable {
+        /// HTTP/1.1 in clear text.
+        case clear
+        /// HTTP/1.1 over TLS.
+        case secure
+        /// HTTP/2 over TLS.
+        case multiplexed
+        /// `http` URLs of a host that asks for TLS (RFC 6797), over HTTP/2.
+        case strict
+    }
+
+    enum Cache: Sendable {
+        case none, memory, file
+    }
+
+    var route: Route
+    var cache: Cache
+    var startsImmediately: Bool
+    var isEager: Bool
+    var hasRequestQueue: Bool
+    var eventLoops: Int
+    var connectionLimit: Int
+    /// The limit of a response's content.
+    var contentLimit: Int?
+    var interception: Interception?
+    /// How redirects are answered; `nil` follows them.
+    var redirecting: Redirecting?
+    /// How the question is answered whether a response is stored; `nil` asks nobody.
+    var storing: Answering?
+
+    struct Redirecting: Sendable {
+        var answering: Answering
+        var follows: Bool
+    }
+
+    static func random(_ random: inout SeededNumbers) -> SessionPlan {
+        SessionPlan(
+            route: random.choice(.clear, .clear, .secure, .multiplexed, .multiplexed, .strict),
+            cache: random.choice(.none, .none, .memory, .file), startsImmediately: random.happens(80),
+            isEager: random.happens(25), hasRequestQueue: random.happens(30), eventLoops: random.choice(1, 1, 2),
+            connectionLimit: random.choice(1, 2, 6, 6), contentLimit: random.maybe(10) { _ in 20_000 },
+            interception: random.maybe(30) { .random(&$0) },
+            redirecting: random.maybe(30) { Redirecting(answering: .random(&$0), follows: $0.happens(80)) },
+            storing: random.maybe(30) { .random(&$0) })
+    }
+}

@@ -1,0 +1,74 @@
+// What a request asks for.
+
+/// A resource of one of the servers; its content is a function of `id` and `byteCount` alone.
+struct Target: Sendable, CustomStringConvertible {
+    enum Server: Sendable, Equatable {
+        /// The server that answers as it was asked to, by the route of the session.
+        case orderly
+        /// One that does what no correct server does, in clear text.
+        case hostile(HostileAct)
+        /// A WebSocket server.
+        case socket(SocketAct)
+    }
+
+    var server = Server.orderly
+    var id: Int
+    var byteCount: Int
+    var status = 200
+    /// How many redirects lead to it, and their status.
+    var redirectCount = 0
+    var redirectStatus = 302
+    /// How many requests are answered with 503 before one is answered well.
+    var failureCount = 0
+    /// Whether it asks for credentials (Basic).
+    var isGuarded = false
+    /// Seconds for which the response is fresh.
+    var maximumAge: Int?
+    var hasETag = false
+    var isChunked = false
+    /// In how many pieces the content comes, and the pause between them.
+    var pieceCount = 1
+    var pauseMilliseconds = 0
+
+    /// A target that answers a request for content.
+    static func random(_ random: inout SeededNumbers, sharing: Bool) -> Target {
+        let size = random.choice(0, 1, 100, 1_000, 16_384, 70_000, 300_000)
+        let id = sharing ? random.number(1...12) : random.number(1...1_000_000)
+        var target = Target(id: id, byteCount: sharing ? id * 1_777 : size)
+        target.isChunked = random.happens(30)
+        target.hasETag = random.happens(40)
+        target.maximumAge = random.maybe(sharing ? 60 : 15) { $0.choice(0, 1, 60) }
+        if random.happens(25) {
+            target.pieceCount = random.number(2...6)
+            target.pauseMilliseconds = random.choice(0, 1, 5, 20)
+        }
+        switch random.number(0...99) {
+        case ..<12: target.redirectCount = random.number(1...4)
+        case ..<20: target.failureCount = random.number(1...3)
+        case ..<26: target.isGuarded = true
+        case ..<32: target.status = random.choice(204, 404, 500, 418)
+        default: break
+        }
+        if target.status == 204 { target.byteCount = 0 }
+        return target
+    }
+
+    var description: String {
+        guard case .orderly = server else { return "\(server), \(byteCount) bytes" }
+        return path(key: "…", endpoint: "")
+    }
+
+    /// The path and query for one operation, which `key` names: what the server counts, it counts for each key.
+    func path(key: String, endpoint: String = "/content") -> String {
+        var query = "id=\(id)&count=\(byteCount)"
+        if status != 200 { query += "&status=\(status)" }
+        if failureCount > 0 { query += "&failures=\(failureCount)&key=\(key)" }
+        if isGuarded { query += "&guarded=1" }
+        if let maximumAge { query += "&age=\(maximumAge)" }
+        if hasETag { query += "&etag=1" }
+        if isChunked { query += "&chunked=1" }
+        if pieceCount > 1 { query += "&pieces=\(pieceCount)&pause=\(pauseMilliseconds)" }
+        guard redirectCount > 0 else { return "\(endpoint)?\(query)" }
+        return "/jump?left=\(redirectCount)&code=\(redirectStatus)&to=\(endpoint)&\(query)"
+    }
+}

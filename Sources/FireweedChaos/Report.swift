@@ -1,0 +1,10 @@
+// What the program says.
+
+import Foundation
+
+/// Lines on standard output, at once: a fault must be readable although the process is killed.
+enum Report {
+    static func write(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+}

@@ -1,0 +1,40 @@
+// Content that everybody can make from its number: the server sends it, and the judge compares it.
+
+import Foundation
+
+/// The bytes of the resource with a number: 4 KiB that depend on the number, over and over, each with its own index in front.
+///
+/// A block that is missing, repeated or of another resource is found, at the price of a comparison of memory.
+enum KnownContent {
+    private static let blockByteCount = 4_096
+
+    static func bytes(id: Int, count: Int) -> Data {
+        var random = SeededNumbers(seed: UInt64(truncatingIfNeeded: id))
+        var block = (0..<(blockByteCount / 8)).map { _ in random.next() }
+        let first = block[0]
+        var data = Data(capacity: count + blockByteCount)
+        while data.count < count {
+            block[0] = first ^ UInt64(data.count / blockByteCount)
+            block.withUnsafeBytes { data.append(contentsOf: $0) }
+        }
+        return data.prefix(count)
+    }
+
+    /// CRC-32 (ISO 3309), bit by bit from a table: independent of the zlib that the server counts with.
+    static func checksum(_ data: Data) -> UInt {
+        var value: UInt32 = 0xFFFF_FFFF
+        data.withUnsafeBytes { bytes in
+            for byte in bytes { value = table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] ^ (value >> 8) }
+        }
+        return UInt(value ^ 0xFFFF_FFFF)
+    }
+
+    private static let table: [UInt32] = (0..<256).map { index in
+        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
+    }
+
+    /// What the server answers to an upload.
+    static func receipt(byteCount: Int, checksum: UInt) -> Data {
+        Data("received \(byteCount) \(checksum)".utf8)
+    }
+}

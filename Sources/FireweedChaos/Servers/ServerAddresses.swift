@@ -1,0 +1,24 @@
+// Where the servers are, as their process tells it.
+
+import Foundation
+
+/// The ports of all servers, and the authority of those that speak TLS.
+struct ServerAddresses: Codable, Sendable {
+    var clear: Int
+    var secure: Int
+    var hostile: [String: Int]
+    var sockets: [String: Int]
+    var authority: String
+
+    /// The URL of a target for a session on a route.
+    func url(of target: Target, on route: SessionPlan.Route, key: String, endpoint: String) -> String {
+        let path = target.path(key: key, endpoint: endpoint)
+        switch (target.server, route) {
+        case (.hostile(let act), _): return "http://127.0.0.1:\(hostile[act.rawValue] ?? 1)\(path)"
+        case (.socket(let act), _): return "ws://127.0.0.1:\(sockets[act.rawValue] ?? 1)\(path)"
+        case (.orderly, .clear): return "http://127.0.0.1:\(clear)\(path)"
+        case (.orderly, .secure), (.orderly, .multiplexed): return "https://localhost:\(secure)\(path)"
+        case (.orderly, .strict): return "http://localhost:\(secure)\(path)"
+        }
+    }
+}

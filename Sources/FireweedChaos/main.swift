@@ -1,0 +1,18 @@
+// Attacks the public API at random, and judges everything that comes of it: `make chaos`, CONTRIBUTING.md.
+//
+// A seed makes a plan (Plan/), which is run (Execution/) against servers in a process of their own (Servers/), and judged (Judgement/).
+// The exit code is 0 when nothing was wrong, 1 for a fault, and 2 when a round stood still.
+
+import Foundation
+
+let options = CommandLine.arguments.dropFirst()
+if options.first == "--servers" { try await ServerProcess.serve() }
+guard let arguments = Arguments(Array(options)) else {
+    Report.write(Arguments.usage)
+    exit(64)
+}
+if arguments.printsPlan {
+    Report.write("\(arguments.plan(of: arguments.round ?? 0))")
+    exit(0)
+}
+exit(try await ChaosRunner(arguments: arguments).run())
