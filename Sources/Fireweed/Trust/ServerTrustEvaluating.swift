@@ -6,7 +6,8 @@ public import FireweedTransport
 ///
 /// Called once for each new TLS connection, inside the handshake, before a byte of a request leaves: on the transport's
 /// thread, where it must not wait, unless it says that it `mayWait`. A connection that is used again, or that resumes a TLS
-/// session of this session's, is not judged again.
+/// session of this session's, is not judged again. The host is the URL's own spelling, in which other spellings of the
+/// same host may differ: the manager has found the evaluator by the canonical form.
 ///
 /// ```swift
 /// struct OnlyOurs: ServerTrustEvaluating {
@@ -25,8 +26,10 @@ public protocol ServerTrustEvaluating: Sendable {
 
     /// Whether the evaluation may wait, for the network or a file.
     ///
-    /// It then runs on a thread of its own while other transfers go on, bounded by the request's time-outs. The handshake that
-    /// brought the certificates is given up meanwhile, and another one made after it. Default: `false`.
+    /// It then runs on a thread for such evaluations, of which a session has 16 at most, while other transfers
+    /// continue; the request's time-outs bound the wait. The handshake that brought the certificates is aborted, and
+    /// another one is made when the evaluator accepts the server. Handshakes with one host that bring the same
+    /// certificates and status while the evaluator runs share its verdict. Default: `false`.
     var mayWait: Bool { get }
 }
 

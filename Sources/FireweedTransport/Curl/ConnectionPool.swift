@@ -197,14 +197,18 @@ final class ConnectionPool {
     /// Takes a transfer out of the engine whose handshake was given up until there is a verdict about the server.
     ///
     /// No byte of its request has left: given to the engine again, it begins anew.
-    private func park(_ transfer: Transfer, _ handle: EasyHandle, _ judge: HandshakeJudge) {
+    private func park(_ handle: EasyHandle) {
         curl_multi_remove_handle(multi, handle.easy)
-        if judge.isDecided { beginAgain(transfer) }
+        handle.isParked = true
     }
 
-    /// Gives a parked transfer to the engine again.
-    func beginAgain(_ transfer: Transfer) {
-        guard transfer.state == .running, let handle = transfer.handle else { return }
+    /// Gives a parked transfer to the engine again, or ends it when its server was refused.
+    func trustWasDecided(about transfer: Transfer) {
+        guard transfer.state == .running, let handle = transfer.handle, handle.isParked else { return }
+        handle.isParked = false
+        guard transfer.failure == nil else {
+            return perform(transfer.state.handle(.end), on: transfer, code: CURLE_OK)
+        }
         touch(transfer)
         do {
             try checked(curl_multi_add_handle(multi, handle.easy))
@@ -216,10 +220,10 @@ final class ConnectionPool {
     }
 
     private func end(_ transfer: Transfer, code: CURLcode) {
-        if code != CURLE_OK, transfer.failure == nil, let handle = transfer.handle, let judge = handle.originJudge,
-            judge.wantsAnotherHandshake
+        if code != CURLE_OK, transfer.failure == nil, let handle = transfer.handle,
+            handle.originJudge?.awaitsVerdict == true
         {
-            return park(transfer, handle, judge)
+            return park(handle)
         }
         perform(transfer.state.handle(.end), on: transfer, code: code)
     }

@@ -18,6 +18,8 @@ public final class CurlTransport: Transport {
         let isReady = CurlLibrary.isInitialised
         precondition(isReady, "libcurl cannot be initialised")
         options = settings.options
+        var settings = settings
+        settings.trustDecisions = TrustDecisions()
         lanes = loops.map { Lane(loop: $0, settings: settings) }
     }
 

@@ -23,9 +23,9 @@ extension EasyHandle {
             return CURLE_OK
         }
         let host = URL(string: transfer.message.url)?.host ?? ""
-        // A judge that has its verdict, or waits for it, goes on to judge this connection.
+        // A judge that has its verdict carries it over to this connection.
         let judge =
-            originJudge.flatMap { $0.wantsAnotherHandshake ? $0 : nil }
+            originJudge.flatMap { $0.isApproved ? $0 : nil }
             ?? makeJudge(pool.settings.rule(forHost: host), for: transfer) { .untrusted($0) }
         originJudge = judge
         PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
@@ -43,14 +43,14 @@ extension EasyHandle {
         _ rule: HandshakeJudge.Rule, for transfer: Transfer, failure: @escaping (any Error) -> TransferFailure
     ) -> HandshakeJudge {
         HandshakeJudge(
-            rule: rule, loop: pool.context.loop,
+            rule: rule, decisions: pool.settings.trustDecisions, loop: pool.context.loop,
             refuse: { [weak transfer] error in
                 guard let transfer else { return }
                 transfer.failure = transfer.failure ?? failure(error)
             },
             decided: { [weak transfer, unowned pool] in
                 guard let transfer else { return }
-                pool.beginAgain(transfer)
+                pool.trustWasDecided(about: transfer)
             })
     }
 }

@@ -21,6 +21,9 @@ final class EasyHandle: CurlHandle {
     private var isAwaitingHead = true
     /// Judges the origin of the connection that was made for this transfer last.
     var originJudge: HandshakeJudge?
+    /// True while the transfer is out of the engine, since its handshake was given up until there is a verdict about
+    /// the server.
+    var isParked = false
     /// The sockets that were opened for the transfer.
     var openedSockets: [OpenedSocket] = []
     /// The address that the session's guard refused last.
@@ -132,6 +135,7 @@ final class EasyHandle: CurlHandle {
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
         originJudge = nil
+        isParked = false
     }
 
     /// Whether the session's guard lets a connection be opened; libcurl tries the host's next address when it does not.

@@ -15,6 +15,8 @@ public struct PoolSettings: Sendable {
 
     /// Whether `trustDecision` may wait for a host, and so must run beside the loop; `nil` when it never does.
     public var trustDecisionMayWait: (@Sendable (String) -> Bool)?
+    /// Where decisions that may wait are made; each transport has its own, since its rules are its own.
+    var trustDecisions = TrustDecisions()
 
     /// Makes the settings of a pool.
     public init(

@@ -186,9 +186,9 @@ final class SocketDialer: CurlHandle {
     }
 
     private func conclude(_ code: CURLcode) {
-        if code != CURLE_OK, refusal == nil, let originJudge, originJudge.wantsAnotherHandshake {
+        if code != CURLE_OK, refusal == nil, let originJudge, originJudge.awaitsVerdict {
             waitsForVerdict = true
-            return originJudge.isDecided ? connectAgain() : ()
+            return
         }
         if code == CURLE_COULDNT_CONNECT, let refusedAddress {
             return owner.dialerDidFail(refusal ?? .refused(.address(refusedAddress)))
@@ -226,7 +226,7 @@ extension SocketDialer {
         }
         let host = URL(string: url)?.host ?? ""
         let judge =
-            originJudge.flatMap { $0.wantsAnotherHandshake ? $0 : nil }
+            originJudge.flatMap { $0.isApproved ? $0 : nil }
             ?? makeJudge(settings.rule(forHost: host)) { .untrusted($0) }
         originJudge = judge
         PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
@@ -243,18 +243,19 @@ extension SocketDialer {
         _ rule: HandshakeJudge.Rule, failure: @escaping (any Error) -> TransferFailure
     ) -> HandshakeJudge {
         HandshakeJudge(
-            rule: rule, loop: context.loop,
+            rule: rule, decisions: settings.trustDecisions, loop: context.loop,
             refuse: { [weak self] error in
                 guard let self else { return }
                 refusal = refusal ?? failure(error)
             },
-            decided: { [weak self] in self?.connectAgain() })
+            decided: { [weak self] in self?.trustWasDecided() })
     }
 
-    /// Makes the handshake for which the verdict is there, if one was given up for it.
-    private func connectAgain() {
+    /// Makes another handshake if one was given up for the verdict that has come; fails when it refuses the peer.
+    private func trustWasDecided() {
         guard waitsForVerdict, !isHungUp else { return }
         waitsForVerdict = false
+        if let refusal { return owner.dialerDidFail(refusal) }
         curl_multi_remove_handle(multi, easy)
         connect()
     }

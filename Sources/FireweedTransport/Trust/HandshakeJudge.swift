@@ -1,14 +1,16 @@
 // The verdict about one peer, from its chain to the session's word.
 
-import Dispatch
 import Foundation
 
 /// Judges the peer of one TLS connection by one rule.
 ///
 /// It lives on the loop's thread. A rule that may wait runs on another one, and the loop goes on. A handshake cannot stand
 /// still meanwhile: libcurl 7.88 knows nothing of `SSL_set_retry_verify(3)`. So the first handshake brings what there is to
-/// judge and is given up, before a byte of the request has left; once there is a verdict, another one is made, and the
-/// verdict holds for it if the peer shows the same certificates.
+/// judge and is given up, before a byte of the request has left. When the rule accepts the peer, another handshake is
+/// made, and the verdict holds for it if the peer shows the same certificates.
+///
+/// A handshake that resumes a TLS session shows no certificates. It is accepted: only a handshake that this rule
+/// accepted leaves a session behind, libcurl keeps sessions by host and port, and a pool's rules never change.
 final class HandshakeJudge: PeerVerifier {
     /// How peers are judged.
     struct Rule: Sendable {
@@ -32,16 +34,18 @@ final class HandshakeJudge: PeerVerifier {
         /// The certificates are there, and the stapled status may come.
         case provisional([Certificate])
         case deciding([Certificate])
-        case decided([Certificate], Result<Void, any Error>)
+        /// The rule accepts these certificates, and another handshake can be made.
+        case approved([Certificate])
         case accepted
         case refused
     }
 
     private let rule: Rule
+    private let decisions: TrustDecisions
     private let loop: EventLoop
-    /// Hears why the peer is refused, once.
+    /// Is told why the peer is refused, once.
     private let refuse: (any Error) -> Void
-    /// Hears that another handshake can be made.
+    /// Is told that a rule that may wait has decided, after `refuse` if it refuses the peer.
     private let decided: () -> Void
     private var state = State.open
     private var roundCount = 0
@@ -49,8 +53,12 @@ final class HandshakeJudge: PeerVerifier {
     /// A peer that shows other certificates each time is not waited for any longer.
     private static let roundLimit = 4
 
-    init(rule: Rule, loop: EventLoop, refuse: @escaping (any Error) -> Void, decided: @escaping () -> Void) {
+    init(
+        rule: Rule, decisions: TrustDecisions, loop: EventLoop, refuse: @escaping (any Error) -> Void,
+        decided: @escaping () -> Void
+    ) {
         self.rule = rule
+        self.decisions = decisions
         self.loop = loop
         self.refuse = refuse
         self.decided = decided
@@ -59,49 +67,52 @@ final class HandshakeJudge: PeerVerifier {
     /// Whether the rule may wait.
     var mayWait: Bool { rule.mayWait }
 
-    /// Whether the handshake failed only because the verdict is still to come, or has come since.
-    var wantsAnotherHandshake: Bool {
-        switch state {
-        case .deciding, .decided: true
-        case .open, .provisional, .accepted, .refused: false
-        }
+    /// Whether the handshake failed only because the verdict is still to come.
+    var awaitsVerdict: Bool {
+        if case .deciding = state { true } else { false }
     }
 
-    /// Whether the verdict for another handshake is there.
-    var isDecided: Bool {
-        if case .decided = state { true } else { false }
+    /// Whether the verdict that came accepts the peer, so that another handshake can be made.
+    var isApproved: Bool {
+        if case .approved = state { true } else { false }
     }
 
     /// Whether a request may leave: not while the verdict is still to come.
+    ///
+    /// With a verdict that accepts the peer, a request may also leave on a connection that was made for another
+    /// transfer meanwhile, and that its own judge has accepted.
     var isSettled: Bool {
         switch state {
-        case .open, .accepted, .refused: true  // never asked, when the TLS session was resumed
-        case .provisional, .deciding, .decided: false
+        // Open: never asked, since a TLS session of TLS 1.2 was resumed.
+        case .open, .approved, .accepted, .refused: true
+        case .provisional, .deciding: false
         }
     }
 
     func judge(_ evidence: PeerEvidence) -> PeerVerdict {
         guard rule.mayWait else { return decideNow(evidence) }
         guard !evidence.mayStapleLater else {
-            if case .decided(let known, _) = state, known == evidence.chain { return .accepted }
+            if case .approved(evidence.chain) = state { return .accepted }
             state = .provisional(evidence.chain)
             return .accepted
         }
         return verdict(on: evidence.chain, status: evidence.stapledStatus)
     }
 
-    func accepts(status: Data?) -> Bool {
+    func accepts(status: Data?, isResumed: Bool) -> Bool {
         switch state {
-        case .provisional(let chain): verdict(on: chain, status: status) == .accepted
-        case .decided(let chain, _): verdict(on: chain, status: status) == .accepted
-        case .accepted: true
-        case .open, .deciding, .refused: false
+        case .open where isResumed, .approved where isResumed:
+            state = .accepted
+            return true
+        case .provisional(let chain), .approved(let chain): return verdict(on: chain, status: status) == .accepted
+        case .accepted: return true
+        case .open, .deciding, .refused: return false
         }
     }
 
     /// The verdict that is there for these certificates; otherwise it is asked for, and this handshake is given up.
     private func verdict(on chain: [Certificate], status: Data?) -> PeerVerdict {
-        if case .decided(chain, let outcome) = state { return settle(outcome) }
+        if case .approved(chain) = state { return settle(.success(())) }
         guard roundCount < Self.roundLimit else { return settle(.failure(ChangingPeer())) }
         roundCount += 1
         state = .deciding(chain)
@@ -120,15 +131,16 @@ final class HandshakeJudge: PeerVerifier {
 
     private func decideElsewhere(_ trust: ServerTrust) {
         let reference = LoopReference(self)
-        let (rule, loop) = (rule, loop)
-        DispatchQueue.global().async {
-            let outcome = Result { try rule.decide(trust) }
+        decisions.decide(trust, by: rule) { [loop] outcome in
             loop.post { _ in reference.value.take(outcome, about: trust.presentedCertificates) }
         }
     }
 
     private func take(_ outcome: Result<Void, any Error>, about chain: [Certificate]) {
-        state = .decided(chain, outcome)
+        switch outcome {
+        case .success: state = .approved(chain)
+        case .failure: _ = settle(outcome)
+        }
         decided()
     }
 

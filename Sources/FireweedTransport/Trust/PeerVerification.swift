@@ -31,8 +31,9 @@ protocol PeerVerifier: AnyObject {
     func judge(_ evidence: PeerEvidence) -> PeerVerdict
     /// Whether the handshake goes on now that all of the peer's first flight is there; the status is `nil` when none came.
     ///
-    /// Only for a verifier that asked for it.
-    func accepts(status: Data?) -> Bool
+    /// Only for a verifier that asked for it. In TLS 1.3 it is also asked when a TLS session is resumed, without
+    /// `judge` before it: `isResumed` is true then, and the peer has shown neither certificates nor a status.
+    func accepts(status: Data?, isResumed: Bool) -> Bool
 }
 
 /// Puts a verifier into an `SSL_CTX`, which keeps it.
@@ -114,7 +115,9 @@ private func verifyPeer(_ context: OpaquePointer?, _ owner: UnsafeMutableRawPoin
 private func statusArrived(_ ssl: OpaquePointer?, _ owner: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let owner else { return 0 }
     return OpenSSLError.discarding {
-        VerifierBox.verifier(owner).accepts(status: PeerVerification.status(of: ssl)) ? 1 : 0
+        let isResumed = SSL_session_reused(ssl) == 1
+        let status = PeerVerification.status(of: ssl)
+        return VerifierBox.verifier(owner).accepts(status: status, isResumed: isResumed) ? 1 : 0
     }
 }
 

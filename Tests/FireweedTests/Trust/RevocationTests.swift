@@ -186,4 +186,21 @@ struct RevocationTests {
         default: Issue.record("\(status): \(String(describing: error))")
         }
     }
+
+    @Test("ten new connections to a server that resumes TLS sessions all succeed")
+    func resumedConnections() async throws {
+        let closing = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+        let peer = try SecurePeer([world.good, world.middle], role: .answering(closing))
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(world.root.certificate)
+        let session = Session.isolated(
+            serverTrustManager: ServerTrustManager(evaluators: ["localhost": world.strict()]),
+            transportOptions: options)
+        for _ in 0..<10 {
+            let response = await session.request(peer.url()).serializingData().response
+            #expect(response.response?.statusCode == 200, "\(response)")
+        }
+        try await peer.waits(for: 10, of: "closed")
+        #expect(peer.events.events.count { $0.contains("resumed") } == 9, "\(peer.events.events)")
+    }
 }

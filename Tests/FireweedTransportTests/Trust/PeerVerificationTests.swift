@@ -66,7 +66,7 @@ final class RecordingVerifier: PeerVerifier {
         return decide(evidence.chain) ? .accepted : .refused
     }
 
-    func accepts(status: Data?) -> Bool { false }
+    func accepts(status: Data?, isResumed: Bool) -> Bool { false }
 }
 
 /// A client and a server of OpenSSL's in this process, joined in memory.
