@@ -1,6 +1,7 @@
 // Cookies, their domains and their dates.
 
 import Fireweed
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 
@@ -44,7 +45,7 @@ extension FuzzTarget {
     }
 
     private static func check(_ cookie: HTTPCookie, from url: URL) throws {
-        let host = (url.host ?? "").lowercased()
+        let host = CanonicalHost.text(of: url.host ?? "")
         try expect(CookieRules.domainMatches(host, cookie.domain), "a cookie belongs to the host that sets it")
         let domain = cookie.domain.hasPrefix(".") ? String(cookie.domain.dropFirst()) : nil
         try expect(domain.map { !PublicSuffixes.contains($0) } ?? true, "no cookie is for a public suffix")
@@ -57,8 +58,9 @@ extension FuzzTarget {
     /// A host, a domain, a path of a request and a path of a cookie, in a line each.
     static let cookieDomain = FuzzTarget("cookie-domain", maximumByteCount: 512) { bytes in
         let lines = bytes.textLines
-        let host = (lines.first ?? "").lowercased()
-        let domain = lines.count > 1 ? lines[1] : ""
+        let host = CanonicalHost.text(of: lines.first ?? "")
+        let domain = CanonicalHost.text(of: lines.count > 1 ? lines[1] : "")
+        try expectEqual(CanonicalHost.text(of: host), host, "the canonical form of a canonical host is the same")
         let site = PublicSuffixes.site(of: host)
         // The list's library reads up to a NUL, which no host has.
         if !host.hasByte("\0") {
@@ -67,8 +69,8 @@ extension FuzzTarget {
             if site != host { try expect(!PublicSuffixes.contains(site), "a site is no public suffix") }
         }
         if CookieRules.domainMatches(host, ".\(domain)"), !domain.isEmpty {
-            try expect(host.utf8.count >= domain.lowercased().utf8.count, "a host is no longer than what is below it")
-            let above = host.utf8.dropLast(domain.lowercased().utf8.count)
+            try expect(host.utf8.count >= domain.utf8.count, "a host is no longer than what is below it")
+            let above = host.utf8.dropLast(domain.utf8.count)
             try expect(above.isEmpty || above.last == 0x2E, "a domain matches at a dot")
             try expect(above.isEmpty || !CookieRules.isAddress(host), "nothing is below an address")
         }

@@ -127,7 +127,7 @@ extension HTTPChallenge {
 extension URLProtectionSpace {
     /// True when the challenge of this origin is for this space; a space without a realm is for all of the origin.
     fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
-        host.lowercased() == url.host?.lowercased() && port == url.effectivePort
+        CanonicalHost.text(of: host) == url.host.map(CanonicalHost.text) && port == url.effectivePort
             && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
             && (realm == nil || realm == challenge.realm)
             && [challenge.method, NSURLAuthenticationMethodDefault].contains(authenticationMethod)

@@ -1,5 +1,6 @@
 // Credentials from a `.netrc` file.
 
+import FireweedTransport
 public import Foundation
 
 /// What a `.netrc` file says about hosts, for sessions that are given it.
@@ -58,12 +59,13 @@ public struct Netrc: Sendable, Equatable {
         return try Netrc(contentsOf: home.appendingPathComponent(".netrc"))
     }
 
-    /// The first entry for a host, compared without case, or the `default` entry where it comes first.
+    /// The first entry for a host, or the `default` entry where it comes first.
+    ///
+    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels, with or without a dot at the
+    /// end.
     public func entry(forHost host: String) -> Entry? {
-        entries.first { entry in
-            guard let machine = entry.machine else { return true }
-            return machine.lowercased() == host.lowercased()
-        }
+        let host = CanonicalHost.text(of: host)
+        return entries.first { entry in entry.machine.map { CanonicalHost.text(of: $0) == host } ?? true }
     }
 }
 

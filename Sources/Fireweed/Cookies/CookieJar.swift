@@ -36,7 +36,7 @@ final class CookieJar: @unchecked Sendable {
     }
 
     private func value(of cookies: [HTTPCookie], for url: URL) -> String? {
-        guard let host = url.host?.lowercased() else { return nil }
+        guard let host = url.host.map(CanonicalHost.text) else { return nil }
         let (path, now) = (CookieRules.requestPath(of: url), Date())
         let sent = cookies.filter { CookieRules.applies($0, to: url, host: host, path: path, now: now) }
         guard !sent.isEmpty else { return nil }
@@ -115,7 +115,7 @@ private struct CookieIdentity: Hashable {
 
     init(_ cookie: HTTPCookie) {
         name = cookie.name
-        domain = String(cookie.domain.drop { $0 == "." }).lowercased()
+        domain = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
         path = cookie.path
     }
 }

@@ -1,5 +1,6 @@
 // Which cookies are kept, and which go where.
 
+import FireweedTransport
 package import Foundation
 package import FoundationNetworking
 
@@ -13,12 +14,13 @@ package enum CookieRules {
 
     /// The cookie to be kept, or `nil` when it has to be ignored.
     package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
-        guard let cookie = SetCookie(line), let host = url.host?.lowercased(), !host.isEmpty, !host.hasPrefix(".")
+        guard let cookie = SetCookie(line), let host = url.host.map(CanonicalHost.text), !host.isEmpty,
+            !host.hasPrefix(".")
         else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
-        var domain = cookie.domain
+        var domain = cookie.domain.map(CanonicalHost.text)
         // Nobody is above an address, and everybody would be above a public suffix.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {
             guard named == host else { return nil }  // step 5
@@ -65,8 +67,9 @@ package enum CookieRules {
     /// True when a cookie that came in clear text would stand in the way of a `Secure` one that is there.
     static func overlays(_ cookie: HTTPCookie, _ present: HTTPCookie) -> Bool {
         guard present.isSecure, present.name == cookie.name else { return false }
-        let (new, old) = (cookie.domain.drop { $0 == "." }, present.domain.drop { $0 == "." })
-        let areRelated = domainMatches(String(new), ".\(old)") || domainMatches(String(old), ".\(new)")
+        let new = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
+        let old = CanonicalHost.text(of: String(present.domain.drop { $0 == "." }))
+        let areRelated = domainMatches(new, ".\(old)") || domainMatches(old, ".\(new)")
         return areRelated && pathMatches(cookie.path, present.path)
     }
 
@@ -76,15 +79,15 @@ package enum CookieRules {
         case .never: return false
         case .always: return true
         case .onlyFromMainDocumentDomain:
-            guard let main = mainDocument?.host?.lowercased() else { return true }
-            return PublicSuffixes.site(of: main) == PublicSuffixes.site(of: host.lowercased())
+            guard let main = mainDocument?.host.map(CanonicalHost.text) else { return true }
+            return PublicSuffixes.site(of: main) == PublicSuffixes.site(of: CanonicalHost.text(of: host))
         @unknown default: return true
         }
     }
 
     // MARK: Sending (§5.4)
 
-    /// True when the cookie is to be sent to this URL, whose host is given in lower case.
+    /// True when the cookie is to be sent to this URL, whose host is given in canonical form.
     static func applies(_ cookie: HTTPCookie, to url: URL, host: String, path: String, now: Date) -> Bool {
         if let expiry = cookie.expiresDate, expiry <= now { return false }
         if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
@@ -99,12 +102,14 @@ package enum CookieRules {
 
     /// Host-only without a leading dot, else the domain and everything below it (§5.1.3); never below an address.
     ///
-    /// Byte by byte, as paths are too: a character may reach across a dot.
+    /// The host is in canonical form, the domain in any. Byte by byte, as paths are too: a character may reach across a
+    /// dot.
     package static func domainMatches(_ host: String, _ domain: String) -> Bool {
-        guard domain.utf8.first == UInt8(ascii: ".") else { return host.isEqualIgnoringASCIICase(domain) }
-        let domain = domain.lowercased().utf8
-        if host.utf8.elementsEqual(domain.dropFirst()) { return true }
-        return host.utf8.suffix(domain.count).elementsEqual(domain) && !isAddress(host)
+        guard domain.utf8.first == UInt8(ascii: ".") else { return host == CanonicalHost.text(of: domain) }
+        let domain = CanonicalHost.text(of: String(domain.dropFirst())).utf8
+        guard host.utf8.suffix(domain.count).elementsEqual(domain) else { return false }
+        let rest = host.utf8.dropLast(domain.count)
+        return rest.isEmpty || rest.last == UInt8(ascii: ".") && !isAddress(host)
     }
 
     /// The path itself, or a folder above it (§5.1.4).

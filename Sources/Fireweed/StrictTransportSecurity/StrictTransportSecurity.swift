@@ -17,12 +17,16 @@ import Synchronization
 public final class StrictTransportSecurity: Sendable {
     /// A host that is to be reached over TLS only.
     public struct Host: Sendable, Hashable, Codable {
-        /// Its name, in lower case.
+        /// Its name, in canonical form: in lower case, with A-labels, and without a dot at its end.
         public let name: String
         /// When that ends.
         public let expiry: Date
         /// Whether it holds for the names below as well.
         public let includesSubdomains: Bool
+
+        fileprivate func named(_ name: String) -> Host {
+            Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains)
+        }
     }
 
     /// The file in which hosts are kept; `nil` when they are kept in memory alone.
@@ -46,7 +50,8 @@ public final class StrictTransportSecurity: Sendable {
         self.maximumHostCount = max(1, maximumHostCount)
         self.now = now
         let kept = file.flatMap { try? JSONDecoder().decode([Host].self, from: Data(contentsOf: $0)) } ?? []
-        known = Mutex(Dictionary(kept.map { ($0.name, $0) }) { first, _ in first })
+        let pairs = kept.compactMap { host in Self.canonical(host.name).map { ($0, host.named($0)) } }
+        known = Mutex(Dictionary(pairs) { first, _ in first })
     }
 
     /// The hosts for which it holds now, in the order of their names.
@@ -59,7 +64,7 @@ public final class StrictTransportSecurity: Sendable {
     ///
     /// `lifetime` is in seconds; zero or less removes the host.
     public func add(_ name: String, lifetime: TimeInterval, includesSubdomains: Bool = false) {
-        guard let name = Self.comparable(name) else { return }
+        guard let name = Self.canonical(name) else { return }
         let now = now()
         // A year at most is what servers ask for; more must not overflow.
         let expiry = now.addingTimeInterval(min(lifetime, 100 * 365 * 86_400))
@@ -82,7 +87,7 @@ public final class StrictTransportSecurity: Sendable {
 
     /// Whether a host is to be reached over TLS only: itself, or by a name above it that includes it (RFC 6797 §8.2).
     public func applies(to host: String) -> Bool {
-        guard let name = Self.comparable(host) else { return false }
+        guard let name = Self.canonical(host) else { return false }
         let now = now()
         return known.withLock { known in
             if let own = known[name], own.expiry > now { return true }
@@ -131,10 +136,9 @@ public final class StrictTransportSecurity: Sendable {
         writing.sync {}
     }
 
-    /// A name for comparing; `nil` for an address, for which none of this holds (RFC 6797 §8.1.1).
-    private static func comparable(_ host: String) -> String? {
-        let name = HostPattern.comparable(host)
-        guard !name.isEmpty, IPAddress(name) == nil, !name.hasPrefix("[") else { return nil }
-        return name
+    /// A name in canonical form; `nil` for an address, for which none of this holds (RFC 6797 §8.1.1).
+    private static func canonical(_ host: String) -> String? {
+        let name = CanonicalHost.text(of: host)
+        return name.isEmpty || name.hasPrefix("[") || CanonicalHost.isAddress(name) ? nil : name
     }
 }

@@ -1,5 +1,7 @@
 // Rules for many hosts at once.
 
+import FireweedTransport
+
 /// A host name with a wildcard in front: `*.example.com` for exactly one label, `**.example.com` for one or more.
 public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     /// The text is no `*.` or `**.` and a host name.
@@ -8,13 +10,14 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         public let text: String
     }
 
-    /// What follows the wildcard, with its dot, in lower case.
+    /// What follows the wildcard, with its dot, in canonical form.
     let suffix: String
     private let isDeep: Bool
 
     /// Reads a pattern; throws `HostPattern.Malformed`.
     ///
-    /// Upper and lower case are the same.
+    /// Hosts compare by their canonical form: upper and lower case are the same, and so are Unicode names and their
+    /// A-labels.
     public init(_ text: String) throws(Malformed) {
         let wildcard = text.prefix { $0 == "*" }
         let name = text.dropFirst(wildcard.count)
@@ -22,13 +25,13 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         guard 1...2 ~= wildcard.count, name.hasPrefix("."), !labels.isEmpty,
             labels.allSatisfy({ !$0.isEmpty && !$0.contains("*") })
         else { throw Malformed(text: text) }
-        suffix = name.lowercased()
+        suffix = "." + CanonicalHost.text(of: String(name.dropFirst()))
         isDeep = wildcard.count == 2
     }
 
     /// Whether the pattern covers a host; never the bare name after the wildcard.
     public func matches(_ host: String) -> Bool {
-        let host = Self.comparable(host)
+        let host = CanonicalHost.text(of: host)
         guard host.hasSuffix(suffix) else { return false }
         let front = host.dropLast(suffix.count)
         guard !front.isEmpty, !front.hasPrefix("."), !front.hasSuffix(".") else { return false }
@@ -40,12 +43,6 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         (suffix.count, isDeep ? 0 : 1) > (other.suffix.count, other.isDeep ? 0 : 1)
     }
 
-    /// Host names compare without case and without the dot that ends a full name (RFC 9110 §4.2.3).
-    static func comparable(_ host: String) -> String {
-        let host = host.lowercased()
-        return host.hasSuffix(".") ? String(host.dropLast()) : host
-    }
-
-    /// The pattern.
+    /// The pattern, in canonical form.
     public var description: String { (isDeep ? "**" : "*") + suffix }
 }

@@ -19,16 +19,18 @@ open class ServerTrustManager: @unchecked Sendable {
     /// The evaluators of hosts that have none by name.
     public let patterns: [HostPattern: any ServerTrustEvaluating]
 
-    private let comparable: [String: any ServerTrustEvaluating]
+    /// `evaluators` by canonical host.
+    private let canonical: [String: any ServerTrustEvaluating]
 
     /// Makes a manager of rules for single hosts.
     ///
-    /// Upper and lower case are the same.
+    /// Hosts compare by their canonical form: upper and lower case are the same, and so are a Unicode name and its
+    /// A-labels, a name with and without a dot at its end, and all spellings of an IP address.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
         patterns = [:]
-        comparable = Self.comparable(evaluators)
+        canonical = Self.canonical(evaluators)
     }
 
     /// Makes a manager of rules for single hosts, and for all that a pattern covers.
@@ -41,13 +43,13 @@ open class ServerTrustManager: @unchecked Sendable {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
         self.patterns = patterns
-        comparable = Self.comparable(evaluators)
+        canonical = Self.canonical(evaluators)
     }
 
     /// The evaluator of a host, or `nil` when the authorities decide; throws `noRequiredEvaluator(host:)`.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
         // A URL may spell the host in its own way, and must not get around a rule by it.
-        if let evaluator = evaluators[host] ?? comparable[HostPattern.comparable(host)] { return evaluator }
+        if let evaluator = canonical[CanonicalHost.text(of: host)] { return evaluator }
         let covering = patterns.filter { $0.key.matches(host) }
         if let best = covering.max(by: { $1.key.isMoreSpecific(than: $0.key) }) { return best.value }
         guard allHostsMustBeEvaluated else { return nil }
@@ -71,11 +73,14 @@ open class ServerTrustManager: @unchecked Sendable {
         }
     }
 
-    /// Of names that differ in case only, the one that sorts first: always the same.
-    private static func comparable(
+    /// Of several spellings of a host, the canonical one counts, then the one that sorts first: always the same.
+    private static func canonical(
         _ evaluators: [String: any ServerTrustEvaluating]
     ) -> [String: any ServerTrustEvaluating] {
-        let pairs = evaluators.sorted { $0.key < $1.key }.map { (HostPattern.comparable($0.key), $0.value) }
-        return Dictionary(pairs) { first, _ in first }
+        let hosts = Set(evaluators.keys.map(CanonicalHost.text))
+        return Dictionary(
+            uniqueKeysWithValues: hosts.compactMap { host in
+                CanonicalHost.rule(for: host, in: evaluators).map { (host, $0) }
+            })
     }
 }

@@ -9,10 +9,12 @@ import Foundation
 enum AddressList {
     /// The list for the host of a URL; `nil` when the options know none.
     static func make(for url: String, options: TransportOptions) -> UnsafeMutablePointer<curl_slist>? {
-        guard !options.addressOverrides.isEmpty, let parsed = URL(string: url), let host = parsed.host?.lowercased(),
-            let known = options.addressOverrides[host], !known.isEmpty
+        guard !options.addressOverrides.isEmpty, let parsed = URL(string: url), let host = parsed.host,
+            let known = CanonicalHost.rule(for: host, in: options.addressOverrides), !known.isEmpty
         else { return nil }
         let port = parsed.port ?? (parsed.scheme == "https" ? 443 : 80)
-        return curl_slist_append(nil, "\(host):\(port):\(known.joined(separator: ","))")
+        // libcurl looks the name up with the dot at its end, if it has one.
+        let name = CanonicalHost.text(of: host) + (host.hasSuffix(".") ? "." : "")
+        return curl_slist_append(nil, "\(name):\(port):\(known.joined(separator: ","))")
     }
 }

@@ -47,7 +47,14 @@ extension TransportOptions {
         handle.set(CURLOPT_PROXYUSERNAME, proxy.user)
         handle.set(CURLOPT_PROXYPASSWORD, proxy.password)
         handle.set(CURLOPT_PROXYAUTH, proxy.authentication.curlMask)
-        handle.set(CURLOPT_NOPROXY, proxy.bypassedHosts.joined(separator: ","))
+        handle.set(CURLOPT_NOPROXY, proxy.bypassedHosts.map(Self.bypass).joined(separator: ","))
+    }
+
+    /// libcurl compares what it is told with A-labels, and knows nothing of Unicode.
+    private static func bypass(_ host: String) -> String {
+        guard !host.utf8.allSatisfy({ $0 < 0x80 }) else { return host }
+        return host.hasPrefix(".")
+            ? "." + CanonicalHost.text(of: String(host.dropFirst())) : CanonicalHost.text(of: host)
     }
 
     private func applyTLS(to handle: some CurlHandle) {

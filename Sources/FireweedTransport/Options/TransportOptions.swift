@@ -34,7 +34,8 @@ public struct TransportOptions: Sendable {
     public var clientIdentity: ClientIdentity?
     /// Who we are for single hosts, in the place of `clientIdentity`; `nil` for a host that is to see no certificate.
     ///
-    /// Host names compare without case.
+    /// Hosts compare by their canonical form: without case, in Unicode or as A-labels, with or without a dot at the
+    /// end, and IP addresses by value.
     public var clientIdentities: [String: ClientIdentity?] = [:]
     /// The oldest version of TLS to accept.
     ///
@@ -109,8 +110,9 @@ public struct TransportOptions: Sendable {
     /// It is here because `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux. Default: false.
     public var waitsForConnectivity = false
 
-    /// Addresses to connect to in the place of a name lookup: a host in lower case, and its IPv4 and IPv6 addresses.
+    /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.
     ///
+    /// Hosts compare as in `clientIdentities`.
     /// IPv6 addresses stand without brackets. They are tried as looked-up ones are (happy eyeballs, RFC 8305): both families
     /// race, IPv6 with a head start of 200 ms. Empty by default. Certificates are still checked for the host.
     public var addressOverrides: [String: [String]] = [:]
@@ -126,11 +128,9 @@ public struct TransportOptions: Sendable {
 
     /// Who we are for a host.
     func identity(forHost host: String) -> ClientIdentity? {
-        guard !clientIdentities.isEmpty else { return clientIdentity }
-        guard let own = clientIdentities.first(where: { $0.key.isEqualIgnoringASCIICase(host) }) else {
-            return clientIdentity
-        }
-        return own.value
+        // The rule may say that the host is to see no certificate.
+        guard let own = CanonicalHost.rule(for: host, in: clientIdentities) else { return clientIdentity }
+        return own
     }
 }
 

@@ -32,7 +32,7 @@ extension Certificate {
     /// Whether the certificate is for a host: a name, or an IP address with or without brackets.
     ///
     /// Only subject alternative names count, never the subject (RFC 9525 §2). `*` stands for one whole label, the first.
-    /// A name outside ASCII has to come in its ASCII form (`xn--…`).
+    /// A name outside ASCII is compared by its A-labels (`xn--…`), and the dot that ends a full name does not count.
     public func isValid(forHost host: String) -> Bool {
         parsed?.isValid(forHost: host) ?? false
     }
@@ -57,13 +57,11 @@ extension ParsedCertificate {
         return X509_check_host(x509, host, host.utf8.count, UInt32(flags), nil) == 1
     }
 
-    /// Without the brackets and the zone of an IPv6 address (RFC 6874), and without the dot that ends a full name.
+    /// The canonical form of a host, without the zone of an IPv6 address (RFC 6874), which no certificate names.
     private static func bareHost(_ host: String) -> String {
-        var host = host[...]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        if host.contains(":"), let zone = host.firstIndex(of: "%") { host = host[..<zone] }
-        if host.hasSuffix(".") { host = host.dropLast() }
-        return String(host)
+        let host = CanonicalHost.text(of: host)
+        guard host.contains(":"), let zone = host.firstIndex(of: "%") else { return host }
+        return String(host[..<zone])
     }
 
     private static func isAddress(_ host: String) -> Bool {

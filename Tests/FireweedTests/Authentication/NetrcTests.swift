@@ -35,6 +35,15 @@ struct NetrcTests {
         #expect(netrc.entries.count == 5)
     }
 
+    @Test("a machine is found by every spelling of its name", arguments: ["bücher.test", "xn--bcher-kva.test."])
+    func spellings(machine: String) throws {
+        let netrc = try Netrc("machine \(machine) login ada password p")
+        for host in ["BÜCHER.test", "bücher.test.", "XN--bcher-kva.test"] {
+            #expect(netrc.entry(forHost: host)?.login == "ada", "\(host)")
+        }
+        #expect(netrc.entry(forHost: "bucher.test") == nil)
+    }
+
     @Test(
         "odd but right files",
         arguments: [

@@ -71,6 +71,21 @@ struct CookieRuleTests {
     static let domains: [CookieCase] = [
         CookieCase(
             "5.1.2", "the host is compared without case", "a=1", from: "http://WWW.Example.COM/", to: www, "a=1"),
+        CookieCase(
+            "5.1.2", "a Unicode host is compared by its A-labels", "a=1", from: "http://www.bücher.example/",
+            to: "http://www.xn--bcher-kva.example/", "a=1"),
+        CookieCase(
+            "5.1.2", "a Unicode domain is compared by its A-labels", "a=1; Domain=Bücher.example",
+            from: "http://www.xn--bcher-kva.example/", to: "http://x.bücher.example/", "a=1"),
+        CookieCase(
+            "5.1.2", "the dot that ends a full name does not count", "a=1", from: "http://www.example.com./", to: www,
+            "a=1"),
+        CookieCase(
+            "5.1.2", "an address is compared by its value", "a=1", from: "http://[2001:DB8:0::1]/",
+            to: "http://[2001:db8::1]/", "a=1"),
+        CookieCase(
+            "5.3.5", "a top-level domain with a dot at its end is public", "a=1; Domain=com.", from: www, to: www, nil),
+        CookieCase("5.3.6", "no host ends in two dots", "a=1; Domain=com..", from: www, to: www, nil),
         domain("the domain itself", "example.com", "http://example.com/", true),
         domain("a host below it", "example.com", "http://other.example.com/", true),
         domain("a host two labels below it", "example.com", "http://a.b.example.com/", true),

@@ -59,6 +59,17 @@ struct StrictTransportSecurityTests {
         #expect(store.hosts.count == 2)
     }
 
+    @Test("a host is known by every spelling of its name, and an address by none")
+    func spellings() {
+        let store = StrictTransportSecurity()
+        store.add("Bücher.test.", lifetime: 100, includesSubdomains: true)
+        for host in ["bücher.test", "xn--bcher-kva.test.", "a.BÜCHER.test"] {
+            #expect(store.applies(to: host), "\(host)")
+        }
+        for address in ["0x7f.1", "[::1]", "fe80::1%eth0"] { store.add(address, lifetime: 100) }
+        #expect(store.hosts.map(\.name) == ["xn--bcher-kva.test"])
+    }
+
     @Test(
         "URLs become https, and port 80 becomes 443 (RFC 6797 §8.3)",
         arguments: [

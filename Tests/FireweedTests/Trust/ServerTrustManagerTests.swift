@@ -62,6 +62,22 @@ struct ServerTrustManagerTests {
     }
 
     @Test(
+        "a rule holds for every spelling of its host",
+        arguments: [
+            "bücher.test", "xn--bcher-kva.test", "BÜCHER.test.", "a.bücher.test", "0:0::1", "0x7f.1",
+            "bu\u{308}cher.test",
+        ]
+    )
+    func spellings(host: String) throws {
+        let named = NamedEvaluator(name: "own")
+        let manager = ServerTrustManager(
+            allHostsMustBeEvaluated: false, evaluators: ["Bücher.test.": named, "[::1]": named, "127.0.0.1": named],
+            patterns: [try HostPattern("*.bücher.test"): named])
+        #expect(try manager.serverTrustEvaluator(forHost: host) is NamedEvaluator)
+        #expect(try manager.serverTrustEvaluator(forHost: "bucher.test") == nil)
+    }
+
+    @Test(
         "a pattern is one or two stars, a dot and a name",
         arguments: [
             "", "*", "**", "*.", "example.com", "*example.com", "***.example.com", "*.*.com", "*..com", "*.com.",

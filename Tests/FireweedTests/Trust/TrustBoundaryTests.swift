@@ -87,6 +87,22 @@ struct TrustBoundaryTests {
         }
     }
 
+    @Test(
+        "rules, identities and addresses under a Unicode name hold for every spelling of the host",
+        arguments: ["bücher.test", "BÜCHER.test", "xn--bcher-kva.test", "bücher.test."])
+    func spellings(host: String) async throws {
+        let peer = try SecurePeer(chain, role: .answering(ok))
+        let evaluator = NotingEvaluator(refusing: ["xn--bcher-kva.test", "xn--bcher-kva.test."])
+        let manager = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: ["bücher.test": evaluator])
+        let session = session(manager) { $0.addressOverrides = ["Bücher.test": ["127.0.0.1"]] }
+        let error = await session.request("https://\(host):\(peer.port)/").serializingData().response.error
+        guard case .serverTrustEvaluationFailed(.customEvaluationFailed(let refusal)) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(refusal is NotingEvaluator.Refused && evaluator.hosts.all.count == 1)
+    }
+
     @Test("two sessions share neither connections nor TLS sessions")
     func sessions() async throws {
         let peer = try SecurePeer(chain, role: .answering(ok))

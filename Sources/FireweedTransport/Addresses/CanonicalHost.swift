@@ -1,0 +1,140 @@
+// The one form in which hosts are compared.
+
+import Foundation
+
+/// The form of a host in which every rule compares hosts: trust, identities, addresses, cookies, HSTS, netrc and
+/// credentials.
+///
+/// A host has many spellings, and a rule that is found by one of them only is a rule that a URL gets around. The
+/// canonical form is for comparing alone: what goes into messages and handshakes is the host of the URL.
+package enum CanonicalHost {
+    /// The canonical form of a host, with or without the brackets of an IPv6 address.
+    ///
+    /// - An IPv6 address as `inet_ntop(3)` writes it (RFC 5952), without brackets; its zone stays (RFC 6874).
+    /// - An IPv4 address in dotted decimal, from every spelling that libcurl takes for one (`127.1`, `0x7f000001`).
+    /// - A name in lower case, with A-labels for labels outside ASCII (RFC 5890 §2.3.2.1, by the conversion that `URL`
+    ///   makes), and without the dot that ends a full name (RFC 1034 §3.1).
+    ///
+    /// A text that cannot be a host comes back as it is, with its ASCII letters in lower case: no URL has such a host.
+    /// The canonical form of a canonical form is the same.
+    package static func text(of host: String) -> String {
+        isCanonical(host) ? host : normalised(host)
+    }
+
+    /// Whether a canonical host is an address.
+    package static func isAddress(_ canonical: String) -> Bool {
+        canonical.utf8.contains(UInt8(ascii: ":")) || IPAddress(canonical) != nil
+    }
+
+    /// The rule for a host among rules by host; of several spellings, the canonical one counts, then the one that sorts
+    /// first.
+    package static func rule<Rule>(for host: String, in rules: [String: Rule]) -> Rule? {
+        guard !rules.isEmpty else { return nil }
+        let host = text(of: host)
+        if let rule = rules[host] { return rule }
+        return rules.filter { text(of: $0.key) == host }.min { $0.key < $1.key }?.value
+    }
+
+    /// Whether nothing has to be changed: true for what most URLs have.
+    private static func isCanonical(_ host: String) -> Bool {
+        var isLabelStart = true
+        var lastLabelIsName = false
+        for byte in host.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"):
+                if isLabelStart { lastLabelIsName = true }
+                isLabelStart = false
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                if isLabelStart { lastLabelIsName = false }
+                isLabelStart = false
+            case UInt8(ascii: "."): isLabelStart = true
+            default: return false
+            }
+        }
+        // After a dot at the end nothing follows, and a last label with a digit in front may end an address.
+        return !isLabelStart && (lastLabelIsName || isDottedDecimal(host))
+    }
+
+    /// Whether the text is four numbers up to 255 without zeros in front.
+    private static func isDottedDecimal(_ host: String) -> Bool {
+        var (dotCount, number, digitCount) = (0, 0, 0)
+        for byte in host.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard digitCount == 0 || number != 0 else { return false }
+                digitCount += 1
+                number = number * 10 + Int(byte - UInt8(ascii: "0"))
+                guard number <= 255 else { return false }
+            case UInt8(ascii: "."):
+                guard digitCount > 0 else { return false }
+                (dotCount, number, digitCount) = (dotCount + 1, 0, 0)
+            default: return false
+            }
+        }
+        return dotCount == 3 && digitCount > 0
+    }
+
+    private static func normalised(_ host: String) -> String {
+        if host.utf8.contains(UInt8(ascii: ":")) { return ipv6Address(host) ?? lowercased(host) }
+        guard let name = host.utf8.allSatisfy({ $0 < 0x80 }) ? host : aLabels(of: host) else { return lowercased(host) }
+        let bare = withoutFinalDot(lowercased(name))
+        return ipv4Address(bare) ?? bare
+    }
+
+    /// The name as a URL of it has it; `nil` when no URL can have it.
+    private static func aLabels(of host: String) -> String? {
+        let isName = host.unicodeScalars.allSatisfy { $0.value > 0x20 && !"/?#@[]\\%".unicodeScalars.contains($0) }
+        guard isName, let converted = URL(string: "https://\(host)/")?.host else { return nil }
+        return converted.utf8.allSatisfy { $0 < 0x80 } ? converted : nil
+    }
+
+    /// In lower case as far as ASCII goes, so that the canonical form of a canonical form is the same.
+    private static func lowercased(_ host: String) -> String {
+        String(decoding: host.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// Of several dots nothing is taken: a host has one at most, and a rest with a dot would be another host the next
+    /// time.
+    private static func withoutFinalDot(_ name: String) -> String {
+        let rest = name.utf8.dropLast()
+        guard name.utf8.last == UInt8(ascii: "."), rest.last != UInt8(ascii: ".") else { return name }
+        return String(decoding: rest, as: UTF8.self)
+    }
+
+    private static func ipv6Address(_ host: String) -> String? {
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let bare = isBracketed ? host.dropFirst().dropLast() : host[...]
+        let halves = bare.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = halves.first, let address = IPAddress(String(first)) else { return nil }
+        guard halves.count == 2 else { return address.description }
+        // In brackets the percent sign is escaped (RFC 6874 §2).
+        let zone = isBracketed && halves[1].hasPrefix("25") ? halves[1].dropFirst(2) : halves[1]
+        return "\(address)%\(zone)"
+    }
+
+    /// One to four numbers, decimal, octal (`0…`) or hexadecimal (`0x…`), of which the last one fills what is left.
+    ///
+    /// libcurl and browsers read them as `inet_aton(3)` does, and connect to that address.
+    private static func ipv4Address(_ name: String) -> String? {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 4 else { return nil }
+        var value: UInt64 = 0
+        for (index, part) in parts.enumerated() {
+            guard let number = number(part) else { return nil }
+            let bitCount: UInt64 = index < parts.count - 1 ? 8 : 8 * UInt64(5 - parts.count)
+            guard number < 1 << bitCount else { return nil }
+            value = value << bitCount | number
+        }
+        return IPAddress(bytes: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }).description
+    }
+
+    private static func number(_ text: Substring) -> UInt64? {
+        guard text.utf8.first.map({ (0x30...0x39).contains($0) }) == true else { return nil }
+        guard text.utf8.count > 1, text.hasPrefix("0") else { return UInt64(text) }
+        let isHexadecimal = text.utf8.dropFirst().first == UInt8(ascii: "x")
+        let digits = text.dropFirst(isHexadecimal ? 2 : 1)
+        // `UInt64` takes a sign.
+        guard digits.utf8.first != UInt8(ascii: "+") else { return nil }
+        return UInt64(digits, radix: isHexadecimal ? 16 : 8)
+    }
+}
