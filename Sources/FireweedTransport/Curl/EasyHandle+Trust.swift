@@ -10,6 +10,7 @@ extension EasyHandle {
     func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
         guard let transfer else { return CURLE_ABORTED_BY_CALLBACK }
         TLSContext.setKeyLog(pool.keyLog, on: context)
+        SessionCopies.install(on: context)
         // The losers of several attempts to connect are closed by now.
         let connected = openedSockets.filter(\.isOpen)
         if connected.count == 1 {

@@ -155,6 +155,20 @@ struct TrustBoundaryTests {
         }
     }
 
+    @Test("a TLS session is resumed over HTTP/2 too, where connections end without close_notify")
+    func resumptionOverHTTP2() async throws {
+        let peer = try SecurePeer(chain, role: .http2("goaway then answer"))
+        let session = session()
+        for _ in 0..<3 {
+            let response = await session.request(peer.url()).serializingData().response
+            #expect(response.response?.statusCode == 200, "\(response) \(peer.events.events)")
+            #expect(response.metrics?.transactionMetrics.first?.networkProtocolName == "h2")
+        }
+        try await peer.waits(for: 3, of: "connected")
+        let kinds = peer.events.events.filter { $0.hasPrefix("connected ") }.map { $0.contains("resumed") }
+        #expect(kinds == [false, true, true], "\(peer.events.events)")
+    }
+
     // MARK: Proxies over TLS
 
     @Test("a TLS proxy is judged by the authorities, the origin behind it by its own rules")
