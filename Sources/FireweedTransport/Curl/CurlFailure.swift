@@ -14,17 +14,24 @@ struct CurlFailure {
     var verifyResult = 0
     /// The errno of the failed system call; 0 when there is none.
     var osError = 0
+    /// The fatal alert with which the server ended the TLS connection, if it is known.
+    var alert: TLSAlert?
     /// True when the request had begun to leave: an unsupported protocol is then the peer's fault, not the caller's.
     var hadStarted = false
 
     /// The failure in the words of `URLError`.
     var transferFailure: TransferFailure {
-        let detail = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        var detail = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        // libcurl's text may tell of the reset that followed the alert.
+        if let alert, alert.urlErrorCode != nil {
+            detail = "the server ended the connection with the TLS alert “\(alert.text)”"
+        }
         return .exchange(urlErrorCode, detail: detail, engineCode: Int(code.rawValue))
     }
 
     private var urlErrorCode: URLError.Code {
-        switch code {
+        if let code = alert?.urlErrorCode { return code }
+        return switch code {
         case CURLE_UNSUPPORTED_PROTOCOL:
             // Also libcurl's answer to a status line that is none (HTTP/0.9 is refused).
             hadStarted ? .badServerResponse : .unsupportedURL

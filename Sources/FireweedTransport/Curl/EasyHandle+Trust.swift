@@ -19,10 +19,14 @@ extension EasyHandle {
             gauge.install(on: context)
         }
         guard !TLSContext.takeProxyMark(from: context) else {
+            hasSecureProxy = true
             let rule = pool.settings.ruleForProxy
             PeerVerification.install(makeJudge(rule, for: transfer, failure: HandshakeJudge.proxyFailure), on: context)
             return CURLE_OK
         }
+        // Inside the TLS of a proxy, the socket does not carry the origin's records.
+        originAlerts = hasSecureProxy ? nil : PeerAlerts()
+        originAlerts?.install(on: context)
         let host = URL(string: transfer.message.url)?.host ?? ""
         // A judge that has its verdict carries it over to this connection.
         let judge =

@@ -21,6 +21,11 @@ final class EasyHandle: CurlHandle {
     private var isAwaitingHead = true
     /// Judges the origin of the connection that was made for this transfer last.
     var originJudge: HandshakeJudge?
+    /// Knows how the connection to the origin was ended that was made for this transfer last; `nil` where it was not
+    /// made.
+    var originAlerts: PeerAlerts?
+    /// Whether a TLS connection to a proxy was made for this transfer.
+    var hasSecureProxy = false
     /// True while the transfer is out of the engine, since its handshake was given up until there is a verdict about
     /// the server.
     var isParked = false
@@ -125,8 +130,17 @@ final class EasyHandle: CurlHandle {
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
-            osError: counts.os_error, hadStarted: counts.pre_transfer > 0)
+            osError: counts.os_error, alert: fatalAlert(after: code), hadStarted: counts.pre_transfer > 0)
         return failure.transferFailure
+    }
+
+    /// The alert with which the origin ended the connection that was made for this transfer.
+    private func fatalAlert(after code: CURLcode) -> TLSAlert? {
+        let connected = openedSockets.filter(\.isOpen)
+        if [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2].contains(code), connected.count == 1 {
+            originAlerts?.readRest(from: connected[0])
+        }
+        return originAlerts?.fatal
     }
 
     /// Ends the transfer's time with this handle, which has left the multi handle.
@@ -135,6 +149,8 @@ final class EasyHandle: CurlHandle {
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
         originJudge = nil
+        originAlerts = nil
+        hasSecureProxy = false
         isParked = false
     }
 

@@ -36,6 +36,10 @@ final class SocketDialer: CurlHandle {
     private var refusedAddress: IPAddress?
     private let keyLog: KeyLog?
     private var originJudge: HandshakeJudge?
+    /// Knows how the connection was ended; `nil` inside the TLS of a proxy, where the socket does not carry the
+    /// origin's records.
+    private var originAlerts: PeerAlerts?
+    private var hasSecureProxy = false
     /// True while the handshake was given up and the verdict is still to come.
     private var waitsForVerdict = false
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -162,9 +166,10 @@ final class SocketDialer: CurlHandle {
     private func failure(_ code: CURLcode) -> TransferFailure {
         var counts = fw_report()
         fw_easy_get_report(easy, &counts)
+        if descriptor >= 0 { OpenedSocket(descriptor).map { originAlerts?.readRest(from: $0) } }
         return CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
-            osError: counts.os_error, hadStarted: descriptor >= 0
+            osError: counts.os_error, alert: originAlerts?.fatal, hadStarted: descriptor >= 0
         ).transferFailure
     }
 
@@ -220,10 +225,13 @@ extension SocketDialer {
     func prepareTLS(_ context: UnsafeMutableRawPointer) -> CURLcode {
         TLSContext.setKeyLog(keyLog, on: context)
         guard !TLSContext.takeProxyMark(from: context) else {
+            hasSecureProxy = true
             PeerVerification.install(
                 makeJudge(settings.ruleForProxy, failure: HandshakeJudge.proxyFailure), on: context)
             return CURLE_OK
         }
+        originAlerts = hasSecureProxy ? nil : PeerAlerts()
+        originAlerts?.install(on: context)
         let host = URL(string: url)?.host ?? ""
         let judge =
             originJudge.flatMap { $0.isApproved ? $0 : nil }

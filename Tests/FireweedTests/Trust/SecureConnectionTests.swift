@@ -129,6 +129,26 @@ struct SecureConnectionTests {
         #expect(await unknown.request(try url(server)).serializingData().response.response?.statusCode == 400)
     }
 
+    @Test("a client certificate that is missing or refused is the error of each of many requests, in TLS 1.3 too")
+    func clientCertificateErrors() async throws {
+        let gallery = try CertificateGallery.shared
+        let peer = try SecurePeer(
+            [gallery.server, gallery.intermediate], role: .answering("HTTP/1.1 204 OK\r\n\r\n"),
+            clientAuthority: gallery.root.certificate)
+        let stranger = try authority.issue(purpose: "clientAuth")
+        let identity = ClientIdentity(certificate: stranger.certificate, privateKey: stranger.key)
+        let sessions = [
+            (gallery.session(), URLError.Code.clientCertificateRequired),
+            (gallery.session { $0.clientIdentity = identity }, .clientCertificateRejected),
+        ]
+        for (session, code) in sessions {
+            for _ in 0..<30 {
+                let error = await session.request(peer.url()).serializingData().response.error
+                #expect(error?.urlErrorCode == code, "\(String(describing: error))")
+            }
+        }
+    }
+
     @Test("no common version of TLS: secureConnectionFailed")
     func noCommonVersion() async throws {
         let server = try NginxServer(certificate: authority.issue())
