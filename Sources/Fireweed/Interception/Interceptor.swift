@@ -100,13 +100,14 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         completion: @escaping Completion
     ) {
         guard let adapter = pending.first else { return completion(.success(request)) }
-        adapt(adapter, request) { result in
+        let next: Completion = { result in
             switch result {
             case .success(let adapted):
                 self.adapt(adapted, by: pending.dropFirst(), with: adapt, completion: completion)
             case .failure: completion(result)
             }
         }
+        adapt(adapter, request, firstOnly(next))
     }
 
     /// Asks the retriers.
@@ -122,13 +123,14 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         _ completion: @escaping @Sendable (RetryResult) -> Void
     ) {
         guard let retrier = pending.first else { return completion(.doNotRetry) }
-        retrier.retry(request, for: session, dueTo: error) { result in
+        let next: @Sendable (RetryResult) -> Void = { result in
             if result.isUndecided {
                 self.ask(pending.dropFirst(), request, session, error, completion)
             } else {
                 completion(result)
             }
         }
+        retrier.retry(request, for: session, dueTo: error, completion: firstOnly(next))
     }
 }
 

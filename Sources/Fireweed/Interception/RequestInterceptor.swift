@@ -15,7 +15,9 @@ public struct RequestAdapterState: Sendable {
 
 /// Changes a `URLRequest` before it is sent.
 public protocol RequestAdapter: Sendable {
-    /// Gives the changed request, or the error that ends it, to `completion`; once, from anywhere.
+    /// Gives the changed request, or the error that ends it, to `completion`: once, on any thread.
+    ///
+    /// Every later call of `completion` is ignored.
     func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void)
@@ -53,7 +55,9 @@ public enum RetryResult: Sendable {
 
 /// Decides whether a failed request is tried again.
 public protocol RequestRetrier: Sendable {
-    /// Gives its decision to `completion`; once, from anywhere.
+    /// Gives its decision to `completion`: once, on any thread.
+    ///
+    /// Every later call of `completion` is ignored.
     func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void)

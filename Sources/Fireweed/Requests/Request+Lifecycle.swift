@@ -314,7 +314,7 @@ extension Request: AttemptOwner {
             self.core.rootQueue.async {
                 self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
                 guard let handler else { return completion(response) }
-                handler.dataTask(task, willCacheResponse: response, completion: completion)
+                handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))
             }
         }
     }

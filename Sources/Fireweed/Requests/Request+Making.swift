@@ -57,18 +57,20 @@ extension Request {
         guard let session = core.session else { return fail(.sessionDeinitialized) }
         let state = RequestAdapterState(requestID: id, session: session, request: self)
         let initial = record.urlRequest
-        adapter.adapt(initial, using: state) { result in
-            let adapted: RequestRecord
-            do {
-                adapted = try RequestRecord(result.get())
-                try adapted.validate(schemes: self.acceptableSchemes)
-            } catch {
-                return self.failAdaptation(of: initial, error)
-            }
-            self.tellMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
-            self.mutable.withLock { $0.records.append(adapted) }
-            self.makeTask(for: adapted)
+        adapter.adapt(initial, using: state, completion: firstOnly { self.adapted(initial, $0) })
+    }
+
+    private func adapted(_ initial: URLRequest, _ result: Result<URLRequest, any Error>) {
+        let adapted: RequestRecord
+        do {
+            adapted = try RequestRecord(result.get())
+            try adapted.validate(schemes: acceptableSchemes)
+        } catch {
+            return failAdaptation(of: initial, error)
         }
+        tellMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
+        mutable.withLock { $0.records.append(adapted) }
+        makeTask(for: adapted)
     }
 
     private func failAdaptation(of request: URLRequest, _ error: any Error) {

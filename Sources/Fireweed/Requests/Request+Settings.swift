@@ -180,12 +180,14 @@ extension Request {
         guard let (queue, handler) = handler else { return .proceed }
         queue.async {
             guard let response = attempt.httpURLResponse else { return attempt.allow() }
-            handler(response) { disposition in
-                switch disposition {
-                case .allow: attempt.allow()
-                case .cancel: self.cancel()
-                }
-            }
+            handler(
+                response,
+                firstOnly { disposition in
+                    switch disposition {
+                    case .allow: attempt.allow()
+                    case .cancel: self.cancel()
+                    }
+                })
         }
         return .wait
     }

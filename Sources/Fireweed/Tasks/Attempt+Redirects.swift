@@ -30,9 +30,8 @@ extension Attempt {
             core.rootQueue.async { [self] in
                 guard let response = httpURLResponse else { return cancel() }
                 let proposed = Redirection.urlRequest(of: next)
-                handler.task(sessionTask, willBeRedirectedTo: proposed, for: response) { [self] request in
-                    settleRedirect(request, proposed: proposed, next: next)
-                }
+                let settle = firstOnly { [self] request in settleRedirect(request, proposed: proposed, next: next) }
+                handler.task(sessionTask, willBeRedirectedTo: proposed, for: response, completion: settle)
             }
         }
     }
