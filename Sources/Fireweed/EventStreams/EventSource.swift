@@ -21,7 +21,7 @@ struct EventSourceState: Sendable {
 
     init(rule: ServerSentEvent.Reconnection) {
         self.rule = rule
-        reconnectionTime = rule.delay
+        reconnectionTime = min(rule.delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
     }
 
     /// The error that a response's head ends the source with; `nil` when its content may be read.

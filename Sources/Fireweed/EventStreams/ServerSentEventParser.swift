@@ -24,7 +24,7 @@ package struct ServerSentEventParser: Sendable {
         idBuffer = lastEventID
         self.maximumEventByteCount = maximumEventByteCount
         // The longest line that can be of use: a field name, a colon and a space before the data.
-        lines = LineSplitter(terminator: .any, maximumByteCount: maximumEventByteCount + 8)
+        lines = LineSplitter(terminator: .any, maximumByteCount: max(maximumEventByteCount, maximumEventByteCount &+ 8))
     }
 
     package mutating func append(_ piece: some Sequence<UInt8>) {
@@ -108,5 +108,5 @@ package struct ServerSentEventParser: Sendable {
     }
 
     /// A year: longer than any process waits, and short enough for every clock.
-    private static let longestMilliseconds: Int64 = 365 * 86_400_000
+    static let longestMilliseconds: Int64 = 365 * 86_400_000
 }

@@ -35,9 +35,11 @@ extension WebSocketRequest {
         /// Longest message to accept, in bytes after decompression; a longer one ends the request.
         ///
         /// The server is told with code 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`. Default: 1 MiB.
+        /// A negative number counts as zero, which accepts empty messages alone.
         public let maximumMessageSize: Int
         /// Seconds between automatic pings, beginning one interval after the connection; `nil`, the default, sends none.
         ///
+        /// A number that is not positive and finite sends none either.
         /// When a ping has no answer at the time of the next one, the request ends with `URLError.timedOut`.
         public let pingInterval: TimeInterval?
         /// The compression to offer (permessage-deflate, RFC 7692); `nil`, the default, offers none.

@@ -81,8 +81,9 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     // MARK: Control
 
-    /// Says goodbye with a code and a reason of at most 122 bytes, once everything before it is sent.
+    /// Sends a close frame with a code and a reason, once everything before it is sent.
     ///
+    /// A reason of more than 123 bytes is cut at the end of a character (RFC 6455 §5.5).
     /// The server answers with its own, which is the `disconnected` event; `completed` follows. Codes that may not be sent (1005,
     /// 1006, 1015, and numbers outside the ranges of RFC 6455 §7.4) go out as a close frame without a code. Before the WebSocket is
     /// open this is `cancel()`; after the server's goodbye it has no effect.
@@ -110,6 +111,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     /// Sends a ping and tells how it went, on `queue`: with the pong, with the error that came first, or that none was sent, because
     /// the WebSocket is not open or the request is suspended.
+    ///
+    /// While the server does not read, of several pings the latest alone is sent; its pong answers all of them (RFC 6455 §5.5.3).
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
     ) {

@@ -279,7 +279,7 @@ final class ConnectionPool {
         }
         if running.isEmpty {
             let idle = settings.options.maximumConnectionIdleTime.nanoseconds
-            idleDeadline = context.now &+ idle
+            idleDeadline = context.now.addingSaturating(idle)
         }
         return failure
     }
@@ -306,7 +306,7 @@ final class ConnectionPool {
             !transfer.pauses.contains(.intakeFull)
         {
             // While the transfer waits for a free connection, only the total time runs; the sweep looks again later.
-            let idle = UInt64(min(transfer.message.idleTimeout, 1e9) * 1e9)
+            let idle = transfer.message.idleTimeout.nanoseconds
             let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
             deadline = min(deadline ?? idleEnd, idleEnd)
         }
@@ -488,6 +488,13 @@ extension Duration {
         guard seconds >= 0 else { return 0 }
         let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? .max : product.addingSaturating(UInt64(attoseconds / 1_000_000_000))
+    }
+}
+
+extension Double {
+    /// Whole nanoseconds in so many seconds, at most those of 31 years; zero for a negative number and for none.
+    var nanoseconds: UInt64 {
+        self > 0 ? UInt64(Swift.min(self, 1e9) * 1e9) : 0
     }
 }
 

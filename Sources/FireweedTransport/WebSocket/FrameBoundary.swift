@@ -21,6 +21,9 @@ struct FrameBoundary {
     private static let close: UInt8 = 8
     private static let longestControlPayload: UInt64 = 125
 
+    /// True where a frame ends and the next one begins.
+    var isBetweenFrames: Bool { if case .start(count: 0) = part { true } else { false } }
+
     /// How many of the bytes that are there may be given; 0 to wait for more.
     func allowance(_ byteCount: Int) -> Int {
         switch part {

@@ -15,8 +15,8 @@ package protocol FrameReceiver: AnyObject {
 
 /// Owns a wslay context for one connection (RFC 6455 §5): bytes of the wire on one side, messages on the other.
 ///
-/// wslay answers pings, checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the
-/// close frame that a violation asks for. Here are the messages' memory, their limit, and compression.
+/// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the close frame that a
+/// violation asks for. Here are the answers to pings, the messages' memory, their limit, and compression.
 package final class FrameEngine {
     /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
     package struct Violation: Error, Equatable {
@@ -42,6 +42,11 @@ package final class FrameEngine {
     private var violation: Violation?
     private var isAborted = false
 
+    /// The payload of the latest ping of the peer that has no pong yet: a peer that does not read gets no others (RFC 6455 §5.5.3).
+    private var pendingPong: [UInt8]?
+    /// The payload of our latest ping that is not framed: its pong answers those before it too.
+    private var pendingPing: [UInt8]?
+
     /// True while the receiver wants no further message.
     package var isPaused = false
     /// Bytes that wait to be written to the connection, from `outputStart` on.
@@ -55,6 +60,7 @@ package final class FrameEngine {
 
     package init(receiver: any FrameReceiver, maximumMessageByteCount: Int, compression: DeflateAgreement?) {
         self.receiver = receiver
+        let maximumMessageByteCount = max(0, maximumMessageByteCount)
         self.maximumMessageByteCount = maximumMessageByteCount
         inflater = compression.flatMap {
             MessageInflater(
@@ -108,7 +114,7 @@ package final class FrameEngine {
                 throw Violation(closeCode: 1002, text: Self.text(of: 1002))
             }
             // wslay has made the close frame; its code is known once the frame is written.
-            pump()
+            send()
             let closeCode = wslay_event_get_status_code_sent(context)
             throw Violation(closeCode: closeCode, text: Self.text(of: closeCode))
         }
@@ -161,27 +167,46 @@ package final class FrameEngine {
     }
 
     private func queue(_ opcode: UInt8, _ bytes: UnsafeRawBufferPointer, rsv: UInt8) -> Bool {
-        var frame = wslay_event_msg(
-            opcode: opcode, msg: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), msg_length: bytes.count)
-        guard wslay_event_queue_msg_ex(context, &frame, rsv) == 0 else { return false }
+        guard enqueue(opcode, bytes, rsv: rsv) else { return false }
         pump()
         return true
     }
 
-    /// Frames a ping of at most 125 bytes.
+    private func enqueue(_ opcode: UInt8, _ bytes: UnsafeRawBufferPointer, rsv: UInt8) -> Bool {
+        var frame = wslay_event_msg(
+            opcode: opcode, msg: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), msg_length: bytes.count)
+        return wslay_event_queue_msg_ex(context, &frame, rsv) == 0
+    }
+
+    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping takes the place of one that is not framed yet.
     func queuePing(_ payload: [UInt8]) {
-        _ = payload.withUnsafeBytes { queue(UInt8(WSLAY_PING.rawValue), $0, rsv: fw_wslay_rsv_none) }
+        pendingPing = payload
+        pump()
     }
 
     /// Frames a close; `code` 0 gives one without a code.
     func queueClose(code: UInt16, reason: Data) {
-        let cut = Array(reason.prefix(122))
-        wslay_event_queue_close(context, code, cut, cut.count)
+        let reason = CloseReason.fitting(reason)
+        wslay_event_queue_close(context, code, reason, reason.count)
         pump()
     }
 
-    /// Puts what wslay has to send into `output`, as far as there is room.
+    /// Puts what wslay has to send into `output`, and then pongs and pings, as far as there is room.
     package func pump() {
+        send()
+        while isReadyForMessage, !isAborted, let (opcode, payload) = nextControlFrame() {
+            // Refused behind a close frame, after which nothing may be sent.
+            _ = payload.withUnsafeBytes { enqueue(opcode, $0, rsv: fw_wslay_rsv_none) }
+            send()
+        }
+    }
+
+    private func nextControlFrame() -> (opcode: UInt8, payload: [UInt8])? {
+        if let payload = pendingPong.take() { return (UInt8(WSLAY_PONG.rawValue), payload) }
+        return pendingPing.take().map { (UInt8(WSLAY_PING.rawValue), $0) }
+    }
+
+    private func send() {
         if hasUnframed { _ = wslay_event_send(context) }
     }
 
@@ -202,13 +227,28 @@ package final class FrameEngine {
 
 extension FrameEngine {
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard !isPaused, !input.isEmpty, violation == nil else { return 0 }
+        guard !isPaused, violation == nil, takePings(), !input.isEmpty else { return 0 }
         let count = min(buffer.count, boundary.allowance(input.count))
         let given = UnsafeRawBufferPointer(rebasing: input.prefix(count))
         buffer.copyMemory(from: given)
         boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
         return count
+    }
+
+    /// Answers the pings at the start of the input; false to wait for the rest of one.
+    private func takePings() -> Bool {
+        while boundary.isBetweenFrames {
+            switch PingFrame(startOf: input) {
+            case .other: return true
+            case .incomplete: return false
+            case .whole(let payload, let byteCount):
+                input = UnsafeRawBufferPointer(rebasing: input.dropFirst(byteCount))
+                pendingPong = payload
+                pump()
+            }
+        }
+        return true
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -252,7 +292,6 @@ extension FrameEngine {
     func messageEnds(opcode: UInt8, payload: UnsafeRawBufferPointer, closeCode: UInt16) {
         guard violation == nil else { return }
         switch Int32(opcode) {
-        case Int32(WSLAY_PING.rawValue): break  // answered by wslay
         case Int32(WSLAY_PONG.rawValue): receiver.frames(didReceivePong: Array(payload))
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue) where payload.count == 1:
             // Half a code (RFC 6455 §5.5.1), which wslay answers as if it were none.

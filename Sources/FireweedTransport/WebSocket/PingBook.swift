@@ -11,10 +11,10 @@ struct PingBook {
     private var interval: LoopInstant?
     private var due: LoopInstant?
 
-    /// Starts automatic pings, if an interval of more than nothing is given.
+    /// Starts automatic pings, if an interval is given that is positive and finite.
     mutating func begin(every seconds: TimeInterval?, now: LoopInstant) {
-        guard let seconds, seconds > 0 else { return }
-        interval = Duration.seconds(seconds).nanoseconds
+        guard let seconds, seconds > 0, seconds.isFinite else { return }
+        interval = seconds.nanoseconds
         due = interval.map { now.addingSaturating($0) }
     }
 

@@ -186,7 +186,7 @@ final class WebSocketConnection {
         switch state {
         case .connecting, .shaking:
             guard message.idleTimeout > 0, !pauses.contains(.suspended) else { return nil }
-            return lastActivity.addingSaturating(Duration.seconds(message.idleTimeout).nanoseconds)
+            return lastActivity.addingSaturating(message.idleTimeout.nanoseconds)
         case .closing: return lastActivity + Self.closeTime
         case .draining: return drainDeadline
         case .waiting, .open, .finished: return nil

@@ -10,8 +10,10 @@ public struct WebSocketOffer: Sendable {
     /// The compression to offer, or `nil` for none.
     public var compression: WebSocketCompression?
     /// Longest message to accept, in bytes after decompression; a longer one ends the connection with code 1009.
+    ///
+    /// A negative number counts as zero.
     public var maximumMessageByteCount: Int
-    /// Seconds between automatic pings; `nil` for none.
+    /// Seconds between automatic pings; none for `nil`, and for a number that is not positive and finite.
     ///
     /// A ping that nobody has answered when the next one is due ends the connection with `timedOut`.
     public var pingInterval: TimeInterval?
