@@ -93,7 +93,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
-    /// Never called: a task without a connection fails at once.
+    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity` asks.
     public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }

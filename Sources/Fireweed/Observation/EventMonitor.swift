@@ -36,7 +36,10 @@ public protocol EventMonitor: Sendable {
     /// A redirect, an answer to a challenge or a retry needs a stream again that was read already; the task fails with
     /// `URLError.requestBodyStreamExhausted`.
     func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask)
-    /// Kept for monitors that implement it: it is never called, since a task without a connection fails at once.
+    /// There is no route to the task's host, and the task waits for one.
+    ///
+    /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that option, a task
+    /// that has no route fails.
     func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask)
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(

@@ -13,7 +13,8 @@ extension Session {
         let request = EncodedRequest(
             url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
         return upload(
-            data, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+            data, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager)
     }
 
     /// Sends bytes in memory.
@@ -33,7 +34,8 @@ extension Session {
         let request = EncodedRequest(
             url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
         return upload(
-            fileURL, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+            fileURL, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager)
     }
 
     /// Sends a file, which is read while it is sent.
@@ -55,7 +57,8 @@ extension Session {
         let request = EncodedRequest(
             url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
         return upload(
-            stream, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+            stream, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager)
     }
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.

@@ -1,6 +1,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// What `/upload` answers.
@@ -222,5 +223,26 @@ struct UploadRequestTests {
             try FileManager.default.removeItem(at: url.deletingLastPathComponent())
         default: Issue.record("another uploadable")
         }
+    }
+
+    @Test("every form of an upload keeps the file manager that it is given")
+    func fileManagers() {
+        let manager = FileManager()
+        let session = Session.isolated(startRequestsImmediately: false)
+        let (url, request) = ("http://127.0.0.1:1/", URLRequest(url: URL(fileURLWithPath: "/")))
+        let (data, file) = (Data(), URL(fileURLWithPath: "/nowhere"))
+        let uploads = [
+            session.upload(data, to: url, fileManager: manager),
+            session.upload(data, with: request, fileManager: manager),
+            session.upload(file, to: url, fileManager: manager),
+            session.upload(file, with: request, fileManager: manager),
+            session.upload(InputStream(data: data), to: url, fileManager: manager),
+            session.upload(InputStream(data: data), with: request, fileManager: manager),
+            session.upload(multipartFormData: { _ in }, to: url, fileManager: manager),
+            session.upload(multipartFormData: { _ in }, with: request, fileManager: manager),
+            session.upload(multipartFormData: MultipartFormData(), to: url, fileManager: manager),
+            session.upload(multipartFormData: MultipartFormData(), with: request, fileManager: manager),
+        ]
+        #expect(uploads.allSatisfy { $0.fileManager === manager })
     }
 }
