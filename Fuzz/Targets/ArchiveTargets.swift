@@ -48,12 +48,18 @@ extension FuzzTarget {
             try expect(Userinfo.split(url) == nil, "no user is in a URL that is shown")
             try expectEqual(standard.text(ofURL: url), url, "what is redacted stays as it is")
         }
+        let nested =
+            "https://h/?a=" + (text + "?client_secret=\(secret)&b").addingPercentEncoding(
+                withAllowedCharacters: .alphanumerics)!
+        try expect(!standard.text(ofURL: nested).contains(secret), "no secret is in a URL inside a URL")
         _ = standard.value(text, ofField: "Authorization")
         let location = standard.value("https://user:\(secret)@a.example/?token=\(secret)", ofField: "Location")
         try expect(!location.contains(secret), "no secret is in a field that is shown")
         let form = standard.content(Data("\(text)&password=\(secret)&a".utf8), type: text + "x-www-form-urlencoded")
         try expect(!String(decoding: form, as: UTF8.self).contains("=\(secret)"), "no secret is in a form")
         let json = Data("{\"token\":\"\(secret)\",\"b\":{\"Password\":[\"\(secret)\"]},\"a\":".utf8) + bytes + [0x7D]
+        let cut = standard.content(json.dropLast(), type: "application/json")
+        try expect(!String(decoding: cut, as: UTF8.self).contains(secret), "no secret is in JSON that was cut")
         guard (try? JSONSerialization.jsonObject(with: json)) != nil else { return }
         let clean = standard.content(json, type: "application/json")
         try expect((try? JSONSerialization.jsonObject(with: clean)) != nil, "JSON stays JSON")

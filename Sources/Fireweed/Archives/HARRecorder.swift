@@ -36,7 +36,7 @@ public final class HARRecorder: EventMonitor {
     ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads and of
     ///     uploaded files and streams never is.
     ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
-    ///   - redaction: what is left out; of content, the secret members of forms and of JSON.
+    ///   - redaction: what is left out; of content, the secret members of forms and of JSON, and content of other forms as a whole.
     public init(
         includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
     ) {

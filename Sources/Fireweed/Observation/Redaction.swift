@@ -1,110 +1,102 @@
 // What is kept out of logs and archives.
 
-package import Foundation
+import Foundation
 
 /// Which fields and parameters hold secrets, whose values are not written down.
 ///
-/// Userinfo in URLs is left out in any case.
+/// Names are compared without case and by their parts: `access_token` is also `accessToken`, `Access-Token`, `user[access_token]` and
+/// `my_access_token_2`. Userinfo in URLs is left out in any case.
+///
+/// Parameters are looked for in queries, in fragments, in URLs that are the value of a parameter or of a field, in forms, in JSON and
+/// in JSON Lines. Content in which they cannot be looked for is left out as a whole: text and XML, `multipart` content, JSON that was
+/// cut or does not parse, and every type that is unknown. Images, sound, films, fonts and style sheets stay. With no names of
+/// parameters at all, every content stays.
 public struct Redaction: Sendable {
-    /// The fields whose values are secrets, in lower case.
+    /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
-    /// The parameters of queries, forms and JSON whose values are secrets, in lower case.
-    public var parameterNames: Set<String>
+    /// The parameters of queries, forms and JSON, and the parts of the names of fields, whose values are secrets; in lower case.
+    ///
+    /// A name that has the parts of one of these, one after the other, is secret.
+    public var parameterNames: Set<String> { didSet { parameters = SecretNames(parameterNames) } }
+    /// Parameters whose values are secrets where this is their whole name, or the whole of what is in its brackets; in lower case.
+    ///
+    /// For words that are harmless in longer names, such as `code` and `key`.
+    public var wholeParameterNames: Set<String> { didSet { wholeParameters = SecretNames(wholeParameterNames) } }
 
-    /// What stands in the place of a secret.
+    private var parameters: SecretNames
+    private var wholeParameters: SecretNames
+
+    /// What takes the place of a secret.
     public static let mark = "[redacted]"
 
-    /// Makes a redaction; names are compared without case.
-    public init(fieldNames: Set<String>, parameterNames: Set<String>) {
+    /// Makes a redaction.
+    ///
+    /// - Parameters:
+    ///   - fieldNames: the fields whose values are secrets.
+    ///   - parameterNames: the parameters whose values are secrets, also as a part of a longer name, and of the name of a field.
+    ///   - wholeParameterNames: the parameters whose values are secrets under exactly this name; none by default.
+    public init(fieldNames: Set<String>, parameterNames: Set<String>, wholeParameterNames: Set<String> = []) {
         self.fieldNames = Set(fieldNames.map { $0.lowercased() })
         self.parameterNames = Set(parameterNames.map { $0.lowercased() })
+        self.wholeParameterNames = Set(wholeParameterNames.map { $0.lowercased() })
+        parameters = SecretNames(self.parameterNames)
+        wholeParameters = SecretNames(self.wholeParameterNames)
     }
 
     /// Keeps credentials, cookies, tokens, keys and signatures out, under the names that are common for them.
     public static let standard = Redaction(
         fieldNames: [
-            "authorization", "proxy-authorization", "authentication-info", "cookie", "set-cookie", "x-api-key",
-            "api-key",
-            "x-auth-token", "x-access-token", "x-csrf-token", "x-xsrf-token", "x-amz-security-token", "x-goog-api-key",
+            "authentication-info", "cookie", "cookie2", "dpop", "proxy-authentication-info", "sec-websocket-protocol",
+            "set-cookie", "set-cookie2", "x-amzn-oidc-data", "x-forwarded-client-cert",
         ],
         parameterNames: [
-            "access_token", "refresh_token", "id_token", "token", "auth", "api_key", "apikey", "key", "password",
-            "passwd",
-            "pwd", "secret", "client_secret", "client_assertion", "assertion", "code", "code_verifier", "signature",
-            "sig",
-            "session", "x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature",
-        ])
+            "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
+            "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
+            "csrfmiddlewaretoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
+            "jsessionid", "jwt", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd", "password",
+            "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request", "saml_response",
+            "secret", "secret_key", "security_code", "session_id", "session_key", "session_token", "sid", "signature",
+            "signing_key", "subscription_key", "token", "totp", "verification_code", "xsrf",
+        ],
+        wholeParameterNames: ["auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pin", "pw", "session", "sig"])
 
     /// Keeps nothing out but userinfo.
     public static let none = Redaction(fieldNames: [], parameterNames: [])
 
-    // MARK: Applying it
+    // MARK: Names
 
-    /// The value of a field as it may be written down; the scheme of credentials stays.
+    /// True where there is no parameter to look for.
+    var ignoresParameters: Bool { parameterNames.isEmpty && wholeParameterNames.isEmpty }
+
+    func isSecret(parameter name: String) -> Bool {
+        let name = name.removingPercentEncoding ?? name
+        return parameters.isPart(of: name) || wholeParameters.isWhole(name)
+    }
+
+    func isSecret(field name: String) -> Bool {
+        fieldNames.contains(name.lowercased()) || parameters.isPart(of: name)
+    }
+
+    // MARK: Fields
+
+    /// The value of a field as it may be written down; a known scheme of credentials stays.
     package func value(_ value: String, ofField name: String) -> String {
-        let name = name.lowercased()
-        if ["location", "content-location", "referer"].contains(name) { return text(ofURL: value) }
-        guard fieldNames.contains(name) else { return value }
+        let lowercased = name.lowercased()
+        if ["location", "content-location", "referer"].contains(lowercased) { return text(ofURL: value) }
+        guard isSecret(field: name) else { return cleaned(value) ?? value }
         let scheme = String(value.unicodeScalars.prefix { $0 != " " })
-        let keepsScheme = name.hasSuffix("authorization") && scheme.utf8.count < value.utf8.count
+        let keepsScheme =
+            lowercased.hasSuffix("authorization") && scheme.utf8.count < value.utf8.count
+            && Self.authenticationSchemes.contains(scheme.lowercased())
         return keepsScheme ? "\(scheme) \(Self.mark)" : Self.mark
     }
 
-    /// A URL as it may be written down.
-    package func text(ofURL text: String) -> String {
-        let bare = (Userinfo.split(text)?.url ?? text).unicodeScalars
-        guard let mark = bare.firstIndex(of: "?"), !parameterNames.isEmpty else { return String(bare) }
-        let fragment = bare[mark...].firstIndex(of: "#") ?? bare.endIndex
-        return String(bare[..<mark]) + "?" + pairs(in: bare[bare.index(after: mark)..<fragment])
-            + String(bare[fragment...])
-    }
-
-    func isSecret(parameter name: String) -> Bool {
-        parameterNames.contains((name.removingPercentEncoding ?? name).lowercased())
-    }
-
-    /// By scalars: a character that combines with `&` or `=` does not hide it.
-    private func pairs(in query: Substring.UnicodeScalarView) -> String {
-        query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = String(pair[..<equals])
-            return isSecret(parameter: name) ? "\(name)=\(Self.mark)" : String(pair)
-        }.joined(separator: "&")
-    }
-
-    /// Content as it may be written down: forms and JSON without the values of secret parameters and fields, anything else as it is.
-    package func content(_ data: Data, type: String?) -> Data {
-        guard !parameterNames.isEmpty, let type = type?.lowercased() else { return data }
-        if type.contains("x-www-form-urlencoded") {
-            return Data(pairs(in: String(decoding: data, as: UTF8.self).unicodeScalars[...]).utf8)
-        }
-        guard type.contains("json"), let object = try? JSONSerialization.jsonObject(with: data) else { return data }
-        let (clean, hasChanged) = json(object, depth: 0)
-        guard hasChanged else { return data }
-        return (try? JSONSerialization.data(withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes]))
-            ?? Data(Self.mark.utf8)
-    }
-
-    private func json(_ value: Any, depth: Int) -> (value: Any, hasChanged: Bool) {
-        guard depth < 64 else { return (Self.mark, true) }
-        switch value {
-        case let members as [String: Any]:
-            var clean: [String: Any] = [:]
-            var hasChanged = false
-            for (name, member) in members {
-                let isSecret = isSecret(parameter: name) || fieldNames.contains(name.lowercased())
-                let made = isSecret ? (Self.mark, true) : json(member, depth: depth + 1)
-                clean[name] = made.0
-                hasChanged = hasChanged || made.1
-            }
-            return (clean, hasChanged)
-        case let elements as [Any]:
-            let made = elements.map { json($0, depth: depth + 1) }
-            return (made.map(\.value), made.contains(where: \.hasChanged))
-        case let text as String where text.contains("://"):
-            let clean = self.text(ofURL: text)
-            return (clean, clean != text)
-        default: return (value, false)
-        }
-    }
+    /// IANA's registry of HTTP authentication schemes (RFC 9110 §16.4.1), and a few that are common without it.
+    ///
+    /// Another first word may be a part of the secret.
+    private static let authenticationSchemes: Set<String> = [
+        "basic", "bearer", "concealed", "digest", "dpop", "gnap", "hoba", "mutual", "negotiate", "oauth",
+        "privatetoken", "scram-sha-1", "scram-sha-256", "vapid", "apikey", "aws4-hmac-sha256", "hawk", "ntlm",
+        "sharedkey", "token",
+    ]
 }

@@ -119,7 +119,7 @@ struct HARRecorderTests {
         if content:
             post = entries[3]["request"]["postData"]
             assert post["mimeType"].startswith("application/x-www-form-urlencoded") and {"name": "password", "value": "[redacted]"} in post["params"]
-            assert entries[5]["response"]["content"]["encoding"] == "base64"
+            assert entries[5]["response"]["content"]["text"] == "[redacted]"
             assert "text" not in entries[6]["response"]["content"]
         """
 

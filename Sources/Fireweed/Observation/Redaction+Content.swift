@@ -1,0 +1,79 @@
+// Secrets in content.
+
+package import Foundation
+
+extension Redaction {
+    /// Content as it may be written down: forms, JSON and JSON Lines without the values of secret parameters and fields.
+    ///
+    /// Content of another form is left out, unless its type is one that has no parameters.
+    package func content(_ data: Data, type: String?) -> Data {
+        guard !ignoresParameters, !data.isEmpty else { return data }
+        let type = (type ?? "").lowercased()
+        if type.contains("x-www-form-urlencoded") {
+            return Data(pairs(in: String(decoding: data, as: UTF8.self).unicodeScalars[...]).utf8)
+        }
+        if Self.lineTypes.contains(where: { type.contains($0) }) {
+            return Data(jsonLines(data).map { $0 ?? Data(Self.mark.utf8) }.joined(separator: [Self.lineFeed]))
+        }
+        if type.contains("json") { return json(data, .fragmentsAllowed) ?? wholeJSONLines(data) }
+        return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(Self.mark.utf8)
+    }
+
+    private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
+    /// What has no parameters: XML drawings may have.
+    private static let plainTypes = [
+        "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/x-icon", "audio/", "video/", "font/",
+        "text/css",
+    ]
+
+    /// `nil` when it does not parse, perhaps because it was cut.
+    private func json(_ data: Data, _ options: JSONSerialization.ReadingOptions = []) -> Data? {
+        guard let object = try? JSONSerialization.jsonObject(with: data, options: options) else { return nil }
+        let (clean, hasChanged) = json(object, depth: 0)
+        guard hasChanged else { return data }
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
+        return (try? JSONSerialization.data(withJSONObject: clean, options: options)) ?? Data(Self.mark.utf8)
+    }
+
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    /// An object or array in each line, or behind each record separator (RFC 7464); `nil` for a line that is neither.
+    private func jsonLines(_ data: Data) -> [Data?] {
+        let recordSeparator = UInt8(0x1E)
+        let lines = data.split(omittingEmptySubsequences: false) { $0 == Self.lineFeed || $0 == recordSeparator }
+        return lines.map { line in
+            let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            return isBlank ? line : json(line)
+        }
+    }
+
+    /// JSON Lines that are announced as JSON: each line has to parse, since a line of JSON that was cut may show a secret.
+    private func wholeJSONLines(_ data: Data) -> Data {
+        let lines = jsonLines(data).compactMap { $0 }
+        let count = data.count { $0 == Self.lineFeed || $0 == 0x1E } + 1
+        return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(Self.mark.utf8)
+    }
+
+    private func json(_ value: Any, depth: Int) -> (value: Any, hasChanged: Bool) {
+        guard depth < 64 else { return (Self.mark, true) }
+        switch value {
+        case let members as [String: Any]:
+            var clean: [String: Any] = [:]
+            var hasChanged = false
+            for (name, member) in members {
+                let isSecret = isSecret(parameter: name) || isSecret(field: name)
+                let made = isSecret ? (Self.mark, true) : json(member, depth: depth + 1)
+                clean[name] = made.0
+                hasChanged = hasChanged || made.1
+            }
+            return (clean, hasChanged)
+        case let elements as [Any]:
+            let made = elements.map { json($0, depth: depth + 1) }
+            return (made.map(\.value), made.contains(where: \.hasChanged))
+        case let text as String:
+            guard let clean = cleaned(text) else { return (text, false) }
+            return (clean, true)
+        default: return (value, false)
+        }
+    }
+}

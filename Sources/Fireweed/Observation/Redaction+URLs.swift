@@ -1,0 +1,70 @@
+// Secrets in URLs.
+
+import Foundation
+
+extension Redaction {
+    /// How many encodings inside each other are looked into; what is deeper is left out.
+    private static let depthLimit = 6
+
+    /// A URL as it may be written down: without userinfo, and without the values of secret parameters in query and fragment.
+    package func text(ofURL text: String) -> String {
+        self.text(ofURL: text, depth: 0)
+    }
+
+    private func text(ofURL text: String, depth: Int) -> String {
+        let bare = Userinfo.split(text)?.url ?? text
+        guard !ignoresParameters else { return bare }
+        let halves = bare.unicodeScalars.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        return halves.map { half in
+            half.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { pairs(in: $0, depth: depth) }.joined(separator: "?")
+        }.joined(separator: "#")
+    }
+
+    /// The pairs of a query, a fragment, a path or a form, in their order and with what separates them.
+    func pairs(in query: Substring.UnicodeScalarView) -> String {
+        pairs(in: query, depth: 0)
+    }
+
+    /// By scalars: a character that combines with `&` or `=` does not hide it.
+    private func pairs(in query: Substring.UnicodeScalarView, depth: Int) -> String {
+        var result = ""
+        var rest = query
+        while true {
+            let end = rest.firstIndex { $0 == "&" || $0 == ";" } ?? rest.endIndex
+            result += pair(rest[..<end], depth: depth)
+            guard end != rest.endIndex else { return result }
+            result.unicodeScalars.append(rest[end])
+            rest = rest[rest.index(after: end)...]
+        }
+    }
+
+    private func pair(_ pair: Substring.UnicodeScalarView, depth: Int) -> String {
+        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+        let (name, value) = (pair[..<equals], pair[pair.index(after: equals)...])
+        // Of a path, the last segment.
+        let word = name.lastIndex(of: "/").map { name[name.index(after: $0)...] } ?? name
+        if isSecret(parameter: String(word)) { return String(name) + "=" + Self.mark }
+        // An equals sign alone is a part of the value.
+        guard value.contains(where: { "%?#".unicodeScalars.contains($0) }) || String(value).contains("://") else {
+            return String(pair)
+        }
+        return String(name) + "=" + (cleaned(String(value), depth: depth + 1) ?? String(value))
+    }
+
+    /// A value without the secrets of the URL or of the parameters that it holds, percent-encoded or not; `nil` when it has none.
+    func cleaned(_ value: String) -> String? {
+        ignoresParameters ? nil : cleaned(value, depth: 0)
+    }
+
+    private func cleaned(_ value: String, depth: Int) -> String? {
+        guard value.unicodeScalars.contains(where: { "=%:".unicodeScalars.contains($0) }) else { return nil }
+        guard depth < Self.depthLimit else { return Self.mark }
+        let clean = text(ofURL: value, depth: depth)
+        if clean != value { return clean }
+        guard let decoded = value.removingPercentEncoding, decoded != value else { return nil }
+        return cleaned(decoded, depth: depth + 1).map {
+            $0 == Self.mark ? $0 : QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics))
+        }
+    }
+}

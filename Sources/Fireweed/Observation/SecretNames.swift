@@ -1,0 +1,61 @@
+// Names of parameters and fields whose values are secrets.
+
+import Foundation
+
+/// Finds listed names in the names that parameters and fields have; both are compared by their parts.
+///
+/// A name has a part for each word in it: words begin at a change of case, and after everything that is no letter.
+/// `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all have the parts `access` and `token`.
+struct SecretNames: Sendable {
+    /// The parts of each listed name, joined by a low line; also without anything between them, as in `accesstoken`.
+    private let names: Set<String>
+    private let longestPartCount: Int
+
+    init(_ names: Set<String>) {
+        let listed = names.map(Self.parts).filter { !$0.isEmpty }
+        self.names = Set(listed.map { $0.joined(separator: "_") } + listed.map { $0.joined() })
+        longestPartCount = listed.map(\.count).max() ?? 0
+    }
+
+    /// True when the parts of a listed name are in this name, one after the other.
+    func isPart(of name: String) -> Bool {
+        let parts = Self.parts(name)
+        return parts.indices.contains { start in
+            let end = min(parts.count, start + longestPartCount)
+            return (start..<end).contains { names.contains(parts[start...$0].joined(separator: "_")) }
+        }
+    }
+
+    /// True when this name, or what one of its brackets or one of its components between dots holds, is a listed name.
+    func isWhole(_ name: String) -> Bool {
+        name.unicodeScalars.split { "[].".unicodeScalars.contains($0) }.contains {
+            names.contains(Self.parts(String($0)).joined(separator: "_"))
+        }
+    }
+
+    /// The words of a name, in lower case.
+    static func parts(_ name: String) -> [String] {
+        var parts: [String] = []
+        var part = String.UnicodeScalarView()
+        let scalars = Array(name.unicodeScalars)
+        for (index, scalar) in scalars.enumerated() {
+            guard scalar.properties.isAlphabetic else {
+                take(&part, &parts)
+                continue
+            }
+            let isUpper = scalar.properties.isUppercase
+            let previous = index > 0 ? scalars[index - 1].properties.isUppercase : false
+            // `authToken`, and the last capital of `HTTPToken`.
+            let endsAcronym = index + 1 < scalars.count && scalars[index + 1].properties.isLowercase
+            if isUpper, !previous || endsAcronym { take(&part, &parts) }
+            part.append(scalar)
+        }
+        take(&part, &parts)
+        return parts
+    }
+
+    private static func take(_ part: inout String.UnicodeScalarView, _ parts: inout [String]) {
+        if !part.isEmpty { parts.append(String(part).lowercased()) }
+        part = String.UnicodeScalarView()
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import Fireweed
+
+@Suite("Redaction")
+struct RedactionTests {
+    @Test(
+        "names are compared by their parts",
+        arguments: [
+            ("accessToken", true), ("refreshToken", true), ("clientSecret", true), ("auth_token", true),
+            ("user[password]", true), ("user%5Bpassword%5D", true), ("jwt", true), ("sid", true), ("private_key", true),
+            ("otp", true), ("api-key", true), ("APIKey", true), ("APIKEY", true), ("X-CSRFToken", true),
+            ("ACCESS_TOKEN", true), ("accesstoken", true), ("user.password", true), ("SAMLResponse", true),
+            ("newPassword2", true), ("session_id", true), ("code", true), ("oauth[code]", true), ("key", true),
+            ("country_code", false), ("status-code", false), ("sort_key", false), ("keyboard", false), ("page", false),
+            ("max_tokens", false), ("author", false), ("side", false), ("passenger", false), ("", false), ("[]", false),
+        ])
+    func names(name: String, isSecret: Bool) {
+        #expect(Redaction.standard.isSecret(parameter: name) == isSecret)
+    }
+
+    @Test(
+        "URLs lose their userinfo and the values of secret parameters, in query, fragment and path, and in URLs inside",
+        arguments: [
+            ("https://u:p@h/x?a=1", "https://h/x?a=1"),
+            ("https://h/?Access_Token=s&b=2#f", "https://h/?Access_Token=[redacted]&b=2#f"),
+            ("https://h/?api%5Fkey=s", "https://h/?api%5Fkey=[redacted]"), ("https://h/?token", "https://h/?token"),
+            ("https://h/?password=", "https://h/?password=[redacted]"),
+            ("/relative?code=s", "/relative?code=[redacted]"),
+            ("https://h/#token=s", "https://h/#token=[redacted]"),
+            ("https://h/#a=1&access_token=s&b=2", "https://h/#a=1&access_token=[redacted]&b=2"),
+            ("https://h/#/done?id_token=s", "https://h/#/done?id_token=[redacted]"),
+            ("https://h/?a=1;token=s;b=2", "https://h/?a=1;token=[redacted];b=2"),
+            ("https://h/x;jsessionid=s?a=1", "https://h/x;jsessionid=[redacted]?a=1"),
+            ("https://token.example/a=1?b=2", "https://token.example/a=1?b=2"),
+            (
+                "https://h/?to=https%3A%2F%2Fu:p@i%2F%3Fcode%3Ds&b=2",
+                "https://h/?to=https%3A%2F%2Fi%2F%3Fcode%3D%5Bredacted%5D&b=2"
+            ),
+            ("https://h/?to=https://i/?token=s", "https://h/?to=https://i/?token=[redacted]"),
+            ("https://h/?state=a%3D1%26token%3Ds", "https://h/?state=a%3D1%26token%3D%5Bredacted%5D"),
+            ("https://h/?to=%252Fi%253Ftoken%253Ds", "https://h/?to=%252Fi%253Ftoken%253D%255Bredacted%255D"),
+            ("https://h/?q=100%25&x=a%3Db", "https://h/?q=100%25&x=a%3Db"),
+        ])
+    func urls(text: String, expected: String) {
+        let clean = Redaction.standard.text(ofURL: text)
+        #expect(clean == expected)
+        #expect(Redaction.standard.text(ofURL: clean) == clean)
+    }
+
+    @Test(
+        "fields lose their secrets, and keep the scheme of credentials when it is known",
+        arguments: [
+            ("Authorization", "Basic dTpw", "Basic [redacted]"), ("authorization", "secret", "[redacted]"),
+            ("Authorization", "my secret words", "[redacted]"),
+            ("Authorization", "AWS4-HMAC-SHA256 s", "AWS4-HMAC-SHA256 [redacted]"),
+            ("Cookie", "a=b", "[redacted]"), ("SET-COOKIE", "a=b", "[redacted]"), ("X-Api-Key", "k", "[redacted]"),
+            ("Location", "https://u:p@h/?code=1", "https://h/?code=[redacted]"), ("Accept", "*/*", "*/*"),
+            ("Link", "<https://h/?token=s>; rel=next", "<https://h/?token=[redacted]; rel=next"),
+            (
+                "WWW-Authenticate", "Digest realm=\"a\", nonce=\"b\", qop=\"c\"",
+                "Digest realm=\"a\", nonce=\"b\", qop=\"c\""
+            ),
+        ])
+    func fields(name: String, value: String, expected: String) {
+        #expect(Redaction.standard.value(value, ofField: name) == expected)
+        #expect(["Location", "Link"].contains(name) || Redaction.none.value(value, ofField: name) == value)
+    }
+
+    @Test(
+        "the fields that commonly hold secrets are known",
+        arguments: [
+            "Private-Token", "X-Vault-Token", "X-Session-Id", "X-Session-Token", "DPoP", "Sec-WebSocket-Protocol",
+            "X-Forwarded-Access-Token", "Job-Token", "X-Auth-Token", "X-Auth-Key", "X-Access-Token", "X-Api-Secret",
+            "X-Amz-Security-Token", "X-Amzn-Oidc-Accesstoken", "X-Amzn-Oidc-Data", "X-Goog-IAP-JWT-Assertion",
+            "X-Shopify-Access-Token", "Ocp-Apim-Subscription-Key", "X-Functions-Key", "X-RapidAPI-Key",
+            "X-Hub-Signature-256",
+            "Stripe-Signature", "CF-Access-Client-Secret", "X-CSRF-Token", "X-XSRF-TOKEN", "Proxy-Authorization",
+            "X-Authorization", "X-Goog-Api-Key", "Authentication-Info", "Set-Cookie2",
+        ])
+    func knownFields(name: String) {
+        #expect(Redaction.standard.value("v", ofField: name) == "[redacted]")
+    }
+
+    private static let mark = "[redacted]"
+
+    @Test(
+        "content: forms, JSON and JSON Lines lose their secrets; what cannot be read is left out",
+        arguments: [
+            ("application/x-www-form-urlencoded", "user=u&password=p", "user=u&password=[redacted]"),
+            ("application/x-www-form-urlencoded", "user[password]=p&a=1", "user[password]=[redacted]&a=1"),
+            ("application/json", #"{"a":[{"Token":"s","zone":1}]}"#, #"{"a":[{"Token":"[redacted]","zone":1}]}"#),
+            ("application/json", #"{"b": 1.50}"#, #"{"b": 1.50}"#), ("application/json", "{broken", mark),
+            ("application/json", #"{"accessToken":"s","b":"#, mark),  // cut
+            ("application/json", "{\n\"tokens\": [\n\"s\"\n", mark),  // cut, and a line that would parse alone
+            ("application/json", "{\"a\":1}\n{\"otp\":2}", "{\"a\":1}\n{\"otp\":\"[redacted]\"}"),
+            ("application/problem+json", #"{"url":"https://h/?token=s"}"#, #"{"url":"https://h/?token=[redacted]"}"#),
+            (
+                "application/x-ndjson", "{\"a\":1}\n{\"jwt\":\"s\"}\n{\"jwt\":\"",
+                "{\"a\":1}\n{\"jwt\":\"[redacted]\"}\n[redacted]"
+            ),
+            ("application/json-seq", "\u{1E}{\"jwt\":\"s\"}\n", "\n{\"jwt\":\"[redacted]\"}\n"),
+            ("multipart/form-data; boundary=b", "--b\r\n\r\ns\r\n--b--", mark),
+            ("application/xml", "<token>s</token>", mark),
+            ("text/plain", "password=p", mark), ("", "password=p", mark), ("image/svg+xml", "<token/>", mark),
+            ("text/css", "a { color: red }", "a { color: red }"), ("image/png", "x", "x"), ("text/plain", "", ""),
+        ])
+    func content(type: String, text: String, expected: String) {
+        let clean = Redaction.standard.content(Data(text.utf8), type: type)
+        #expect(String(decoding: clean, as: UTF8.self) == expected)
+        #expect(Redaction.none.content(Data(text.utf8), type: type) == Data(text.utf8))
+    }
+
+    @Test("names that are set later count, and whole names do not match a part of a longer one")
+    func changed() {
+        var redaction = Redaction(fieldNames: [], parameterNames: [], wholeParameterNames: ["Tax"])
+        #expect(
+            redaction.text(ofURL: "/?tax=1&tax_code=2&maiden_name=3") == "/?tax=[redacted]&tax_code=2&maiden_name=3")
+        redaction.parameterNames = ["maiden"]
+        redaction.wholeParameterNames = []
+        #expect(redaction.text(ofURL: "/?tax=1&maidenName=3") == "/?tax=1&maidenName=[redacted]")
+    }
+}
