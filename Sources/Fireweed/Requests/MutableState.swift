@@ -51,6 +51,8 @@ struct RequestExtras: Sendable {
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
+    /// The time that the request has, if it has a deadline.
+    var deadline: RequestDeadline?
     /// Whether a cancelled download keeps what has come.
     var wantsResumeData = false
     var listeners = RequestListeners()

@@ -81,7 +81,7 @@ extension Request {
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
         tellMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
-        attempt.cancel()
+        attempt.cancel(with: causeOfCancelling)
     }
 
     // MARK: The conclusion
@@ -111,7 +111,9 @@ extension Request {
             tellMonitorsOfCompletion(of: attempt)
         }
         let error = error
-        if let delay = reconnectionDelay(after: error) { return retry(after: delay) { handle(.settled) } }
+        if !isPastDeadline, let delay = reconnectionDelay(after: error) {
+            return retry(after: delay) { handle(.settled) }
+        }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { self.handle(.settled) }
     }
@@ -160,6 +162,7 @@ extension Request {
                 state.slots = Few()
                 state.serialisedCount = 0
                 state.extras?.endings = []
+                state.extras?.deadline = nil
             }
             let endings = state.extras?.endings ?? []
             if state.isDelivering {
@@ -208,12 +211,16 @@ extension Request {
         interceptor != nil || core.interceptor != nil
     }
 
+    private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
+
     /// Asks whether to retry; `otherwise` goes on when nobody wants to.
     private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable () -> Void) {
         guard mayRetry, !isCancelled else { return otherwise() }
-        core.retryResult(for: self, dueTo: error) { result in
+        let answer = firstOnly { (result: RetryResult) in
             self.serializationQueue.async { self.apply(result, dueTo: error, otherwise: otherwise) }
         }
+        guard setRetrierQuestion({ answer(.doNotRetry) }) else { return otherwise() }
+        core.retryResult(for: self, dueTo: error, completion: answer)
     }
 
     private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: () -> Void) {
@@ -233,10 +240,12 @@ extension Request {
         }
     }
 
-    /// Starts over after `delay` seconds, unless the request was cancelled meanwhile.
+    /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
     func retry(after delay: TimeInterval, otherwise: () -> Void) {
         let isGranted = mutable.withLock { state in
-            guard state.lifecycle.handle(.retryGranted) == .delayRetry else { return false }
+            guard state.mayBegin(after: delay), state.lifecycle.handle(.retryGranted) == .delayRetry else {
+                return false
+            }
             state.retryCount += 1
             state.settledAttempt = state.attempts.last
             state.error = nil

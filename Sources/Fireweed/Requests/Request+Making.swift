@@ -10,8 +10,10 @@ extension Request {
     /// Makes the request message and a task for it; on the caller's thread, unless the session has a queue for that.
     func make() {
         core.registry.activate(self)
+        let (isOver, hasDeadline) = mutable.withLock { ($0.lifecycle.work == .done, $0.extras?.deadline != nil) }
         // Cancelled and over by another thread before it was known: nobody would take it out again.
-        if mutable.withLock({ $0.lifecycle.work == .done }) { core.registry.remove(self) }
+        if isOver { core.registry.remove(self) }
+        if hasDeadline { startDeadline() }
         guard let queue = core.requestQueue else { return makeNow() }
         queue.async {
             // Cancelled while it waited for the queue: no adapter is asked, and no file is opened.

@@ -1,0 +1,138 @@
+// A limit on the time of a request as a whole.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+extension Request {
+    /// Ends the request when it has not ended so long after its beginning, over all of its attempts.
+    ///
+    /// The time begins when the request begins: with its first `resume()`, or with this call where it has begun before. It counts
+    /// adapters, waiting for connectivity, redirects, every attempt, the retriers and the delays between attempts, and also the time in
+    /// which the request is suspended. `timeoutIntervalForRequest` and `timeoutIntervalForResource` limit each attempt as before.
+    ///
+    /// At the deadline the attempt under way is ended, no retrier is asked any more, and the request ends with
+    /// `AFError.sessionTaskFailed(error:)` around a `URLError.timedOut` whose description names the deadline. A retry that would begin
+    /// after the deadline does not take place: the request ends at once, with the error of its last attempt. So does a request whose
+    /// retrier is being asked at the deadline. When the outcome is known already and handlers are being served, nothing happens.
+    ///
+    /// The last call before the deadline counts. Zero or less ends the request as soon as it begins. For awaited forms, call it before:
+    ///
+    /// ```swift
+    /// let user = try await session.request(url, interceptor: .retryPolicy)
+    ///     .deadline(.seconds(10))
+    ///     .serializingDecodable(User.self).value
+    /// ```
+    ///
+    /// - Parameter duration: the time; no limit by default.
+    @discardableResult
+    public func deadline(_ duration: Duration) -> Self {
+        let hasBegun = mutable.withLock { state -> Bool in
+            guard state.lifecycle.isOutcomeOpen, !state.isPastDeadline else { return false }
+            state.withExtras { $0.deadline = RequestDeadline(duration: duration) }
+            return state.lifecycle.work != .idle
+        }
+        if hasBegun { startDeadline() }
+        return self
+    }
+
+    /// Lets the time of the deadline run, where there is a deadline and its time does not run yet.
+    func startDeadline() {
+        let timer = mutable.withLock { state -> DeadlineTimer? in
+            guard let deadline = state.extras?.deadline, deadline.timer == nil else { return nil }
+            let timer = DeadlineTimer(due: .now() + deadline.duration.seconds)
+            state.extras?.deadline?.timer = timer
+            return timer
+        }
+        timer?.start(on: core.rootQueue) { [weak self] timer in self?.expire(timer) }
+    }
+
+    private func expire(_ timer: DeadlineTimer) {
+        let (effects, question) = mutable.withLock { state -> (RequestState.Effects, (@Sendable () -> Void)?) in
+            guard var deadline = state.extras?.deadline, deadline.timer === timer, state.lifecycle.isOutcomeOpen else {
+                return ([], nil)
+            }
+            deadline.isOver = true
+            let question = deadline.retrierQuestion.take()
+            let url = state.records.last?.url.absoluteString ?? ""
+            state.error = state.error ?? .sessionTaskFailed(error: deadline.failure.urlError(failingURL: url))
+            state.extras?.deadline = deadline
+            return (state.lifecycle.handle(.abort), question)
+        }
+        perform(effects)
+        question?()
+    }
+
+    /// Why an attempt is ended: by the deadline, or by the owner.
+    var causeOfCancelling: TransferFailure {
+        mutable.withLock { state in
+            guard let deadline = state.extras?.deadline, deadline.isOver else { return .cancelled }
+            return deadline.failure
+        }
+    }
+
+    /// Keeps the way to end a question to the retriers; false when the deadline is over.
+    func setRetrierQuestion(_ giveUp: @escaping @Sendable () -> Void) -> Bool {
+        mutable.withLock { state in
+            guard !state.isPastDeadline else { return false }
+            if state.extras?.deadline != nil { state.extras?.deadline?.retrierQuestion = giveUp }
+            return true
+        }
+    }
+}
+
+extension MutableState {
+    var isPastDeadline: Bool { extras?.deadline?.isOver == true }
+
+    /// True when what begins after so many seconds begins in time.
+    func mayBegin(after delay: TimeInterval) -> Bool {
+        guard let timer = extras?.deadline?.timer else { return true }
+        return delay > 0 ? .now() + delay < timer.due : .now() < timer.due
+    }
+}
+
+/// The deadline of a request.
+struct RequestDeadline: Sendable {
+    let duration: Duration
+    /// Runs from the request's beginning on.
+    var timer: DeadlineTimer?
+    var isOver = false
+    /// Answers for the retrier that is being asked.
+    var retrierQuestion: (@Sendable () -> Void)?
+
+    init(duration: Duration) {
+        self.duration = duration
+    }
+
+    var failure: TransferFailure {
+        .exchange(.timedOut, detail: "The request did not end within its deadline of \(duration).", engineCode: 0)
+    }
+}
+
+/// Calls back once, unless it goes before.
+final class DeadlineTimer: Sendable {
+    let due: DispatchTime
+    private let source = Mutex<TimerSource?>(nil)
+
+    private struct TimerSource: @unchecked Sendable {
+        // SAFETY: Dispatch's objects are safe from every thread.
+        let timer: any DispatchSourceTimer
+    }
+
+    init(due: DispatchTime) {
+        self.due = due
+    }
+
+    deinit { source.withLock { $0 }?.timer.cancel() }
+
+    func start(on queue: DispatchQueue, _ action: @escaping @Sendable (DeadlineTimer) -> Void) {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: due)
+        timer.setEventHandler { [weak self] in
+            if let self { action(self) }
+        }
+        source.withLock { [made = TimerSource(timer: timer)] in $0 = made }
+        timer.resume()
+    }
+}
