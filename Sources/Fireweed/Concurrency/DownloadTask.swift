@@ -6,6 +6,17 @@ import FoundationNetworking
 /// The response of a `DownloadRequest`, to be awaited; as often as one likes, with the same answer.
 ///
 /// The request is on its way once the task is made. Decoding happens on the task that awaits first.
+///
+/// When the Swift task that awaits is cancelled, the request is cancelled, unless that was turned off, and the error is
+/// `AFError.explicitlyCancelled`, as with Alamofire: it is not a `CancellationError`.
+///
+/// ```swift
+/// do {
+///     let value = try await request.serializingData().value
+/// } catch where error.asAFError?.isExplicitlyCancelledError == true {
+///     return  // cancelled
+/// }
+/// ```
 public struct DownloadTask<Value: Sendable>: Sendable {
     private let request: DownloadRequest
     private let slot: AwaitedSlot<AFDownloadResponse<Value>>

@@ -2,11 +2,12 @@
 
 /// Runs `async` work for a caller that waits for a completion.
 enum CompletionBridge {
-    /// Gives what `work` returns or throws to `completion`, once, on the work's own task.
+    /// Gives what `work` returns or throws to `completion`, once, on the work's own task, which is returned to be cancelled.
+    @discardableResult
     static func run<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void,
         _ work: @escaping @Sendable () async throws -> Value
-    ) {
+    ) -> Task<Void, Never> {
         Task {
             do {
                 completion(.success(try await work()))

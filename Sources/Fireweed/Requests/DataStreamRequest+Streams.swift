@@ -40,6 +40,23 @@ extension DataStreamRequest {
     }
 }
 
+extension DataStreamRequest {
+    /// The content as it comes, in pieces of any size.
+    ///
+    /// ```swift
+    /// for try await data in session.streamRequest("https://example.com/file").validate().content() { use(data) }
+    /// ```
+    ///
+    /// - Parameter shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
+    public func content(automaticallyCancelling shouldAutomaticallyCancel: Bool = true) -> Elements<Data> {
+        elements(cancelling: shouldAutomaticallyCancel) {
+            PieceReader(isQuick: true, endsOnFailure: false) { data, emit in emit(.success(data), data.count) }
+        } convert: {
+            .success($0)
+        }
+    }
+}
+
 extension PieceReader where Value == Data, Failure == Never {
     /// Pieces as they came.
     static var pieces: Self {

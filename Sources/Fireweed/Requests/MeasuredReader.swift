@@ -16,6 +16,16 @@ final class MeasuredReader: BodyReader {
         try reader.read(into: buffer)
     }
 
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void
+    ) {
+        reader.read(into: buffer, completion: completion)
+    }
+
+    func stop() {
+        reader.stop()
+    }
+
     func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         try reader.readAtOnce(into: buffer)
     }

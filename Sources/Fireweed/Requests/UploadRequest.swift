@@ -19,7 +19,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     /// What makes the content.
     public let upload: any UploadableConvertible
-    /// What is sent; `nil` for a form that is sent straight from its parts.
+    /// What is sent; `nil` for a form that is sent straight from its parts, and for an async sequence.
     public let uploadable: Uploadable?
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
@@ -27,6 +27,24 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     private let source: Result<BodySource, any Error>
     /// The parts of a form that is sent straight from them, for whoever wants to see it.
     private let formContent: (@Sendable () -> CURLContent)?
+    /// True for content that can be read once.
+    private let isOneShot: Bool
+
+    /// Makes an upload of what an async sequence gives.
+    init(
+        sequence: BodySource, convertible: any URLRequestConvertible, core: SessionCore,
+        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+    ) {
+        uploadable = nil
+        upload = FormUpload(source: .success(sequence))
+        fileManager = .default
+        formContent = { .pieces([.stream]) }
+        isOneShot = true
+        source = .success(sequence)
+        super.init(
+            convertible: convertible, core: core, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
 
     /// Makes an upload of a form, which is no `Uploadable` when it is sent straight from its parts.
     init(
@@ -38,6 +56,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         upload = FormUpload(source: form)
         self.fileManager = fileManager
         formContent = content
+        isOneShot = false
         source = form
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
@@ -52,6 +71,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         self.uploadable = uploadable
         self.fileManager = fileManager
         formContent = nil
+        if case .stream = uploadable { isOneShot = true } else { isOneShot = false }
         let body: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
@@ -80,9 +100,11 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
             throw failure
         }
-        guard case .stream(let stream) = uploadable, case .reader(let make) = source else { return source }
-        tellMonitors { [stream = ShownStream(stream)] monitor, _ in
-            monitor.request(self, didProvideInputStream: stream.value)
+        guard isOneShot, case .reader(let make) = source else { return source }
+        if case .stream(let stream) = uploadable {
+            tellMonitors { [stream = ShownStream(stream)] monitor, _ in
+                monitor.request(self, didProvideInputStream: stream.value)
+            }
         }
         // The caller's word for the length, which a stream itself cannot give.
         let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })

@@ -19,7 +19,7 @@ extension UploadRequest.Uploadable: UploadableConvertible {
     public func createUploadable() throws -> UploadRequest.Uploadable { self }
 }
 
-/// A form, which is sent from memory or straight from its parts.
+/// A form, which is sent from memory or straight from its parts, or an async sequence.
 struct FormUpload: UploadableConvertible {
     let source: Result<BodySource, any Error>
 

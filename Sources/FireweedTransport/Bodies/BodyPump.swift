@@ -49,6 +49,8 @@ final class BodyPump {
         remaining = reader.byteCount
     }
 
+    deinit { reader.stop() }
+
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
         if isImmediate, let supply = readAtOnce(into: buffer) { return supply }
         guard let block = filled else {
@@ -100,11 +102,12 @@ final class BodyPump {
         isReading = true
         let limit = remaining.map { Int(min($0, Int64(Block.capacity))) } ?? Block.capacity
         let reply = PumpReply(pump: self)
-        queue.async { [reader, loop] in
-            let result = Result {
-                try limit == 0 ? 0 : reader.read(into: UnsafeMutableRawBufferPointer(rebasing: block.bytes[..<limit]))
-            }
+        let finish: @Sendable (Result<Int, any Error>) -> Void = { [loop] result in
             loop.post { _ in reply.pump?.didRead(result, into: block) }
+        }
+        queue.async { [reader] in
+            guard limit > 0 else { return finish(.success(0)) }
+            reader.read(into: UnsafeMutableRawBufferPointer(rebasing: block.bytes[..<limit]), completion: finish)
         }
     }
 

@@ -27,9 +27,27 @@ public protocol BodyReader: AnyObject, Sendable {
     ///
     /// Once it has given `nil` it is not called again. Unless a reader has one of its own, it gives `nil`.
     func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
+    /// The same as `read(into:)` for a reader that may have to wait long: it returns at once, and keeps no thread.
+    ///
+    /// `completion` is called once, from anywhere; the buffer is the reader's until then. Unless a reader has one of its own, it calls
+    /// `read(into:)`.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void)
+    /// Nothing more is wanted: a read that waits may end early. Unless a reader has one of its own, it does nothing.
+    func stop()
 }
 
 extension BodyReader {
     /// Gives `nil`: every byte may have to be waited for.
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? { nil }
+
+    /// Calls `read(into:)`.
+    public func read(
+        into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void
+    ) {
+        completion(Result { try read(into: buffer) })
+    }
+
+    /// Does nothing.
+    public func stop() {}
 }

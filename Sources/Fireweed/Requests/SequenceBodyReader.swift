@@ -1,0 +1,104 @@
+// Content of a request that an async sequence gives.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Reads an async sequence as far as the wire takes it: the next element is asked for when the one before is in the transfer's buffers.
+///
+/// While an element is awaited, no thread waits.
+final class SequenceBodyReader<Content: AsyncSequence & Sendable>: BodyReader, @unchecked Sendable
+where Content.Element: DataProtocol {
+    // SAFETY: one read at a time touches these two, and the next read begins after the end of the one before.
+    private nonisolated(unsafe) var iterator: Content.AsyncIterator
+    private nonisolated(unsafe) var rest = Data()
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var task: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    var byteCount: Int64? { nil }
+
+    init(_ content: Content) {
+        iterator = content.makeAsyncIterator()
+    }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void
+    ) {
+        guard rest.isEmpty else { return completion(.success(takeRest(into: buffer))) }
+        // SAFETY: the buffer belongs to this read until its completion.
+        nonisolated(unsafe) let buffer = buffer
+        let task = CompletionBridge.run(completion) { [self] in try await fill(buffer) }
+        let isStopped = state.withLock { state in
+            state.task = task
+            return state.isStopped
+        }
+        if isStopped { task.cancel() }
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) async throws -> Int {
+        while let element = try await iterator.next() {
+            guard !element.isEmpty else { continue }
+            rest = Data(element)
+            return takeRest(into: buffer)
+        }
+        return 0
+    }
+
+    private func takeRest(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = rest.copyBytes(to: buffer)
+        rest = count == rest.count ? Data() : rest.dropFirst(count)
+        return count
+    }
+
+    /// The transfer is over: the task of a read that waits is cancelled, and the sequence with it.
+    func stop() {
+        let task = state.withLock { state in
+            state.isStopped = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Waits for the next element on the caller's thread.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let outcome = Outcome()
+        let group = DispatchGroup()
+        group.enter()
+        read(into: buffer) { result in
+            outcome.result.withLock { $0 = result }
+            group.leave()
+        }
+        group.wait()
+        return try outcome.result.withLock { $0 }.get()
+    }
+
+    private final class Outcome: Sendable {
+        let result = Mutex<Result<Int, any Error>>(.success(0))
+    }
+}
+
+extension BodySource {
+    /// A sequence that can be read once: a second hop that needs it fails with a clear error.
+    static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> BodySource
+    where Content.Element: DataProtocol {
+        let isTaken = OneShotFlag()
+        return .reader {
+            guard isTaken.take() else { throw URLError(.requestBodyStreamExhausted) }
+            return SequenceBodyReader(content)
+        }
+    }
+}
+
+/// True for the first who asks.
+private final class OneShotFlag: Sendable {
+    private let isTaken = Atomic<Bool>(false)
+
+    func take() -> Bool {
+        !isTaken.exchange(true, ordering: .acquiringAndReleasing)
+    }
+}
