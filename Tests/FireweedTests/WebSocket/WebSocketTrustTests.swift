@@ -3,6 +3,19 @@ import FixtureServer
 import Foundation
 import Testing
 
+/// May wait, and accepts everyone or nobody.
+private struct SlowEvaluator: ServerTrustEvaluating {
+    struct Refused: Error {}
+
+    let accepts: Bool
+
+    var mayWait: Bool { true }
+
+    func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard accepts else { throw Refused() }
+    }
+}
+
 @Suite("Trust and identity of a wss connection", .timeLimit(.minutes(Patience.minutes)))
 struct WebSocketTrustTests {
     private static let made = Result {
@@ -75,6 +88,23 @@ struct WebSocketTrustTests {
         #expect(
             request.response?.statusCode == 403 && peer.count("request") == 1,
             "\(String(describing: request.error)) \(peer.events.events)")
+    }
+
+    @Test("an evaluator that waits decides before a byte of the handshake leaves", arguments: [true, false])
+    func waiting(accepts: Bool) async throws {
+        let peer = try SecurePeer(chain, role: .answering(refusal))
+        let session = session(ServerTrustManager(evaluators: ["localhost": SlowEvaluator(accepts: accepts)]))
+        let request = session.webSocketRequest(to: "wss://localhost:\(peer.port)/")
+        _ = await request.webSocketTask().sights()
+        if accepts {
+            #expect(request.response?.statusCode == 403, "\(String(describing: request.error))")
+        } else {
+            #expect(request.error?.isServerTrustEvaluationError == true && request.response == nil)
+        }
+        // The first handshake is aborted while the evaluator decides.
+        try await peer.waits(for: 1, of: "refused")
+        if accepts { try await peer.waits(for: 1, of: "request") }
+        #expect(peer.count("refused") == 1 && peer.count("request") == (accepts ? 1 : 0), "\(peer.events.events)")
     }
 
     @Test("a server that demands a certificate sees the session's identity; without one there is no WebSocket")
