@@ -7,7 +7,8 @@ import Synchronization
 
 /// The state of a source of events; pure.
 struct EventSourceState: Sendable {
-    let rule: ServerSentEvent.Reconnection
+    /// `nil` for `.automatic` with methods that are idempotent, and `.never` with the others.
+    let rule: ServerSentEvent.Reconnection?
     /// The last event ID of the events that were read.
     var lastEventID = ""
     /// How long to wait: the rule's time, until the server says otherwise.
@@ -19,9 +20,9 @@ struct EventSourceState: Sendable {
     /// Failed connections in a row are this far apart at least, whatever the server said.
     private static let shortestBackoff = Duration.milliseconds(100)
 
-    init(rule: ServerSentEvent.Reconnection) {
+    init(rule: ServerSentEvent.Reconnection?) {
         self.rule = rule
-        reconnectionTime = min(rule.delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
+        reconnectionTime = min((rule ?? .automatic).delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
     }
 
     /// The error that a response's head ends the source with; `nil` when its content may be read.
@@ -49,7 +50,10 @@ struct EventSourceState: Sendable {
     }
 
     /// How long to wait before connecting again after a connection ended; `nil` when that is the end.
-    mutating func delay(after error: AFError?) -> Duration? {
+    mutating func delay(after error: AFError?, method: HTTPMethod = .get) -> Duration? {
+        // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2).
+        let isIdempotent = RetryPolicy.defaultRetryableHTTPMethods.contains(method)
+        let rule = rule ?? (isIdempotent ? .automatic : .never)
         let wasOpen = isOpen
         isOpen = false
         guard rule.isEnabled, !isStopped else { return nil }
@@ -73,7 +77,7 @@ struct EventSourceState: Sendable {
 final class EventSource: Sendable {
     private let state: Mutex<EventSourceState>
 
-    init(rule: ServerSentEvent.Reconnection) {
+    init(rule: ServerSentEvent.Reconnection?) {
         state = Mutex(EventSourceState(rule: rule))
     }
 
@@ -84,8 +88,8 @@ final class EventSource: Sendable {
     }
 
     /// Seconds until the next connection; `nil` when there is none.
-    func delay(after error: AFError?) -> TimeInterval? {
-        state.withLock { $0.delay(after: error) }.map { $0 / .seconds(1) }
+    func delay(after error: AFError?, method: HTTPMethod) -> TimeInterval? {
+        state.withLock { $0.delay(after: error, method: method) }.map { $0 / .seconds(1) }
     }
 
     /// Notes how far the content has been read.

@@ -54,7 +54,7 @@ extension ServerSentEvent {
             self.maximumFailureCount = maximumFailureCount
         }
 
-        /// Connects again as WHATWG HTML §9.2 says.
+        /// Connects again as WHATWG HTML §9.2 says, whatever the request's method is.
         public static let automatic = Reconnection()
         /// Ends with the first connection: normally when the response was whole, with its error otherwise.
         public static let never = Reconnection(isEnabled: false)

@@ -2,7 +2,7 @@
 
 import Dispatch
 import FireweedTransport
-import Foundation
+public import Foundation
 public import FoundationNetworking
 import Synchronization
 
@@ -52,6 +52,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         public let metrics: TaskMetrics?
         /// Why the stream ended early, if it did.
         public let error: AFError?
+        /// The content of a response with a status from 400 on, as `DataStreamRequest.data`; `nil` for other responses.
+        public let data: Data?
     }
 
     /// Stops a stream.
@@ -100,12 +102,22 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     // MARK: What comes in
 
-    override var inspectsHead: Bool { eventSource != nil }
+    override var inspectsHead: Bool { true }
 
     override func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
-        guard let refusal = eventSource?.refusal(of: head) else { return offerResponse(of: attempt) }
+        let isError = head.status >= 400
+        let source = audience.withLock { audience in
+            audience.errorContent = isError ? ErrorContent(isRefused: audience.eventSource != nil) : nil
+            return audience.eventSource
+        }
+        guard let refusal = source?.refusal(of: head) else { return offerResponse(of: attempt) }
         mutable.withLock { $0.error = $0.error ?? refusal }
         _ = offerResponse(of: attempt)  // it may be looked at, and changes nothing any more
+        if isError {
+            // Its content is kept, and goes to nobody: a peer that does not end it holds the error up no longer than this.
+            core.rootQueue.asyncAfter(deadline: .now() + Self.errorContentTime) { [weak attempt] in attempt?.cancel() }
+            return .proceed
+        }
         attempt.cancel()
         return .wait
     }
@@ -113,14 +125,25 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     override var gathersContent: Bool { true }
 
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        let step = audience.withLock { audience -> (intake: Intake, full: (Data, [any StreamSink])?) in
+        enum Step { case taken, pause, enough, handOn(Data, [any StreamSink]) }
+        let step = audience.withLock { audience -> Step in
+            if audience.errorContent?.isRefused == true {
+                audience.errorContent?.append(bytes)
+                return audience.errorContent?.isFull == true ? .enough : .taken
+            }
             // Whoever could take the beginning can take the rest of it.
-            guard audience.gathered.isOpen || !audience.sinks.contains(where: \.isFull) else { return (.pause, nil) }
-            guard !audience.sinks.isEmpty else { return (.taken, nil) }
-            return (.taken, audience.gathered.append(bytes).map { ($0, audience.sinks) })
+            guard audience.gathered.isOpen || !audience.sinks.contains(where: \.isFull) else { return .pause }
+            audience.errorContent?.append(bytes)
+            guard !audience.sinks.isEmpty else { return .taken }
+            return audience.gathered.append(bytes).map { .handOn($0, audience.sinks) } ?? .taken
         }
-        if let (data, sinks) = step.full { handOn(data, to: sinks) }
-        return step.intake
+        switch step {
+        case .taken: break
+        case .pause: return .pause
+        case .enough: attempt.cancel()
+        case .handOn(let data, let sinks): handOn(data, to: sinks)
+        }
+        return .taken
     }
 
     override func attemptDidReachLull(_ attempt: Attempt) {
@@ -137,7 +160,10 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     override func resetContent() {
-        audience.withLock { $0.gathered = GatheredContent() }
+        audience.withLock { audience in
+            audience.gathered = GatheredContent()
+            audience.errorContent = nil
+        }
         for sink in audience.withLock({ $0.sinks }) { sink.restart() }
     }
 
@@ -154,7 +180,9 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     override func reconnectionDelay(after error: AFError?) -> TimeInterval? {
-        guard !isCancelled, let source = eventSource, let delay = source.delay(after: error) else { return nil }
+        guard !isCancelled, let source = eventSource, let method = lastAttempt?.record.method,
+            let delay = source.delay(after: error, method: HTTPMethod(rawValue: method))
+        else { return nil }
         forgetOldAttempts()
         return delay
     }
@@ -186,6 +214,8 @@ extension DataStreamRequest {
         /// The end of an attempt that waits for that work, which may still change the outcome.
         var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
         var eventSource: EventSource?
+        /// What has come of a response with a status from 400 on.
+        var errorContent: ErrorContent?
         weak var input: InputConduit?
     }
 
@@ -234,13 +264,46 @@ extension DataStreamRequest {
     var completion: Completion {
         let evidence = evidence
         return Completion(
-            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error)
+            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error, data: data)
     }
 
     /// Ends the request because a value could not be made or was refused.
     func fail(inStream error: AFError) {
         handle(.cancel) { state in
             if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
+        }
+    }
+}
+
+// MARK: - The content of errors
+
+extension DataStreamRequest {
+    /// How many bytes of the content of an error `data` has at most: 64 KiB.
+    public static let maximumErrorContentByteCount = 64 * 1024
+
+    /// The beginning of the last response's content where its status is 400 or more, so that an error can be read; otherwise `nil`.
+    ///
+    /// At most `maximumErrorContentByteCount` bytes. Streams get the content as well, apart from `serverSentEvents()`, which is for
+    /// content of its own type alone, and waits for the content of an error for two seconds.
+    public var data: Data? { audience.withLock { $0.errorContent?.data } }
+
+    private static let errorContentTime = DispatchTimeInterval.seconds(2)
+
+    /// The content of a response that says that something is wrong, up to the limit.
+    private struct ErrorContent: Sendable {
+        /// True when nobody else gets the content.
+        let isRefused: Bool
+        private(set) var data = Data()
+
+        init(isRefused: Bool) {
+            self.isRefused = isRefused
+        }
+
+        var isFull: Bool { data.count >= DataStreamRequest.maximumErrorContentByteCount }
+
+        mutating func append(_ bytes: UnsafeRawBufferPointer) {
+            let room = DataStreamRequest.maximumErrorContentByteCount - data.count
+            if room > 0 { data.append(contentsOf: bytes.prefix(room)) }
         }
     }
 }

@@ -71,7 +71,7 @@ struct ServerSentEventsTests {
     }
 
     @Test(
-        "another status or type ends the sequence with an error, and no content is read",
+        "another status or type ends the sequence with an error, and no event is read, though the content does not end",
         arguments: [
             ("404 Not Found", "text/event-stream"), ("500 Oops", "text/event-stream"), ("200 OK", "text/html"),
             ("205 Reset", "text/event-stream"),
