@@ -162,6 +162,10 @@ extension RequestRecord {
         guard schemes.contains(where: url.hasScheme) else {
             throw AFError.createURLRequestFailed(error: URLError(.unsupportedURL))
         }
+        // Allow-lists, trust, cookies and netrc are asked about `URL.host`: what has none must not reach a host.
+        guard RequestMessage.hasAuthority(url.absoluteString) else {
+            throw AFError.createURLRequestFailed(error: URLError(.badURL))
+        }
         try existing?.validate()
         if let violation = FieldSyntax.firstViolation(method: method, headers: ownHeaders) { throw violation }
     }

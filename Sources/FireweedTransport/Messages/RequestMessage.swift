@@ -71,3 +71,26 @@ public struct RequestMessage: Sendable {
         self.webSocket = webSocket
     }
 }
+
+extension RequestMessage {
+    /// Whether an absolute URL names a host (RFC 9110 §4.2.1); `http:x`, `http:/x` and `http:///x` do not.
+    ///
+    /// Read byte by byte: every request is asked.
+    package static func hasAuthority(_ url: String) -> Bool {
+        guard let colon = url.utf8.firstIndex(of: 0x3A) else { return false }
+        let rest = url.utf8[colon...].dropFirst(3)
+        guard url.utf8[colon...].prefix(3).elementsEqual([0x3A, 0x2F, 0x2F]) else { return false }
+        // Up to `/`, `?` or `#`, behind the userinfo, in front of the port.
+        var isEmpty = true
+        var isInPort = false
+        for byte in rest {
+            switch byte {
+            case 0x2F, 0x3F, 0x23: return !isEmpty
+            case 0x40: (isEmpty, isInPort) = (true, false)
+            case 0x3A: isInPort = true
+            default: if !isInPort { isEmpty = false }
+            }
+        }
+        return !isEmpty
+    }
+}
