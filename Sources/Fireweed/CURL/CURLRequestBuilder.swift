@@ -85,6 +85,8 @@ struct CURLRequestBuilder {
         }
         let name = String(scalars[..<end])
         let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
+        // Foundation would drop the field in silence.
+        guard FieldSyntax.isValue(value) else { throw invalid(argument, line) }
         if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }
             headers.append(HTTPHeader(name: name, value: ""))
@@ -117,11 +119,21 @@ struct CURLRequestBuilder {
         var request = URLRequest(url: try CURLTarget.url(url, query: query, isLiteral: isLiteral))
         request.httpMethod = method ?? impliedMethod
         if let timeout { request.timeoutInterval = timeout }
-        for header in headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
-        if !cookies.isEmpty { request.setValue(cookies.joined(separator: "; "), forHTTPHeaderField: "Cookie") }
+        request.headers = fields
         if let authorization { setDefault(authorization, in: &request) }
         try setContent(of: &request)
         return request
+    }
+
+    /// The fields that the command gives; several of one name are one list.
+    private var fields: HTTPHeaders {
+        var fields = HTTPHeaders()
+        for header in headers {
+            fields.update(
+                name: header.name, value: [fields[header.name], header.value].compactMap { $0 }.joined(separator: ","))
+        }
+        if !cookies.isEmpty { fields.update(name: "Cookie", value: cookies.joined(separator: "; ")) }
+        return fields
     }
 
     private var impliedMethod: String {
@@ -150,6 +162,6 @@ struct CURLRequestBuilder {
         guard request.value(forHTTPHeaderField: header.name) == nil,
             !removedHeaders.contains(where: header.name.isEqualIgnoringASCIICase)
         else { return }
-        request.setValue(header.value, forHTTPHeaderField: header.name)
+        request.headers.update(header)
     }
 }

@@ -7,6 +7,13 @@ public import FoundationNetworking
 /// Header fields in the order in which they were added; a name, compared without case, is there once.
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var headers: [HTTPHeader] = []
+    /// Where each name is; `nil` while there are few.
+    ///
+    /// Looking through all names for each one that is added takes seconds for 10,000.
+    private var positions: [FieldName: Int]?
+
+    /// From so many fields on, positions are kept.
+    private static let indexedCount = 32
 
     /// Makes an empty set.
     public init() {}
@@ -42,17 +49,21 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
             headers[index] = header
         } else {
             headers.append(header)
+            if positions != nil { positions?[FieldName(header.name)] = headers.count - 1 } else { indexNames() }
         }
     }
 
     /// Removes the field of this name, if there is one.
     public mutating func remove(name: String) {
-        if let index = index(of: name) { headers.remove(at: index) }
+        guard let index = index(of: name) else { return }
+        headers.remove(at: index)
+        indexNames()
     }
 
     /// Sorts the fields by name, without case.
     public mutating func sort() {
         headers.sort { $0.name.lowercased() < $1.name.lowercased() }
+        indexNames()
     }
 
     /// The fields sorted by name, without case.
@@ -81,7 +92,33 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 
     private func index(of name: String) -> Int? {
-        headers.firstIndex { $0.name.isEqualIgnoringASCIICase(name) }
+        if let positions { return positions[FieldName(name)] }
+        return headers.firstIndex { $0.name.isEqualIgnoringASCIICase(name) }
+    }
+
+    /// Makes the positions anew, where there are enough fields for them.
+    private mutating func indexNames() {
+        guard headers.count >= Self.indexedCount else { return positions = nil }
+        positions = Dictionary(headers.indices.map { (FieldName(headers[$0].name), $0) }) { first, _ in first }
+    }
+
+    /// Two sets are equal when they have the same fields in the same order.
+    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+        left.headers == right.headers
+    }
+
+    /// Hashes the fields in their order.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(headers)
+    }
+}
+
+/// A name in the form in which names are compared: without the case of ASCII letters (RFC 9110 §5.1).
+private struct FieldName: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    init(_ name: String) {
+        bytes = name.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
     }
 }
 
@@ -125,8 +162,8 @@ extension URLRequest {
     public var headers: HTTPHeaders {
         get { HTTPHeaders(allHTTPHeaderFields ?? [:]) }
         set {
-            allHTTPHeaderFields = nil
-            for header in newValue { setValue(header.value, forHTTPHeaderField: header.name) }
+            // One by one, Foundation would write every name in its own way (`Soapaction`), and take a quadratic time for it.
+            allHTTPHeaderFields = newValue.isEmpty ? nil : newValue.dictionary
         }
     }
 }

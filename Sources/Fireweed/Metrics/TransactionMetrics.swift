@@ -35,7 +35,7 @@ public struct TransactionMetrics: Sendable {
     public var request: URLRequest {
         var request = URLRequest(url: hop.url)
         request.httpMethod = hop.method
-        for field in hop.fields.fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        request.headers = HTTPHeaders(hop.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         return request
     }
 

@@ -50,7 +50,7 @@ enum Redirection {
         if let request = hop.urlRequest { return request }
         var request = URLRequest(url: hop.url)
         request.httpMethod = hop.method
-        for field in hop.fields.fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        request.headers = HTTPHeaders(hop.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         if case .data(let data) = hop.body { request.httpBody = data }
         return request
     }

@@ -47,6 +47,53 @@ struct HeaderSafetyTests {
         #expect(server.connectionCount == 0)
     }
 
+    /// Every way in which a request is made with fields of its own.
+    private static let ways: [(String, @Sendable (Session, URL, HTTPHeaders) throws -> Request)] = [
+        ("a request", { $0.request($1, headers: $2).response { _ in } }),
+        ("parameters", { $0.request($1, method: .post, parameters: ["a": "b"], headers: $2).response { _ in } }),
+        (
+            "a modifier",
+            { session, url, headers in
+                session.request(url) { $0.headers = headers }.response { _ in }
+            }
+        ),
+        ("an upload", { $0.upload(Data("a".utf8), to: $1, headers: $2).response { _ in } }),
+        (
+            "a form",
+            {
+                $0.upload(multipartFormData: { $0.append(Data(), withName: "a") }, to: $1, headers: $2).response { _ in
+                }
+            }
+        ),
+        ("a download", { $0.download($1, headers: $2).response { _ in } }),
+        ("a stream", { $0.streamRequest($1, headers: $2).responseStream { _ in } }),
+        ("a WebSocket", { $0.webSocketRequest(to: $1, headers: $2).streamMessageEvents { _ in } }),
+        (
+            "a command of curl",
+            { session, url, headers in
+                let fields = headers.map { " -H '\($0.name): \($0.value)'" }.joined()
+                return session.request(try URLRequest(cURL: "curl \(url.absoluteString)\(fields)")).response { _ in }
+            }
+        ),
+    ]
+
+    @Test(
+        "a line break in a value is an error, however the request is made", arguments: Self.ways.map { $0.0 },
+        ["a\r\nX-B: c", "a\nb", "a\rb", "a\r\n"])
+    func everyWay(name: String, value: String) async throws {
+        let way = try #require(Self.ways.first { $0.0 == name }).1
+        let session = Session.isolated()
+        let request: Request
+        do {
+            request = try way(session, server.url("/get"), ["X-Own": value])
+        } catch {
+            return  // the command of curl says so itself
+        }
+        await eventually("the request ends") { request.isFinished }
+        let reason: AFError? = request.error
+        #expect(reason?.isURLRequestValidationError == true && server.connectionCount == 0, "\(request)")
+    }
+
     @Test("what an adapter, the session's configuration or a redirect handler brings in is checked, too")
     func elsewhere() async throws {
         let adapter = Session.isolated(
