@@ -5,8 +5,14 @@ package enum FieldSyntax {
     /// The first thing that must not be sent.
     static func firstViolation(method: String, headers: HTTPHeaders?) -> AFError? {
         guard isToken(method) else { return .urlRequestValidationFailed(reason: .invalidMethod(method)) }
-        let broken = headers?.first { !isToken($0.name) || !isValue($0.value) }
-        return broken.map { .urlRequestValidationFailed(reason: .invalidHeaderField(name: $0.name)) }
+        return headers.flatMap(firstBrokenName).map {
+            .urlRequestValidationFailed(reason: .invalidHeaderField(name: $0))
+        }
+    }
+
+    /// The name of the first field that could forge another one, or end the header section.
+    static func firstBrokenName(in headers: HTTPHeaders) -> String? {
+        headers.first { !isToken($0.name) || !isValue($0.value) }?.name
     }
 
     /// One or more of the characters that RFC 9110 §5.6.2 allows in a token.

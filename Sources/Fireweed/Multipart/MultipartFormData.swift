@@ -140,6 +140,7 @@ open class MultipartFormData {
 
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
         guard parts.count < maximumPartCount else { return fail(.tooManyParts(limit: maximumPartCount)) }
+        if let name = FieldSyntax.firstBrokenName(in: headers) { return fail(.bodyPartHeaderInvalid(name: name)) }
         parts.append(MultipartPart(headers: headers, content: content, byteCount: byteCount))
     }
 

@@ -16,9 +16,7 @@ struct MultipartPart: Sendable {
 
     /// The header as it stands in the form, with its empty line.
     var head: String {
-        // Fields of a caller's own are cleaned too: none of them may end its line, or the header.
-        headers.filter { FieldSyntax.isToken($0.name) }
-            .map { "\($0.name): \(MultipartHeader.withoutLineBreaks($0.value))\r\n" }.joined() + "\r\n"
+        headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
     }
 }
 
@@ -32,11 +30,6 @@ enum MultipartHeader {
         return headers
     }
 
-    static func withoutLineBreaks(_ value: String) -> String {
-        guard !FieldSyntax.isValue(value) else { return value }
-        return String(String.UnicodeScalarView(value.unicodeScalars.filter { !["\r", "\n", "\0"].contains($0) }))
-    }
-
     /// As the WHATWG's form rules say, so that a name can forge neither a parameter nor a part.
     static func escaped(_ name: String) -> String {
         var escaped = String.UnicodeScalarView()
@@ -45,6 +38,7 @@ enum MultipartHeader {
             case "\"": escaped.append(contentsOf: "%22".unicodeScalars)
             case "\r": escaped.append(contentsOf: "%0D".unicodeScalars)
             case "\n": escaped.append(contentsOf: "%0A".unicodeScalars)
+            case "\0": break  // no field may have one, and browsers have no escape for it
             default: escaped.append(scalar)
             }
         }

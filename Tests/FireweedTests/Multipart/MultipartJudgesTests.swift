@@ -111,16 +111,32 @@ struct MultipartJudgesTests {
         #expect(server.requests.last?.field("Content-Length") == "\(data.count)")
     }
 
-    @Test("fields of a caller's own can break neither their line nor the part")
-    func ownFields() throws {
+    @Test(
+        "fields of a caller's own that would break their line, or the part, are errors",
+        arguments: [
+            ["Content-Disposition": "form-data; name=\"a\"\r\nX-Evil: 1"], ["A": "1\n"], ["A": "1\r"], ["A": "\0"],
+            ["X Evil": "2"], ["X\r\nEvil": "3"], ["": "4"],
+        ])
+    func ownFields(headers: [String: String]) async throws {
         let form = MultipartFormData(boundary: "B")
-        form.append(
-            InputStream(data: Data("x".utf8)), withLength: 1,
-            headers: ["Content-Disposition": "form-data; name=\"a\"\r\nX-Evil: 1", "X Evil": "2", "X\r\nEvil": "3"])
-        #expect(
-            String(decoding: try form.encode(), as: UTF8.self)
-                == "--B\r\nContent-Disposition: form-data; name=\"a\"X-Evil: 1\r\n\r\nx\r\n--B--\r\n")
+        form.append(InputStream(data: Data("x".utf8)), withLength: 1, headers: HTTPHeaders(headers))
+        let name = try #require(headers.keys.first)
+        func isRefusal(_ error: any Error) -> Bool {
+            guard case AFError.multipartEncodingFailed(.bodyPartHeaderInvalid(name)) = error else { return false }
+            return true
+        }
+        #expect { try form.encode() } throws: { isRefusal($0) }
+        let session = Session.isolated()
+        let error = await session.upload(multipartFormData: form, to: server.url("/parts"))
+            .serializingData().response.error
+        #expect(error?.underlyingError.map(isRefusal) == true, "\(String(describing: error))")
+    }
+
+    @Test("a media type that would break its line is an error")
+    func brokenType() {
+        let form = MultipartFormData(boundary: "B")
         form.append(Data(), withName: "b", fileName: "f", mimeType: "text/plain\r\nX-Evil: 4")
+        #expect(throws: AFError.self) { try form.encode() }
     }
 
     @Test("the form in a file, in memory and on the wire is the same")
