@@ -3,8 +3,15 @@
 import Fireweed
 import Foundation
 
-let session = Session()
 let urls = CommandLine.arguments.dropFirst()
+
+// `ExitProbe --starved URL`: before there is a session.
+if urls.first == "--starved", let url = urls.dropFirst().first {
+    await Starvation(url: url).run()
+    exit(0)
+}
+
+let session = Session()
 
 // `ExitProbe --growth URL`: 10,000 requests at 64 in flight; prints what the process has after the first 1,000, and at the end.
 if urls.first == "--growth", let url = urls.dropFirst().first {

@@ -1,26 +1,40 @@
 // The transport that speaks HTTP through libcurl.
 
+import Foundation
+import Glibc
 import Synchronization
 
 /// Moves exchanges with libcurl, on one connection pool for each of its event loops.
 public final class CurlTransport: Transport {
     /// What the transport was made with.
     public let options: TransportOptions
+    private let settings: PoolSettings
+    private let makeLoops: @Sendable () -> [EventLoop]
+    /// Empty when the process was out of descriptors when the transport was made.
     private let lanes: [Lane]
+    /// What takes the place of `lanes` where they are empty.
+    private let late = Mutex(Late())
     private let next = Atomic<Int>(0)
+
+    private struct Late {
+        var lanes: [Lane] = []
+        var isShutDown = false
+    }
 
     /// Makes a transport; its pools are made on their loops, and no connection is opened yet.
     public convenience init(settings: PoolSettings) {
-        self.init(settings: settings, loops: EventLoopGroup.loops(settings.options.eventLoops))
+        self.init(settings: settings) { EventLoopGroup.loops(settings.options.eventLoops) }
     }
 
-    init(settings: PoolSettings, loops: [EventLoop]) {
+    init(settings: PoolSettings, makeLoops: @escaping @Sendable () -> [EventLoop]) {
         let isReady = CurlLibrary.isInitialised
         precondition(isReady, "libcurl cannot be initialised")
+        self.makeLoops = makeLoops
         options = settings.options
         var settings = settings
         settings.trustDecisions = TrustDecisions()
-        lanes = loops.map { Lane(loop: $0, settings: settings) }
+        self.settings = settings
+        lanes = makeLoops().map { Lane(loop: $0, settings: settings) }
     }
 
     deinit {
@@ -28,24 +42,46 @@ public final class CurlTransport: Transport {
     }
 
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
+    ///
+    /// The transfer fails where the process has no descriptor left for an event loop.
     public func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
-        let lane = lanes.count == 1 ? lanes[0] : laneOfCaller
+        guard let lane = lanes.count == 1 ? lanes[0] : laneOfCaller(among: lanes.isEmpty ? lateLanes() : lanes) else {
+            return FailedTransfer(
+                .exchange(
+                    .cannotLoadFromNetwork, detail: "the process has no descriptor left for an event loop",
+                    engineCode: Int(EMFILE)), consumer: consumer)
+        }
         if let offer = message.webSocket {
             return WebSocketTransfer(message: message, offer: offer, consumer: consumer, lane: lane)
         }
         return Transfer(message: message, consumer: consumer, lane: lane)
     }
 
+    /// The lanes of a transport that was made without one, if there can be any now.
+    private func lateLanes() -> [Lane] {
+        late.withLock { late in
+            guard late.lanes.isEmpty else { return late.lanes }
+            late.lanes = makeLoops().map { Lane(loop: $0, settings: settings) }
+            if late.isShutDown { for lane in late.lanes { lane.shutDown() } }
+            return late.lanes
+        }
+    }
+
     /// Ends every transfer as cancelled and closes all connections.
     public func shutDown() {
         for lane in lanes { lane.shutDown() }
+        let late = late.withLock { late in
+            late.isShutDown = true
+            return late.lanes
+        }
+        for lane in late { lane.shutDown() }
     }
 
-    /// The first event loop.
+    /// The first event loop; `nil` when the process was out of descriptors when the transport was made.
     public var executor: (any TaskExecutor)? {
-        lanes[0].loop
+        lanes.first?.loop
     }
 
     /// The version of the libcurl in use, with its libraries, as `curl_version(3)` gives it.
@@ -53,8 +89,9 @@ public final class CurlTransport: Transport {
         CurlLibrary.version
     }
 
-    /// The lane of the loop that the caller runs on, if any, else each in turn.
-    private var laneOfCaller: Lane {
+    /// The lane of the loop that the caller runs on, if any, else each in turn; `nil` when there is none.
+    private func laneOfCaller(among lanes: [Lane]) -> Lane? {
+        guard !lanes.isEmpty else { return nil }
         if let own = lanes.first(where: { $0.loop.isCurrent }) { return own }
         let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
         return lanes[Int(turn.magnitude % UInt(lanes.count))]

@@ -11,15 +11,22 @@ import Synchronization
 /// gives an error rather than SIGPIPE, without touching the process's own signal settings.
 package final class EventLoop: TaskExecutor, Sendable {
     private let mailbox = Mailbox()
-    private let poller = Poller()
+    private let poller: Poller
     private let thread = Atomic<UInt>(0)
 
     /// Starts a loop; `name` (up to 15 bytes) is what thread lists show.
-    package init(name: String) {
-        let start = ThreadStart(loop: self, name: name)
+    ///
+    /// `nil` when the process has no descriptor or no thread left for it.
+    package init?(name: String) {
+        guard let poller = Poller() else { return nil }
+        self.poller = poller
+        let start = Unmanaged.passRetained(ThreadStart(loop: self, name: name))
         var handle = pthread_t()
-        let status = pthread_create(&handle, nil, runLoop, Unmanaged.passRetained(start).toOpaque())
-        precondition(status == 0, "no thread for an event loop: \(String(cString: strerror(status)))")
+        guard pthread_create(&handle, nil, runLoop, start.toOpaque()) == 0 else {
+            start.release()
+            poller.close()
+            return nil
+        }
         pthread_detach(handle)
     }
 

@@ -6,11 +6,13 @@ import Synchronization
 package enum EventLoopGroup {
     private static let loops = Mutex<[EventLoop]>([])
 
-    /// The first `count` loops of the process, at least one and at most 64.
+    /// The first `count` loops of the process, at least one and at most 64; fewer, or none, where the process is out of descriptors.
     package static func loops(_ count: Int) -> [EventLoop] {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in
-            while loops.count < wanted { loops.append(EventLoop(name: "fireweed-loop-\(loops.count)")) }
+            while loops.count < wanted, let loop = EventLoop(name: "fireweed-loop-\(loops.count)") {
+                loops.append(loop)
+            }
             return Array(loops.prefix(wanted))
         }
     }

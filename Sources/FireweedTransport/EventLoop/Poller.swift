@@ -11,13 +11,20 @@ struct Poller: Sendable {
     private let epoll: Int32
     private let wakeDescriptor: Int32
 
-    init() {
+    /// `nil` when the process is out of descriptors.
+    init?() {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        // Only a process that is out of descriptors gets here, and it could not open a connection either.
-        precondition(epoll >= 0 && wakeDescriptor >= 0, "no descriptor left for an event loop: errno \(errno)")
         var event = fw_epoll_event(EPOLLIN.rawValue, Self.wakeTag)
-        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeDescriptor, &event)
+        guard epoll >= 0, wakeDescriptor >= 0, epoll_ctl(epoll, EPOLL_CTL_ADD, wakeDescriptor, &event) == 0 else {
+            close()
+            return nil
+        }
+    }
+
+    /// For a loop that never runs.
+    func close() {
+        for descriptor in [epoll, wakeDescriptor] where descriptor >= 0 { _ = Glibc.close(descriptor) }
     }
 
     /// Interrupts `wait`; callable from any thread.

@@ -44,7 +44,9 @@ package enum StatusFetch {
     private static let transport: CurlTransport = {
         var options = TransportOptions()
         options.maximumBodyByteCount = maximumByteCount
-        return CurlTransport(settings: PoolSettings(options: options), loops: [EventLoop(name: "fireweed-status")])
+        return CurlTransport(settings: PoolSettings(options: options)) {
+            [EventLoop(name: "fireweed-status")].compactMap { $0 }
+        }
     }()
 }
 

@@ -46,6 +46,19 @@ struct ProcessExitTests {
         #expect(last.residentKibibytes <= first.residentKibibytes + 4 * 1024)
     }
 
+    @Test("a process that is out of descriptors at its first request has an error, and goes on when there are some")
+    func starved() async throws {
+        let server = try ScriptedServer.start([
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .close,
+        ])
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
+            ["--starved", server.url().absoluteString], in: folder.url)
+        #expect(output.text == "error \(URLError.cannotLoadFromNetwork.rawValue)\nok\nok\n", "\(output.errors)")
+        #expect(output.code == 0)
+    }
+
     /// How a run ended, when that was not as it should be.
     private func failure(of program: URL, _ arguments: [String]) async -> [String] {
         await withCheckedContinuation { continuation in
