@@ -6,24 +6,49 @@ import Foundation
 import FoundationNetworking
 
 extension FuzzTarget {
-    /// Lines as libcurl hands them over.
+    /// Lines as libcurl hands them over: each in a call of its own, or many in one.
     static let responseHead = FuzzTarget("response-head", maximumByteCount: 4096) { bytes in
-        let reader = HeadReader()
+        let single = HeadReader()
+        var heads = 0
+        var isOpen = true
         var rest = bytes
-        while !rest.isEmpty {
+        while isOpen, !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
-            let event = rest[..<end].withUnsafeBytes { reader.append($0) }
+            var found: ResponseHead?
+            isOpen = rest[..<end].withUnsafeBytes { line in
+                single.append(line) { event in
+                    switch event {
+                    case .none: return true
+                    case .exceeded, .malformed: return false
+                    case .informational(let head), .head(let head):
+                        found = head
+                        return true
+                    }
+                }
+            }
+            if let found {
+                heads += 1
+                try check(found)
+            }
             rest = rest[end...]
-            switch event {
-            case .none: break
-            case .exceeded: return
-            case .informational(let head), .head(let head): try check(head)
+        }
+        var gatheredHeads = 0
+        let isWhole = bytes.withUnsafeBytes { lines in
+            HeadReader().append(lines) { event in
+                switch event {
+                case .none: return true
+                case .exceeded, .malformed: return false
+                case .informational, .head:
+                    gatheredHeads += 1
+                    return true
+                }
             }
         }
+        try expect(isWhole == isOpen && gatheredHeads == heads, "lines mean the same, one by one or gathered")
     }
 
     private static func check(_ head: ResponseHead) throws {
-        try expect((0...999).contains(head.status), "a status has at most three digits")
+        try expect((100...999).contains(head.status), "a status has three digits")
         let fields = head.fields
         for field in fields {
             try expect(!field.value.hasByte("\n") && !field.name.hasByte("\n"), "a field is one line")

@@ -41,6 +41,8 @@ typedef int (*fw_close_function)(void *_Nonnull owner, curl_socket_t descriptor)
 typedef int (*fw_prereq_function)(void *_Nonnull owner, char *_Nullable remote, char *_Nullable local,
                                   int remote_port, int local_port);
 typedef int (*fw_resolve_function)(void *_Nullable state, void *_Nullable reserved, void *_Nonnull owner);
+typedef int (*fw_debug_function)(CURL *_Nonnull easy, curl_infotype type, char *_Nonnull bytes, size_t count,
+                                 void *_Nonnull owner);
 typedef CURLcode (*fw_ssl_context_function)(CURL *_Nonnull easy, void *_Nonnull context, void *_Nonnull owner);
 
 static inline CURLcode fw_easy_set_data(CURL *_Nonnull easy, CURLoption option, fw_data_function _Nonnull function) {
@@ -63,6 +65,9 @@ static inline CURLcode fw_easy_set_resolve(CURL *_Nonnull easy, fw_resolve_funct
 }
 static inline CURLcode fw_easy_set_ssl_context(CURL *_Nonnull easy, fw_ssl_context_function _Nonnull function) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
+}
+static inline CURLcode fw_easy_set_debug(CURL *_Nonnull easy, fw_debug_function _Nonnull function) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
 }
 static inline CURLcode fw_easy_set_blob(CURL *_Nonnull easy, CURLoption option, const void *_Nonnull bytes,
                                         size_t count) {

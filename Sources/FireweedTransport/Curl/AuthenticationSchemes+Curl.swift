@@ -16,10 +16,12 @@ extension AuthenticationSchemes {
 
 extension EasyHandle {
     /// Gives libcurl what to answer the origin's challenges with.
-    func apply(_ credentials: RequestMessage.Credentials) {
+    ///
+    /// Throws when they are too long for libcurl.
+    func apply(_ credentials: RequestMessage.Credentials) throws(TransferFailure) {
         set(CURLOPT_HTTPAUTH, credentials.schemes.curlMask)
-        set(CURLOPT_USERNAME, credentials.user)
-        set(CURLOPT_PASSWORD, credentials.password)
+        try setText(CURLOPT_USERNAME, credentials.user)
+        try setText(CURLOPT_PASSWORD, credentials.password)
         if credentials.schemes.contains(.negotiate) { setUsesOwnConnection(true) }
     }
 

@@ -1,6 +1,7 @@
 // What all owners of easy handles do to them.
 
 import CCurl
+import Foundation
 
 /// Something that owns an easy handle and sets options on it.
 protocol CurlHandle {
@@ -14,6 +15,14 @@ extension CurlHandle {
 
     func set(_ option: CURLoption, _ value: String?) {
         check(fw_easy_set_string(easy, option, value))
+    }
+
+    /// Sets text that comes from outside; throws when libcurl does not take it, which it does up to 8,000,000 bytes.
+    func setText(_ option: CURLoption, _ value: String?) throws(TransferFailure) {
+        let code = fw_easy_set_string(easy, option, value)
+        guard code != CURLE_OK else { return }
+        let detail = "\(String(cString: curl_easy_strerror(code))) (a text of \(value?.utf8.count ?? 0) bytes)"
+        throw .exchange(.dataLengthExceedsMaximum, detail: detail, engineCode: Int(code.rawValue))
     }
 
     func set(_ option: CURLoption, pointer: UnsafeRawPointer?) {

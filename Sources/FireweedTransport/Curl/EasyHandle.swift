@@ -17,8 +17,13 @@ final class EasyHandle: CurlHandle {
     let hasLargeBuffer: Bool
     private(set) var transfer: Transfer?
     private let headReader = HeadReader()
-    /// True until the final response's head is there: what libcurl hands over as content before that is the lines of heads.
-    private var isAwaitingHead = true
+    private var sendings = SendingGuard()
+    /// Looks for the end of coded content that ends with the connection; `nil` for all other content.
+    private var codingEnd: ContentCodingEnd?
+    /// True when the head is all that the response has, though libcurl does not know it.
+    private var endsWithHead = false
+    /// Why libcurl refused an option of the session.
+    private var optionFailure: TransferFailure?
     /// Judges the origin of the connection that was made for this transfer last.
     var originJudge: HandshakeJudge?
     /// Knows how the connection to the origin was ended that was made for this transfer last; `nil` where it was not
@@ -40,6 +45,7 @@ final class EasyHandle: CurlHandle {
     private var addresses: UnsafeMutablePointer<curl_slist>?
     private var listedFields: FieldBlock?
     private var listedForContent = false
+    private var listedByteCount = 0
     private var isPlainGet = true
     private var url = ""
     private var isSecure = false
@@ -81,19 +87,22 @@ final class EasyHandle: CurlHandle {
 
     // MARK: A transfer's time with the handle
 
-    /// Sets everything that this transfer needs; throws what its content's reader throws.
+    /// Sets everything that this transfer needs; throws when libcurl would not take it, and what its content's reader throws.
     func prepare(for transfer: Transfer) throws {
         self.transfer = transfer
         headReader.reset()
-        isAwaitingHead = true
+        sendings = SendingGuard()
+        endsWithHead = false
+        if let optionFailure { throw optionFailure }
         refusedAddress = nil
         openedSockets.removeAll(keepingCapacity: true)
         errorText[0] = 0
         let message = transfer.message
         tls = nil
         if url != message.url {
+            url = ""  // unless libcurl takes it
+            try setURL(message.url)
             url = message.url
-            setURL()
             if !pool.settings.options.addressOverrides.isEmpty { setAddresses() }
         }
         try setMethodAndContent(of: transfer)
@@ -103,7 +112,8 @@ final class EasyHandle: CurlHandle {
             set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
             set(CURLOPT_FORBID_REUSE, isSecure ? 0 : 1)
         }
-        if let credentials = message.credentials { apply(credentials) }
+        if let credentials = message.credentials { try apply(credentials) }
+        try checkLength(of: message)
     }
 
     /// Gathers what the transfer took, and says why it failed if it did.
@@ -115,6 +125,8 @@ final class EasyHandle: CurlHandle {
         transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
+        if endsWithHead { return nil }
+        if code == CURLE_OK, let missing = missingEnd { return missing }
         if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort, code != CURLE_OK {
             return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
         }
@@ -143,8 +155,20 @@ final class EasyHandle: CurlHandle {
         return originAlerts?.fatal
     }
 
+    /// What is missing of a response that libcurl takes for whole.
+    private var missingEnd: TransferFailure? {
+        if headReader.isAwaitingHead {
+            let detail = "the connection ended before the head of the response was complete"
+            return .exchange(.networkConnectionLost, detail: detail, engineCode: 0)
+        }
+        guard let codingEnd, !codingEnd.isWhole else { return nil }
+        let detail = "the connection ended before the content's coding did"
+        return .exchange(.networkConnectionLost, detail: detail, engineCode: 0)
+    }
+
     /// Ends the transfer's time with this handle, which has left the multi handle.
     func release() {
+        stopWatchingCodingEnd()
         if let credentials = transfer?.message.credentials { forget(credentials) }
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
@@ -178,8 +202,16 @@ final class EasyHandle: CurlHandle {
     /// How much is read at once.
     var bufferByteCount: Int { pool.settings.options.bufferByteCount(isLarge: hasLargeBuffer) }
 
+    /// Stops bytes, or lets them move, as the transfer's reasons ask for.
+    ///
+    /// Up to the end of the head bytes come in all the same: libcurl gathers what comes while it is paused in three pieces at most, and
+    /// fails when interim responses or trailers would be a fourth one. The head waits here then.
     func apply(_ pauses: PauseReasons) {
-        curl_easy_pause(easy, pauses.curlMask)
+        if !pauses.contains(.suspended), let transfer, let head = transfer.heldHead, !mayContinue(after: head) {
+            deliverHeldHead(of: transfer)
+        }
+        let mask = pauses.curlMask
+        curl_easy_pause(easy, headReader.isAwaitingHead ? mask & ~CURLPAUSE_RECV : mask)
     }
 
     /// Lets libcurl look whether it has kept something of the transfer.
@@ -191,9 +223,37 @@ final class EasyHandle: CurlHandle {
     // MARK: Heads
 
     /// The request goes out, for the first time or again: to answer a challenge, or without an expectation that was not met.
-    func requestStarts() {
+    ///
+    /// False when it must not go out again.
+    func requestStarts() -> Bool {
+        guard mayStart() else { return false }
         touch()
-        isAwaitingHead = true
+        headReader.expectHead()
+        sendings.sendingBegins(sentByteCount: sentRequestByteCount)
+        if let transfer, !transfer.pauses.isEmpty { apply(transfer.pauses) }
+        return true
+    }
+
+    /// Whether the request may be sent now; false ends the transfer.
+    func mayStart() -> Bool {
+        guard let transfer else { return false }
+        let method = transfer.message.method
+        if sendings.allowsSending(method, sentByteCount: sentRequestByteCount) { return true }
+        let detail = "the connection closed before an answer came, and \(method) requests are not sent again"
+        transfer.failure = transfer.failure ?? .exchange(.networkConnectionLost, detail: detail, engineCode: 0)
+        return false
+    }
+
+    /// Bytes that all sendings of the transfer's request have taken so far, without content that is read as it is sent.
+    private var sentRequestByteCount: Int {
+        var count = 0
+        fw_easy_get_long(easy, CURLINFO_REQUEST_SIZE, &count)
+        return count
+    }
+
+    /// Takes bytes of the response's content as they came on the connection.
+    func noteCodedContent(_ bytes: UnsafeRawBufferPointer) {
+        codingEnd?.append(bytes)
     }
 
     /// Takes a line of a head, or a piece of one, which libcurl has not looked into yet; false ends the transfer.
@@ -208,25 +268,33 @@ final class EasyHandle: CurlHandle {
         return false
     }
 
-    /// Takes a header line from libcurl; false ends the transfer.
-    func received(_ line: UnsafeRawBufferPointer) -> Bool {
+    /// Takes header lines from libcurl; false ends the transfer.
+    func received(_ lines: UnsafeRawBufferPointer) -> Bool {
         guard let transfer else { return false }
         pool.touch(transfer)
-        switch headReader.append(line) {
-        case .none: break
-        case .informational(let head): transfer.consumer?.transferDidReceiveInterim(head)
+        return headReader.append(lines) { take($0, for: transfer) }
+    }
+
+    private func take(_ event: HeadReader.Event, for transfer: Transfer) -> Bool {
+        switch event {
+        case .none: return true
+        case .informational(let head):
+            transfer.consumer?.transferDidReceiveInterim(head)
+            return true
         case .head(let head):
-            isAwaitingHead = false
-            if let detail = violation(in: head, of: transfer) {
-                transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
-                return false
+            sendings.answered()
+            guard let detail = violation(in: head, of: transfer) else {
+                hold(head, of: transfer)
+                endsWithHead = isWhole(head, of: transfer)
+                return !endsWithHead
             }
-            hold(head, of: transfer)
-        case .exceeded(let refusal):
-            transfer.failure = transfer.failure ?? .refused(refusal)
-            return false
+            transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
+        case .malformed:
+            let detail = "the response does not begin with a status line"
+            transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
+        case .exceeded(let refusal): transfer.failure = transfer.failure ?? .refused(refusal)
         }
-        return true
+        return false
     }
 
     /// What libcurl lets pass and nobody should.
@@ -239,15 +307,48 @@ final class EasyHandle: CurlHandle {
         return isUnasked ? "the server switched protocols unasked" : nil
     }
 
+    /// Whether nothing follows the head of a response to HEAD that was sent with content.
+    ///
+    /// libcurl 7.88 sends no content with `CURLOPT_NOBODY`, and waits for the content of the response without it. A challenge without
+    /// content is left to libcurl, which may answer it.
+    private func isWhole(_ head: ResponseHead, of transfer: Transfer) -> Bool {
+        guard !isPlainGet, transfer.message.method == "HEAD" else { return false }
+        if case .none = transfer.message.body { return false }
+        return !mayContinue(after: head) || head.contentLength != 0
+    }
+
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
         if isSecure, tls == nil { tls = knownTLS() }
         reportInlineContent(of: transfer)
         // A head that was held back and is followed by another was a challenge, which the engine has answered.
         if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
         transfer.heldHead = head
-        // The engine may answer a challenge itself, and go on: wait for the content or the end to know.
-        let mayContinue = transfer.message.credentials != nil && head.status == 401 || head.status == 407
-        if !mayContinue { deliverHeldHead(of: transfer) }
+        watchCodingEnd(of: head, of: transfer)
+        if !transfer.pauses.isEmpty { apply(transfer.pauses) }
+        if !mayContinue(after: head), !transfer.pauses.contains(.suspended) { deliverHeldHead(of: transfer) }
+    }
+
+    /// Whether the engine may answer a challenge itself, and go on: only the content or the end will tell.
+    private func mayContinue(after head: ResponseHead) -> Bool {
+        transfer?.message.credentials != nil && head.status == 401 || head.status == 407
+    }
+
+    /// Has content looked at whose end is known by its coding alone.
+    private func watchCodingEnd(of head: ResponseHead, of transfer: Transfer) {
+        stopWatchingCodingEnd()
+        guard head.marks.contains(.hasContentCoding), !head.marks.contains(.isFramed), head.version != "HTTP/2",
+            head.status != 204, head.status != 304, transfer.message.method != "HEAD",
+            let coding = head.value(of: "Content-Encoding")
+        else { return }
+        codingEnd = ContentCodingEnd(coding: coding)
+        // libcurl decodes content itself; its debug callback alone has the bytes as they came.
+        if codingEnd != nil { set(CURLOPT_VERBOSE, 1) }
+    }
+
+    private func stopWatchingCodingEnd() {
+        guard codingEnd != nil else { return }
+        codingEnd = nil
+        set(CURLOPT_VERBOSE, 0)
     }
 
     /// Content that went out with the head is reported once, when it has been answered: libcurl says nothing of it.
@@ -268,7 +369,7 @@ final class EasyHandle: CurlHandle {
 
     /// Takes content from libcurl.
     func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
-        if isAwaitingHead { return announced(bytes) ? .taken : .abort }
+        if headReader.isAwaitingHead { return announced(bytes) ? .taken : .abort }
         guard let transfer, let consumer = transfer.consumer else { return .abort }
         guard transfer.pauses.isDisjoint(with: [.suspended, .intakeFull]) else { return .pause }
         pool.touch(transfer)
@@ -355,16 +456,16 @@ final class EasyHandle: CurlHandle {
             if isPlainGet && message.method == "GET" { return }
             set(CURLOPT_NOBODY, 0)
             set(CURLOPT_HTTPGET, 1)
-            isPlainGet = true
+            isPlainGet = false  // until libcurl has taken the method
             if message.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
             let isOrdinary = message.method == "GET" || message.method == "HEAD"
-            set(CURLOPT_CUSTOMREQUEST, isOrdinary ? nil : message.method)
+            try setText(CURLOPT_CUSTOMREQUEST, isOrdinary ? nil : message.method)
             isPlainGet = message.method == "GET"
             return
         }
         isPlainGet = false
         set(CURLOPT_NOBODY, 0)
-        set(CURLOPT_CUSTOMREQUEST, message.method)
+        try setText(CURLOPT_CUSTOMREQUEST, message.method)
         switch message.body {
         case .none: setInline(Data())
         case .data(let data) where data.count <= RequestContent.inlineLimit: setInline(data)
@@ -423,17 +524,25 @@ final class EasyHandle: CurlHandle {
         setOffset(CURLOPT_INFILESIZE_LARGE, byteCount)
     }
 
-    /// Tells libcurl the URL and its parts; of a URL without parts, libcurl itself says what is wrong with it.
-    private func setURL() {
+    /// Tells libcurl the URL and its parts; throws when it has no host, or libcurl cannot take it apart.
+    private func setURL(_ url: String) throws(TransferFailure) {
+        // What is left of an earlier URL would complete one without an authority.
+        curl_url_set(parts, CURLUPART_URL, nil, 0)
+        guard RequestMessage.hasAuthority(url) else {
+            throw .exchange(.badURL, detail: "the URL has no host", engineCode: Int(CURLE_URL_MALFORMAT.rawValue))
+        }
         // As libcurl takes `CURLOPT_URL` apart, and puts it together to send it again.
-        let rules = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
+        let rules = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
         var text: UnsafeMutablePointer<CChar>?
         defer { curl_free(text) }
-        let isSound =
-            curl_url_set(parts, CURLUPART_URL, url, rules) == CURLUE_OK
-            && curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK
-        set(CURLOPT_URL, isSound ? text.map { String(cString: $0) } : url)
-        set(CURLOPT_CURLU, pointer: isSound ? UnsafeRawPointer(parts) : nil)
+        var code = curl_url_set(parts, CURLUPART_URL, url, rules)
+        if code == CURLUE_OK { code = curl_url_get(parts, CURLUPART_URL, &text, 0) }
+        guard code == CURLUE_OK, let text else {
+            let detail = String(cString: curl_url_strerror(code))
+            throw .exchange(.badURL, detail: detail, engineCode: Int(CURLE_URL_MALFORMAT.rawValue))
+        }
+        try setText(CURLOPT_URL, String(cString: text))
+        set(CURLOPT_CURLU, pointer: UnsafeRawPointer(parts))
         let wasSecure = isSecure
         isSecure = url.hasBytePrefix("https:")
         if isSecure != wasSecure { set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0) }
@@ -451,10 +560,26 @@ final class EasyHandle: CurlHandle {
         guard block !== listedFields || hasContent != listedForContent else { return }
         curl_slist_free_all(list)
         list = FieldList.make(block, hasContent: hasContent)
+        listedByteCount = block.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         listedFields = block
         listedForContent = hasContent
         check(fw_easy_set_list(easy, CURLOPT_HTTPHEADER, list))
     }
+
+    /// Throws when the head would be longer than libcurl makes it: 1 MiB with content that goes out in the same write.
+    private func checkLength(of message: RequestMessage) throws(TransferFailure) {
+        var byteCount = message.method.utf8.count + message.url.utf8.count + listedByteCount
+        if let credentials = message.credentials {
+            byteCount += 2 * (credentials.user.utf8.count + credentials.password.utf8.count)
+        }
+        guard byteCount > Self.maximumHeadByteCount else { return }
+        let detail =
+            "method, URL and fields have \(byteCount) bytes, and at most \(Self.maximumHeadByteCount) can be sent"
+        throw .exchange(.dataLengthExceedsMaximum, detail: detail, engineCode: 0)
+    }
+
+    /// libcurl's limit, with room for content and for what libcurl adds.
+    private static let maximumHeadByteCount = 1024 * 1024 - RequestContent.inlineLimit - 16 * 1024
 
     // MARK: Options
 
@@ -477,7 +602,7 @@ final class EasyHandle: CurlHandle {
         set(CURLOPT_HEADER, 1)  // see `announced`
         pool.shareSessions(with: self)
         headReader.limits = HeadReader.Limits(pool.settings.options)
-        pool.settings.options.apply(to: self)
+        do { try pool.settings.options.apply(to: self) } catch { optionFailure = error }
     }
 }
 

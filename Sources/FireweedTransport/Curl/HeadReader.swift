@@ -14,6 +14,8 @@ package final class HeadReader {
         case head(ResponseHead)
         /// More came than a limit allows.
         case exceeded(TransferRefusal)
+        /// A line came where only a status line may come (RFC 9112 §4).
+        case malformed
     }
 
     /// How much may come in one transfer.
@@ -31,6 +33,8 @@ package final class HeadReader {
         }
     }
 
+    /// True until the final head is complete: no line but a status line may begin a head.
+    private(set) var isAwaitingHead = true
     /// True between a status line and the empty line after its fields.
     private var isInsideHead = false
     /// True once a piece of the present line was announced.
@@ -50,12 +54,18 @@ package final class HeadReader {
 
     /// Makes the reader ready for the next transfer; room that it has is kept.
     func reset() {
+        expectHead()
+        byteCount = 0
+        interimCount = 0
+    }
+
+    /// Makes the reader ready for the response to a request that is sent; the limits of the transfer count on.
+    func expectHead() {
+        isAwaitingHead = true
         isInsideHead = false
         isAnnounced = false
         hasField = false
-        byteCount = 0
         fieldCount = 0
-        interimCount = 0
         section.removeAll(keepingCapacity: true)
     }
 
@@ -66,17 +76,33 @@ package final class HeadReader {
         return first != 0x20 && first != 0x09
     }
 
-    /// Takes one line, its line end included.
-    package func append(_ line: UnsafeRawBufferPointer) -> Event {
+    /// Takes whole lines, their line ends included, and calls `body` with the event of each line until `body` returns false.
+    ///
+    /// libcurl calls once for each line, but gathers the lines that come while a transfer is paused, and hands them over in one call.
+    /// Returns false when `body` did.
+    package func append(_ lines: UnsafeRawBufferPointer, _ body: (Event) -> Bool) -> Bool {
+        guard var start = lines.baseAddress else { return true }
+        let end = start + lines.count
+        while start < end {
+            let lineEnd = memchr(start, 0x0A, end - start).map { UnsafeRawPointer($0) + 1 } ?? end
+            guard body(appendLine(UnsafeRawBufferPointer(start: start, count: lineEnd - start))) else { return false }
+            start = lineEnd
+        }
+        return true
+    }
+
+    private func appendLine(_ line: UnsafeRawBufferPointer) -> Event {
         isAnnounced = false
         byteCount += line.count
         guard byteCount <= limits.byteCount else { return .exceeded(.headerBytes(limit: limits.byteCount)) }
         guard isInsideHead else {
-            // Lines that come after a head and start no other are trailers (RFC 9110 §6.5), which nobody asked for.
             if let line = Self.statusLine(line) {
                 isInsideHead = true
                 (status, version) = line
+            } else if isAwaitingHead {
+                return .malformed
             } else {
+                // Lines that come after the final head are trailers (RFC 9110 §6.5), which nobody asked for.
                 fieldCount += 1
             }
             return fieldCount <= limits.fieldCount ? .none : .exceeded(.headerFields(limit: limits.fieldCount))
@@ -92,7 +118,10 @@ package final class HeadReader {
         isInsideHead = false
         hasField = false
         fieldCount = 0
-        guard (100..<200).contains(status), status != 101 else { return .head(head) }
+        guard (100..<200).contains(status), status != 101 else {
+            isAwaitingHead = false
+            return .head(head)
+        }
         interimCount += 1
         let limit = limits.interimResponseCount
         return interimCount <= limit ? .informational(head) : .exceeded(.interimResponses(limit: limit))
@@ -116,23 +145,31 @@ package final class HeadReader {
     }
 
     /// Reads `HTTP/1.1 200 OK` (RFC 9112 §4) and the `HTTP/2 200` that libcurl makes of a `:status` field.
+    ///
+    /// libcurl takes more than that: another case, several spaces, a status of two or four digits.
     private static func statusLine(_ line: UnsafeRawBufferPointer) -> (status: Int, version: String)? {
-        guard let start = line.baseAddress, line.count > 5, memcmp(start, "HTTP/", 5) == 0,
-            let space = line.firstIndex(of: 0x20)
-        else { return nil }
+        guard let (version, rest) = versionPrefix(of: line), rest.count >= 3 else { return nil }
         var status = 0
-        for byte in line[(space + 1)...].prefix(3) {
+        for byte in rest.prefix(3) {
             guard (0x30...0x39).contains(byte) else { return nil }
             status = status * 10 + Int(byte - 0x30)
         }
-        return (status, version(line[..<space]))
+        // The space after the status is often left out where no reason follows.
+        guard status >= 100, rest.dropFirst(3).first.map({ $0 == 0x20 || $0 == 0x0D || $0 == 0x0A }) ?? true else {
+            return nil
+        }
+        return (status, version)
     }
 
-    private static func version(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-        // The ones that come all the time are literals, which cost nothing.
-        let text = UnsafeRawBufferPointer(rebasing: bytes)
-        if text.count == 8, let start = text.baseAddress, memcmp(start, "HTTP/1.1", 8) == 0 { return "HTTP/1.1" }
-        if text.count == 6, let start = text.baseAddress, memcmp(start, "HTTP/2", 6) == 0 { return "HTTP/2" }
-        return String(decoding: text, as: UTF8.self)
+    /// The version at the start of a status line, and what follows the one space after it.
+    private static func versionPrefix(
+        of line: UnsafeRawBufferPointer
+    ) -> (version: String, rest: Slice<UnsafeRawBufferPointer>)? {
+        guard let start = line.baseAddress else { return nil }
+        // Literals, which cost nothing: a version is looked at for every response.
+        if line.count >= 9, memcmp(start, "HTTP/1.1 ", 9) == 0 { return ("HTTP/1.1", line[9...]) }
+        if line.count >= 7, memcmp(start, "HTTP/2 ", 7) == 0 { return ("HTTP/2", line[7...]) }
+        if line.count >= 9, memcmp(start, "HTTP/1.0 ", 9) == 0 { return ("HTTP/1.0", line[9...]) }
+        return nil
     }
 }

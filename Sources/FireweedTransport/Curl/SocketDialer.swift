@@ -86,8 +86,12 @@ final class SocketDialer: CurlHandle {
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_URL, url)
-        settings.options.apply(to: self)
+        do {
+            try setText(CURLOPT_URL, url)
+            try settings.options.apply(to: self)
+        } catch {
+            return owner.dialerDidFail(error)
+        }
         addresses = AddressList.make(for: url, options: settings.options)
         if addresses != nil { check(fw_easy_set_list(easy, CURLOPT_RESOLVE, addresses)) }
         // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.

@@ -15,6 +15,7 @@ enum TransferCallbacks {
         for option in [
             CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
             CURLOPT_PREREQDATA, CURLOPT_RESOLVER_START_DATA, CURLOPT_OPENSOCKETDATA, CURLOPT_SSL_CTX_DATA,
+            CURLOPT_DEBUGDATA,
         ] {
             handle.set(option, pointer: owner)
         }
@@ -28,6 +29,7 @@ enum TransferCallbacks {
         handle.check(fw_easy_set_open(easy, socketWanted))
         handle.check(fw_easy_set_close(easy, socketUnwanted))
         handle.check(fw_easy_set_ssl_context(easy, tlsContextMade))
+        handle.check(fw_easy_set_debug(easy, bytesCame))
     }
 }
 
@@ -90,7 +92,7 @@ private func requestStarting(
     _: Int32
 ) -> Int32 {
     let handle = handle(owner)
-    handle.requestStarts()
+    guard handle.requestStarts() else { return CURL_PREREQFUNC_ABORT }
     guard handle.originJudge?.isSettled ?? true else { return CURL_PREREQFUNC_ABORT }
     return CURL_PREREQFUNC_OK
 }
@@ -107,6 +109,7 @@ private func socketWanted(
     _ owner: UnsafeMutableRawPointer, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
 ) -> curl_socket_t {
     let handle = handle(owner)
+    guard handle.mayStart() else { return fw_socket_bad }
     handle.touch()
     guard handle.allowsConnection(to: address) else { return fw_socket_bad }
     let descriptor = openSocket(for: address.pointee)
@@ -133,4 +136,13 @@ private func tlsContextMade(
     _: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer, _ owner: UnsafeMutableRawPointer
 ) -> CURLcode {
     handle(owner).prepareTLS(context)
+}
+
+/// Bytes as they came on the connection, for handles that were told to show them.
+private func bytesCame(
+    _: UnsafeMutableRawPointer, _ type: curl_infotype, _ bytes: UnsafeMutablePointer<CChar>, _ count: Int,
+    _ owner: UnsafeMutableRawPointer
+) -> Int32 {
+    if type == CURLINFO_DATA_IN { handle(owner).noteCodedContent(UnsafeRawBufferPointer(start: bytes, count: count)) }
+    return 0
 }

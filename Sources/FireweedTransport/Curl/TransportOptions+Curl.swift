@@ -4,19 +4,19 @@ import CCurl
 import Foundation
 
 extension TransportOptions {
-    /// Sets on a new handle what the options ask for.
-    func apply(to handle: some CurlHandle) {
+    /// Sets on a new handle what the options ask for; throws when libcurl does not take a text of theirs.
+    func apply(to handle: some CurlHandle) throws(TransferFailure) {
         handle.set(CURLOPT_HTTP_VERSION, httpVersion == .http1Only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeoutMilliseconds)
         applyReceiveBuffer(isLarge: false, to: handle)
-        if let unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, unixSocketPath) }
+        if let unixSocketPath { try handle.setText(CURLOPT_UNIX_SOCKET_PATH, unixSocketPath) }
         if let proxy {
-            apply(proxy, to: handle)
+            try apply(proxy, to: handle)
         } else if !Proxy.isInEnvironment {
             // libcurl would look for up to six variables for every transfer.
             handle.set(CURLOPT_NOPROXY, "*")
         }
-        applyTLS(to: handle)
+        try applyTLS(to: handle)
     }
 
     /// Sets how much is read at once; `isLarge` where much content is expected.
@@ -38,16 +38,16 @@ extension TransportOptions {
         return Int(min(max(connectTimeout.nanoseconds / 1_000_000, 1), UInt64(Int32.max)))
     }
 
-    private func apply(_ proxy: Proxy, to handle: some CurlHandle) {
+    private func apply(_ proxy: Proxy, to handle: some CurlHandle) throws(TransferFailure) {
         guard let scheme = proxy.scheme else {
             handle.set(CURLOPT_PROXY, "")  // none, and none from the environment
             return
         }
-        handle.set(CURLOPT_PROXY, "\(scheme.rawValue)://\(proxy.host):\(proxy.port)")
-        handle.set(CURLOPT_PROXYUSERNAME, proxy.user)
-        handle.set(CURLOPT_PROXYPASSWORD, proxy.password)
+        try handle.setText(CURLOPT_PROXY, "\(scheme.rawValue)://\(proxy.host):\(proxy.port)")
+        try handle.setText(CURLOPT_PROXYUSERNAME, proxy.user)
+        try handle.setText(CURLOPT_PROXYPASSWORD, proxy.password)
         handle.set(CURLOPT_PROXYAUTH, proxy.authentication.curlMask)
-        handle.set(CURLOPT_NOPROXY, proxy.bypassedHosts.map(Self.bypass).joined(separator: ","))
+        try handle.setText(CURLOPT_NOPROXY, proxy.bypassedHosts.map(Self.bypass).joined(separator: ","))
     }
 
     /// libcurl compares what it is told with A-labels, and knows nothing of Unicode.
@@ -57,7 +57,7 @@ extension TransportOptions {
             ? "." + CanonicalHost.text(of: String(host.dropFirst())) : CanonicalHost.text(of: host)
     }
 
-    private func applyTLS(to handle: some CurlHandle) {
+    private func applyTLS(to handle: some CurlHandle) throws(TransferFailure) {
         let maximum = maximumTLSVersion.map { ($0.curlVersion) << 16 } ?? CURL_SSLVERSION_MAX_DEFAULT
         handle.set(CURLOPT_SSLVERSION, minimumTLSVersion.curlVersion | maximum)
         // We judge peers in the handshake (`EasyHandle.prepareTLS`), by one set of rules; libcurl needs no authorities for
@@ -67,8 +67,8 @@ extension TransportOptions {
         }
         handle.set(CURLOPT_SSL_VERIFYHOST, 0)
         handle.set(CURLOPT_PROXY_SSL_OPTIONS, fw_proxy_mark)
-        if let cipherList { handle.set(CURLOPT_SSL_CIPHER_LIST, cipherList) }
-        if let cipherSuites { handle.set(CURLOPT_TLS13_CIPHERS, cipherSuites) }
+        if let cipherList { try handle.setText(CURLOPT_SSL_CIPHER_LIST, cipherList) }
+        if let cipherSuites { try handle.setText(CURLOPT_TLS13_CIPHERS, cipherSuites) }
         if !offersALPN { handle.set(CURLOPT_SSL_ENABLE_ALPN, 0) }
     }
 }

@@ -12,6 +12,10 @@ extension ResponseHead {
         /// A length is announced that is no number, or several that differ: whoever reads on then may take one response's content for
         /// the next one's head (RFC 9112 §6.3).
         package static let hasUnsoundLength = Marks(rawValue: 4)
+        /// The content has a coding (RFC 9110 §8.4).
+        static let hasContentCoding = Marks(rawValue: 8)
+        /// The content has a length or a transfer coding: it does not end with the connection (RFC 9112 §6.3).
+        static let isFramed = Marks(rawValue: 16)
 
         package init(rawValue: UInt8) {
             self.rawValue = rawValue
@@ -28,7 +32,10 @@ extension ResponseHead {
                 case 10 where ResponseHead.isName(name, "Set-Cookie"): marks.insert(.setsCookies)
                 case 13 where ResponseHead.isName(name, "Cache-Control") || ResponseHead.isName(name, "Last-Modified"):
                     marks.insert(.mayBeWorthStoring)
+                case 16 where ResponseHead.isName(name, "Content-Encoding"): marks.insert(.hasContentCoding)
+                case 17 where ResponseHead.isName(name, "Transfer-Encoding"): marks.insert(.isFramed)
                 case 14 where ResponseHead.isName(name, "Content-Length"):
+                    marks.insert(.isFramed)
                     if !Self.isSound(value, like: &length) { marks.insert(.hasUnsoundLength) }
                 default: break
                 }

@@ -126,6 +126,7 @@ enum PeerScript {
                 "http/1 instead": lambda: stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
                 "silence": lambda: exactly(stream, 1 << 30),
                 "close": lambda: None,
+                "close on the second, else answer": lambda: stream.sendall(whole) if n == 1 else stream.shutdown(socket.SHUT_RDWR),
             }
             acts[config["act"]]()
 

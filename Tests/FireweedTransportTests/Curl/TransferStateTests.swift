@@ -62,8 +62,55 @@ struct HeadReaderTests {
         reader.limits.byteCount = limit
         reader.limits.fieldCount = 10
         reader.limits.interimResponseCount = 20
-        return lines.map { line in
-            Array((line + "\r\n").utf8).withUnsafeBytes { reader.append($0) }
+        return lines.flatMap { events(of: line($0), in: reader) }
+    }
+
+    private func line(_ text: String) -> [UInt8] { Array((text + "\r\n").utf8) }
+
+    private func events(of lines: [UInt8], in reader: HeadReader) -> [HeadReader.Event] {
+        var events: [HeadReader.Event] = []
+        _ = lines.withUnsafeBytes { bytes in
+            reader.append(bytes) {
+                events.append($0)
+                return true
+            }
+        }
+        return events
+    }
+
+    @Test("lines that come in one call are lines: a status line alone begins a head")
+    func gathered() {
+        let reader = HeadReader()
+        let lines = ["HTTP/1.1 200 OK", "A: 1", "B: 2", ""].flatMap(line)
+        guard case .head(let head) = events(of: lines, in: reader).last else {
+            Issue.record("the head did not come")
+            return
+        }
+        #expect(head.fields == [Field(name: "A", value: "1"), Field(name: "B", value: "2")])
+    }
+
+    @Test(
+        "what is no status line begins no head (RFC 9112 §4)",
+        arguments: [
+            "HTTP/1.1  200 OK", "http/1.1 200 OK", "HTTP/2 20", "HTTP/ 1.1 200", "HTTP/1.1 2000 OK", "HTTP/1.1 099",
+            "HTTP/1.1 20x", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.11 200 OK", "A: 1", "",
+        ])
+    func malformed(text: String) {
+        guard case .malformed = read([text])[0] else {
+            Issue.record("\(text) was taken for a status line")
+            return
+        }
+    }
+
+    @Test("a second head may follow when the request is sent again, and needs a status line as well")
+    func secondHead() {
+        let reader = HeadReader()
+        _ = ["HTTP/1.1 401 No", "A: 1", ""].map { events(of: line($0), in: reader) }
+        #expect(!reader.isAwaitingHead)
+        reader.expectHead()
+        guard case .malformed = events(of: line("A: 1"), in: reader)[0] else {
+            Issue.record("a field began a head")
+            return
         }
     }
 
