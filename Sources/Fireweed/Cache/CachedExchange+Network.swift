@@ -82,7 +82,8 @@ extension CachedExchange: TransferConsumer {
             cache.queue.async { self.confirm(stored, answer, report, requestTime: requestTime, responseTime: time) }
         case (.discarding, .some(let stored)): cache.queue.async { self.play(stored, source: .cache) }
         case (_, .some(let stored)) where isTolerated: cache.queue.async { self.play(stored, source: .cache) }
-        case (.recording(let recorder), _) where failure == nil: recorder.save { self.end(nil, report: report) }
+        case (.recording(let recorder), _) where failure == nil:
+            recorder.save(deciding: host?.storingDecision) { self.end(nil, report: report) }
         default: end(failure, report: report)
         }
     }

@@ -103,7 +103,7 @@ final class CachedExchange: Sendable {
             return (true, state.isSuspended)
         }
         guard permission.goes else { return end(.cancelled) }
-        if permission.isSuspended { control.suspend() }
+        if permission.isSuspended { follow(control) }
         control.start()
     }
 
@@ -199,15 +199,20 @@ extension CachedExchange: TransferControl {
     }
 
     func suspend() {
-        control { $0.isSuspended = true }?.suspend()
+        if let control = control({ $0.isSuspended = true }) { follow(control) }
     }
 
     func resume() {
-        control { $0.isSuspended = false }?.resume()
+        if let control = control({ $0.isSuspended = false }) { follow(control) }
     }
 
     func resumeIntake() {
         control { $0.isIntakeFull = false }?.resumeIntake()
+    }
+
+    /// Suspends or resumes the transfer, as the attempt wants it last.
+    private func follow(_ control: any TransferControl) {
+        control.followSuspension { state.withLock { $0.isSuspended } }
     }
 
     /// Notes a wish and gives the network's control to pass it on to; a stored response goes on by itself.

@@ -5,19 +5,19 @@ import Foundation
 import Synchronization
 
 /// Gathers a response that is to be stored while it is being received.
+///
+/// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
 final class ResponseRecorder: Sendable {
     private let head: StoredHead
     private let url: URL
     private let cache: ResponseCache
-    private let host: (any CacheHost)?
     /// What has come so far; `nil` once that is too much to be stored.
     private let content = Mutex<Data?>(Data())
 
-    private init(_ head: StoredHead, url: URL, cache: ResponseCache, host: (any CacheHost)?) {
+    private init(_ head: StoredHead, url: URL, cache: ResponseCache) {
         self.head = head
         self.url = url
         self.cache = cache
-        self.host = host
     }
 
     /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be stored.
@@ -36,7 +36,7 @@ final class ResponseRecorder: Sendable {
             return nil
         }
         if let made = storable(head, to: request, requestTime: requestTime, cache: cache, host: host) {
-            return ResponseRecorder(made, url: request.url, cache: cache, host: host)
+            return ResponseRecorder(made, url: request.url, cache: cache)
         }
         if request.method == "GET", head.status < 400, head.status != 206, head.status != 304,
             isValidated || !request.looksIntoCache
@@ -85,16 +85,20 @@ final class ResponseRecorder: Sendable {
         }
     }
 
-    /// Stores the response, which is whole, if whoever decides about that agrees; `then` is called after the decision.
-    func save(then: @escaping @Sendable () -> Void) {
-        guard let content = content.withLock({ $0.take() }) else { return then() }
+    /// Stores the complete response, if `decision` agrees; calls `then` after the decision.
+    ///
+    /// - Parameter decision: decides what is stored; `nil` stores the response as it is.
+    func save(deciding decision: StoringDecision?, then: @escaping @Sendable () -> Void) {
+        guard let content = content.withLock({ $0 }) else { return then() }
         let response = StoredResponse(head: head, content: content)
-        guard let decide = host?.storingDecision, let cached = response.cachedURLResponse(for: url) else {
+        guard let decision, let cached = response.cachedURLResponse(for: url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
             cache.save(response, for: url)
             return then()
         }
-        decide(cached) { [cache, url] chosen in
+        decision(cached) { [self] chosen in
+            // The first answer counts, whenever another one comes.
+            guard self.content.withLock({ $0.take() }) != nil else { return }
             if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
                 cache.save(response, for: url)
             }

@@ -113,14 +113,15 @@ extension Attempt: TransferConsumer {
 
     func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
         let recorder = state.withLock { state -> ResponseRecorder? in
+            // Dropped in any case: what came of a response that failed is of no use.
+            defer { state.recording = .none }
             guard case .content(let recorder) = state.recording, failure == nil, state.failure == nil else {
                 return nil
             }
-            state.recording = .none
             return recorder
         }
         guard let recorder else { return hopDidFinish(failure, report) }
-        recorder.save { self.hopDidFinish(nil, report) }
+        recorder.save(deciding: storingDecision) { self.hopDidFinish(nil, report) }
     }
 
     private func hopDidFinish(_ failure: TransferFailure?, _ report: TransferReport) {

@@ -101,7 +101,7 @@ final class Attempt: Sendable {
         switch step {
         case .nothing: break
         case .launch: launch()
-        case .resume(let control): apply(isSuspended: false, to: control)
+        case .resume(let control): followSuspension(control)
         }
     }
 
@@ -110,18 +110,11 @@ final class Attempt: Sendable {
             state.isSuspended = true
             return state.control
         }
-        if let control { apply(isSuspended: true, to: control) }
+        if let control { followSuspension(control) }
     }
 
-    /// Two threads may reach the transport in another order than they were here: the last one to get there looks again.
-    private func apply(isSuspended: Bool, to control: any TransferControl) {
-        var applied = isSuspended
-        repeat {
-            if applied { control.suspend() } else { control.resume() }
-            let wanted = state.withLock { $0.isSuspended }
-            if wanted == applied { return }
-            applied = wanted
-        } while true
+    private func followSuspension(_ control: any TransferControl) {
+        control.followSuspension { state.withLock { $0.isSuspended } }
     }
 
     /// Whether the attempt was told to stand still last.
@@ -210,7 +203,7 @@ final class Attempt: Sendable {
             return (true, state.isSuspended)
         }
         guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { apply(isSuspended: true, to: control) }
+        if permission.isSuspended { followSuspension(control) }
         control.start()
     }
 
@@ -265,6 +258,7 @@ final class Attempt: Sendable {
             guard state.phase != .ended else { return (nil, nil) }
             state.phase = .ended
             state.control = nil
+            state.recording = .none
             let owner = state.owner
             state.owner = nil
             state.failure = state.failure ?? failure

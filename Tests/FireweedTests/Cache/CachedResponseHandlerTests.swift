@@ -40,10 +40,21 @@ struct CachedResponseHandlerTests {
         #expect(first.value == "one" && first.response?.statusCode == 200)
         await play.perform([.cache("changed", after: 4, status: 203)], "changed")
         if kind == .urlCache {
+            await play.session.flushResponseStore()
             let cache = play.session.sessionConfiguration.urlCache
             let stored = cache?.cachedResponse(for: URLRequest(url: play.server.url()))
             #expect(stored?.userInfo?["note"] as? String == "kept")
         }
+    }
+
+    @Test("of several answers of a handler the first one counts")
+    func twice() async throws {
+        let play = try CachePlay([.ok("one", Self.fresh), .ok("two", Self.fresh)])
+        let handler = RepeatingHandler()
+        let response = await play.request(.network("one")).cacheResponse(using: handler).serializingString().response
+        await eventually("both answers are given") { handler.ends.all.count == 1 }
+        #expect(response.value == "one" && response.metrics?.transactionMetrics.count == 1)
+        await play.perform([.network("two")], "the first answer was to store nothing")
     }
 
     @Test("a handler that gives nothing, or a policy that allows nothing, stores nothing")
@@ -82,5 +93,19 @@ struct CachedResponseHandlerTests {
         await play.perform([.network("one")], "stored")
         monitor.queue.sync {}
         #expect(events.all == ["will cache 3", "completed"])
+    }
+}
+
+/// Answers twice: first to store nothing, then to store the response.
+private final class RepeatingHandler: CachedResponseHandler {
+    let ends = ProtectedList<Int>()
+
+    func dataTask(
+        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        completion: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completion(nil)
+        completion(response)
+        ends.append(0)
     }
 }
