@@ -12,13 +12,15 @@ enum HopSource: Sendable {
     case cache
     /// The cache, after the origin confirmed it with this answer.
     case revalidation(ResponseHead, TransferReport)
+    /// Nowhere: only a stored response was wanted, and none is suitable.
+    case notSent
 
     var isNetwork: Bool { if case .network = self { true } else { false } }
 }
 
 /// The attempt behind a cached exchange; it is called from any thread.
 protocol CacheHost: AnyObject, Sendable {
-    /// Called before the head of a response that comes from the cache.
+    /// Called before the head of a response that comes from the cache, and before the end of a hop that sends nothing.
     func cacheWillAnswer(_ source: HopSource)
     /// Stores the cookies of an answer that the attempt does not see; called on the cache's queue.
     func storeCookies(of head: ResponseHead, from url: URL)

@@ -7,7 +7,8 @@ import Synchronization
 
 /// Answers a hop from the cache, or lets it go to the network and stores what comes back.
 ///
-/// It is made where a look is needed; where certainly nothing is stored, the attempt itself records what comes. To the attempt it is a transfer, to the transport a consumer. Looks and writes happen on the cache's queue, from which stored
+/// An exchange is made where a look is needed; where certainly nothing is stored, the attempt itself records the response. To the
+/// attempt the exchange is a transfer, to the transport a consumer. Looks happen on the cache's queue, from which stored
 /// responses are delivered as well.
 final class CachedExchange: Sendable {
     /// How far the exchange is.
@@ -52,6 +53,8 @@ final class CachedExchange: Sendable {
     let transport: any Transport
     let host: (any CacheHost)?
     let state: Mutex<State>
+    /// When the exchange was made, in nanoseconds since 1970.
+    private let startNanoseconds = StoredPlayback.nanoseconds
 
     init(
         _ request: CacheRequest, message: RequestMessage, cache: ResponseCache, transport: any Transport,
@@ -79,8 +82,9 @@ final class CachedExchange: Sendable {
             play(stored, source: .cache)
         case .validate(_, let toleratesError): ask(stored, toleratesError: toleratesError)
         case .fetch: ask(nil)
-        case .gatewayTimeout: play(.gatewayTimeout(at: cache.now()), source: .cache, isAged: false)
+        case .gatewayTimeout: play(.gatewayTimeout(at: cache.now()), source: .notSent, isAged: false)
         case .fail:
+            host?.cacheWillAnswer(.notSent)
             end(.exchange(.resourceUnavailable, detail: "nothing is stored for this request", engineCode: 0))
         }
     }
@@ -148,7 +152,9 @@ final class CachedExchange: Sendable {
     }
 
     /// Tells the attempt of the end; the first call counts.
-    func end(_ failure: TransferFailure?, report: TransferReport = TransferReport()) {
+    ///
+    /// - Parameter report: what the network took; `nil` when nothing was sent.
+    func end(_ failure: TransferFailure?, report: TransferReport? = nil) {
         let consumer = state.withLock { state in
             state.phase = .ended
             state.stored = nil
@@ -156,7 +162,7 @@ final class CachedExchange: Sendable {
             defer { state.consumer = nil }
             return state.consumer
         }
-        consumer?.transferDidFinish(failure, report: report)
+        consumer?.transferDidFinish(failure, report: report ?? .local(since: startNanoseconds))
     }
 }
 
@@ -169,9 +175,8 @@ extension CachedExchange: TransferControl {
         let step = state.withLock { state -> Step in
             guard case .ready = state.phase else { return .nothing }
             if state.isCancelled { return .cancelled }
-            guard mustLook else { return .ask }
             state.phase = .looking
-            return .look
+            return mustLook ? .look : .ask
         }
         switch step {
         case .nothing: break

@@ -39,9 +39,7 @@ struct StoredPlayback: Sendable {
 
     /// The numbers of a response that nothing was sent for.
     var report: TransferReport {
-        var report = TransferReport()
-        report.startNanoseconds = startNanoseconds
-        report.total = max(1, (Self.nanoseconds - startNanoseconds) / 1000)
+        var report = TransferReport.local(since: startNanoseconds)
         report.responseStart = report.total
         report.responseDecodedByteCount = Int64(offset)
         return report
@@ -50,5 +48,17 @@ struct StoredPlayback: Sendable {
     /// Nanoseconds since 1970.
     static var nanoseconds: Int64 {
         Int64(Date().timeIntervalSince1970 * 1e9)
+    }
+}
+
+extension TransferReport {
+    /// The times of an exchange for which nothing was sent, and that ends now.
+    ///
+    /// - Parameter startNanoseconds: when the exchange began, in nanoseconds since 1970.
+    static func local(since startNanoseconds: Int64) -> TransferReport {
+        var report = TransferReport()
+        report.startNanoseconds = startNanoseconds
+        report.total = max(1, (StoredPlayback.nanoseconds - startNanoseconds) / 1000)
+        return report
     }
 }

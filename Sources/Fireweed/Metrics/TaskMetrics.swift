@@ -25,6 +25,9 @@ public struct TaskMetrics: Sendable {
         case cache
         /// The cache, after the origin confirmed with 304 that the stored response is still good (RFC 9111 §4.3).
         case revalidation
+        /// Nowhere: nothing was sent, since only a stored response was wanted (`only-if-cached`, `.returnCacheDataDontLoad`) and
+        /// none is suitable.
+        case notSent
     }
 
     init(hops: [HopRecord]) {
@@ -33,6 +36,7 @@ public struct TaskMetrics: Sendable {
             switch hops.last?.source {
             case .cache: .cache
             case .revalidation: .revalidation
+            case .notSent: .notSent
             case .network, nil: .network
             }
         redirectCount = hops.dropLast().count(where: \.isRedirect)

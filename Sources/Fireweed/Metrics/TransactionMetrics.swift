@@ -10,7 +10,7 @@ public import FoundationNetworking
 public struct TransactionMetrics: Sendable {
     /// Where a response came from.
     public enum ResourceFetchType: Int, Sendable {
-        /// Not known.
+        /// Not known, or nothing was sent.
         case unknown
         /// Over the network.
         case networkLoad
@@ -85,7 +85,14 @@ public struct TransactionMetrics: Sendable {
     /// Where the response came from.
     ///
     /// A stored response that the origin confirmed shows as `.networkLoad` with its 304, and `.localCache` after it.
-    public var resourceFetchType: ResourceFetchType { hop.source.isNetwork ? .networkLoad : .localCache }
+    /// A request that sent nothing shows as `.unknown`.
+    public var resourceFetchType: ResourceFetchType {
+        switch hop.source {
+        case .network: .networkLoad
+        case .cache, .revalidation: .localCache
+        case .notSent: .unknown
+        }
+    }
 
     /// Bytes of the request's head on the wire.
     public var countOfRequestHeaderBytesSent: Int64 { report.requestHeaderByteCount }

@@ -33,6 +33,7 @@ enum CacheFolder {
         case .network: "* cache: miss\n"
         case .cache: "* cache: hit\n"
         case .revalidation: "* cache: hit, revalidated\n"
+        case .notSent: "* cache: miss, nothing sent\n"
         }
     }
 }

@@ -106,6 +106,12 @@ struct Ask: Sendable {
             path: path, shows: shows)
     }
 
+    /// Nothing is sent, and the answer is 504.
+    static func notSent(after: TimeInterval = 0, _ fields: [String: String]) -> Ask {
+        Ask(
+            outcome: .answer(.notSent, status: 504, content: ""), after: after, fields: fields, shows: ["Age": nil])
+    }
+
     /// The cache answers, after the origin confirmed that with a 304.
     static func validated(
         _ content: String, after: TimeInterval = 0, _ fields: [String: String] = [:], method: String = "GET",
