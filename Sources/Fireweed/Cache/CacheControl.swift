@@ -121,10 +121,20 @@ private struct DirectiveScanner {
         rest = rest.drop { $0 == 0x2C || Self.isSpace($0) }
         guard !rest.isEmpty else { return nil }
         let name = rest.prefix { $0 != 0x2C && $0 != 0x3D && !Self.isSpace($0) }
-        rest = rest[name.endIndex...].drop(while: Self.isSpace)
+        rest = rest[name.endIndex...]
+        var hasSpace = skipSpace()
         guard rest.first == 0x3D else { return (name, nil) }
-        rest = rest.dropFirst().drop(while: Self.isSpace)
-        return (name, rest.first == 0x22 ? quoted() : token())
+        rest = rest.dropFirst()
+        if skipSpace() { hasSpace = true }
+        let argument = rest.first == 0x22 ? quoted() : token()
+        // The grammar has no white space around "=": the argument of `max-age = 60` is no number.
+        return (name, hasSpace ? "" : argument)
+    }
+
+    private mutating func skipSpace() -> Bool {
+        let start = rest.startIndex
+        rest = rest.drop(while: Self.isSpace)
+        return rest.startIndex != start
     }
 
     private mutating func token() -> String {

@@ -5,10 +5,11 @@ package import Foundation
 extension HTTPDate {
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever locale the process has; for years from 1970 to 9999.
     package static func text(of date: Date) -> String {
-        let seconds = Int(min(max(date.timeIntervalSince1970.rounded(.down), 0), 253_402_300_799))
-        let (days, time) = (seconds / 86_400, seconds % 86_400)
+        let time = date.timeIntervalSince1970.rounded(.down)
+        let seconds = time.isNaN ? 0 : Int(min(max(time, 0), 253_402_300_799))
+        let (days, rest) = (seconds / 86_400, seconds % 86_400)
         let (year, month, day) = civil(days)
-        let clock = [time / 3_600, time / 60 % 60, time % 60].map(twoDigits).joined(separator: ":")
+        let clock = [rest / 3_600, rest / 60 % 60, rest % 60].map(twoDigits).joined(separator: ":")
         return "\(dayNames[days % 7]), \(twoDigits(day)) \(monthNames[month - 1]) \(year) \(clock) GMT"
     }
 

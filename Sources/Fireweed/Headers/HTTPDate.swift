@@ -6,20 +6,26 @@ package import Foundation
 package enum HTTPDate {
     /// The moment, or `nil` when the text is no date of any of the three forms.
     ///
+    /// Names are compared without case, as a cache should (RFC 9111 §4.2). One space stands between two parts; only a day of
+    /// one digit in the form of asctime has a second space before it.
+    ///
     /// - Parameter now: decides the century of the form with a two-digit year.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
-        let words = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
+        var words = text.lowercased().split(separator: " ", omittingEmptySubsequences: false)
         switch words.count {
+        case 6 where words[2].isEmpty:
+            words.remove(at: 2)
+            return asctime(words, dayDigitCount: 1)
         case 6: return imfFixdate(words)
         case 4: return rfc850(words, now: now)
-        case 5: return asctime(words)
+        case 5: return asctime(words, dayDigitCount: 2)
         default: return nil
         }
     }
 
     // `Sun, 06 Nov 1994 08:49:37 GMT`
     private static func imfFixdate(_ words: [Substring]) -> Date? {
-        guard words[0].last == ",", weekdays.contains(words[0].dropLast()), words[5] == "GMT", words[1].count == 2,
+        guard words[0].last == ",", weekdays.contains(words[0].dropLast()), words[5] == "gmt", words[1].count == 2,
             words[3].count == 4, let day = number(words[1]), let month = month(words[2]), let year = number(words[3])
         else { return nil }
         return date(year, month, day, time: words[4])
@@ -28,11 +34,12 @@ package enum HTTPDate {
     // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is meant.
     private static func rfc850(_ words: [Substring], now: Date) -> Date? {
         let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
-        guard words[0].last == ",", longWeekdays.contains(words[0].dropLast()), words[3] == "GMT", parts.count == 3,
+        guard words[0].last == ",", longWeekdays.contains(words[0].dropLast()), words[3] == "gmt", parts.count == 3,
             parts[0].count == 2, parts[2].count == 2, let day = number(parts[0]), let month = month(parts[1]),
-            let digits = number(parts[2])
+            let digits = number(parts[2]),
+            let years = Int(exactly: (now.timeIntervalSince1970 / secondsOfYear).rounded(.towardZero))
         else { return nil }
-        let present = Int(now.timeIntervalSince1970 / secondsOfYear) + 1970
+        let present = years + 1970
         var year = present - present % 100 + digits
         if year > present + 50 { year -= 100 }
         if year < present - 50 { year += 100 }
@@ -40,8 +47,9 @@ package enum HTTPDate {
     }
 
     // `Sun Nov  6 08:49:37 1994`
-    private static func asctime(_ words: [Substring]) -> Date? {
-        guard weekdays.contains(words[0]), words[4].count == 4, let month = month(words[1]), let day = number(words[2]),
+    private static func asctime(_ words: [Substring], dayDigitCount: Int) -> Date? {
+        guard weekdays.contains(words[0]), words[4].count == 4, words[2].count == dayDigitCount,
+            let month = month(words[1]), let day = number(words[2]),
             let year = number(words[4])
         else { return nil }
         return date(year, month, day, time: words[3])
@@ -84,11 +92,12 @@ package enum HTTPDate {
     }
 
     private static let secondsOfYear = 31_556_952.0
-    private static let weekdays: [Substring] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    private static let weekdays: [Substring] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
     private static let longWeekdays: [Substring] = [
-        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     ]
+    /// The names of the months, in lower case.
     static let months: [Substring] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 }

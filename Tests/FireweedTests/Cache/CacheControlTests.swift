@@ -8,7 +8,9 @@ struct CacheControlTests {
     @Test(
         "numbers: digits alone, and not without end",
         arguments: [
-            ("max-age=0", 0.0), ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("max-age = 60", 60),
+            ("max-age=0", 0.0), ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("max-age = 60", 0),
+            ("max-age =60", 0),
+            ("max-age= 60", 0), ("max-age =\"60\"", 0),
             ("max-age=6\\0", 0), ("max-age=\"6\\0\"", 60), ("max-age=2147483648", 2_147_483_648),
             ("max-age=2147483649", 2_147_483_648), ("max-age=99999999999999999999999", 2_147_483_648), ("max-age", 0),
             ("max-age=", 0), ("max-age=-5", 0), ("max-age=+5", 0), ("max-age=5s", 0), ("max-age=٥", 0),
@@ -72,6 +74,17 @@ struct CacheControlTests {
             #expect(HTTPDate.parse(HTTPDate.text(of: date)) == date)
         }
         #expect(HTTPDate.text(of: Date(timeIntervalSince1970: 784_111_777)) == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+
+    @Test(
+        "a stored head with a damaged date is no head", arguments: [11, 19, 27], [Double.infinity, .nan, -1e300, 1e300])
+    func damagedDate(offset: Int, seconds: Double) {
+        let head = StoredHead(
+            response: ResponseHead(status: 200, fields: []), requestTime: Date(), responseTime: Date(),
+            variant: ResponseVariant(names: [], selection: Data(), credentials: nil))
+        var bytes = [UInt8](head.encoded)
+        withUnsafeBytes(of: seconds.bitPattern.littleEndian) { bytes.replaceSubrange(offset..<(offset + 8), with: $0) }
+        #expect(bytes.withUnsafeBytes { StoredHead(encoded: $0) } == nil)
     }
 
     @Test("a stored head that is cut anywhere is no head")

@@ -1,5 +1,7 @@
 // RFC 9111 §4.2, §5.1, §5.3: how long a response is fresh, and how old it is.
 
+import Foundation
+
 extension CacheTable {
     static let freshness: [CacheCase] = lifetimes + numbers + dates + heuristics + ages
 
@@ -50,7 +52,7 @@ extension CacheTable {
     private static let numbers: [CacheCase] =
         [
             "max-age=0", "max-age=abc", "max-age=-1", "max-age=1.5", "max-age=", "max-age", "max-age=60 seconds",
-            "max-age=0, max-age=60", "no-cache, max-age=60",
+            "max-age=0, max-age=60", "no-cache, max-age=60", "max-age =60", "max-age= 60",
         ].map { text in
             CacheCase(
                 "4.2.1", "\"\(text)\" is stale at once",
@@ -80,13 +82,18 @@ extension CacheTable {
         [
             ("IMF-fixdate", CacheCase.date(60)),
             ("the form of RFC 850", CacheCase.date(60, "EEEE, dd-MMM-yy HH:mm:ss 'GMT'")),
-            ("the form of asctime", CacheCase.date(60, "EEE MMM d HH:mm:ss yyyy")),
+            ("the form of asctime", CacheCase.date(60, "EEE MMM  d HH:mm:ss yyyy")),
+            ("lower case", CacheCase.date(60).lowercased()),
         ].map { name, text in
             CacheCase(
                 "5.3", "Expires in \(name)", [.ok("one", "Expires: \(text)"), .ok("two")],
                 [.network("one"), .cache("one", after: 59), .network("two", after: 1)])
         }
-        + ["0", "-1", "never", "Sat, 99 Nov 2099 00:00:00 GMT", "\(CacheCase.date(60)), \(CacheCase.date(60))"].map {
+        + [
+            "0", "-1", "never", CacheCase.date(60).replacingOccurrences(of: " GMT", with: "  GMT"),
+            CacheCase.date(60).replacingOccurrences(of: ", ", with: ",  "), "Sat, 99 Nov 2099 00:00:00 GMT",
+            "\(CacheCase.date(60)), \(CacheCase.date(60))",
+        ].map {
             text in
             CacheCase(
                 "5.3", "Expires \"\(text)\" is of the past",

@@ -11,6 +11,9 @@ struct HTTPDateTests {
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0),
             ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
             ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("sun, 06 nov 1994 08:49:37 gmt", 784_111_777),  // RFC 9111 §4.2: without case
+            ("SUNDAY, 06-NOV-94 08:49:37 GMT", 784_111_777), ("SUN NOV  6 08:49:37 1994", 784_111_777),
+            ("Sun Nov 06 08:49:37 1994", 784_111_777),
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Thu, 29 Feb 2024 23:59:60 GMT", 1_709_251_200),  // a leap second
             ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
@@ -47,6 +50,13 @@ struct HTTPDateTests {
         #expect(date == HTTPDate.parse("Mon, 01 Jan \(year) 00:00:00 GMT"))
     }
 
+    @Test("a present that is no moment is no crash", arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300])
+    func strangePresent(seconds: Double) {
+        let now = Date(timeIntervalSince1970: seconds)
+        #expect(HTTPDate.parse("Monday, 01-Jan-94 00:00:00 GMT", now: now) == nil)
+        #expect(HTTPDate.parse(HTTPDate.text(of: now)) != nil)
+    }
+
     @Test(
         "everything else is no date",
         arguments: [
@@ -57,6 +67,9 @@ struct HTTPDateTests {
             "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, ٠٦ Nov 1994 08:49:37 GMT",
             "Sun, 06 Foo 1994 08:49:37 GMT", "Sunday, 06-Nov 08:49:37 GMT", "Sun Nov 99 08:49:37 1994",
             "Sun, -6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "a b c d e f", "a b c d",
+            "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37  GMT", "Sun, 06 Nov  1994 08:49:37 GMT",
+            "Sun,\t06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
+            "Sun Nov  06 08:49:37 1994", "Sun Nov   6 08:49:37 1994", "Sunday,  06-Nov-94 08:49:37 GMT",
             "a b c d e", ", 06 Nov 1994 08:49:37 GMT",
         ])
     func refused(text: String) {
