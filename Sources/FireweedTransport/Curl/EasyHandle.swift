@@ -17,6 +17,8 @@ final class EasyHandle: CurlHandle {
     let hasLargeBuffer: Bool
     private(set) var transfer: Transfer?
     private let headReader = HeadReader()
+    /// True when libcurl takes content codings off, as it does unless told otherwise.
+    private var isDecoding = true
     private var sendings = SendingGuard()
     /// Looks for the end of coded content that ends with the connection; `nil` for all other content.
     private var codingEnd: ContentCodingEnd?
@@ -42,6 +44,7 @@ final class EasyHandle: CurlHandle {
 
     // What the handle was told last, so that it is not told again.
     private var list: UnsafeMutablePointer<curl_slist>?
+    private var proxyList: UnsafeMutablePointer<curl_slist>?
     private var addresses: UnsafeMutablePointer<curl_slist>?
     private var listedFields: FieldBlock?
     private var listedForContent = false
@@ -74,6 +77,7 @@ final class EasyHandle: CurlHandle {
         curl_easy_cleanup(easy)
         curl_url_cleanup(parts)
         curl_slist_free_all(list)
+        curl_slist_free_all(proxyList)
         curl_slist_free_all(addresses)
         errorText.deallocate()
     }
@@ -91,6 +95,7 @@ final class EasyHandle: CurlHandle {
     func prepare(for transfer: Transfer) throws {
         self.transfer = transfer
         headReader.reset()
+        setDecoding(true)
         sendings = SendingGuard()
         endsWithHead = false
         if let optionFailure { throw optionFailure }
@@ -284,6 +289,7 @@ final class EasyHandle: CurlHandle {
         case .head(let head):
             sendings.answered()
             guard let detail = violation(in: head, of: transfer) else {
+                setDecoding(head.marks.contains(.hasContentCoding) ? ContentCodings.areKnown(of: head) : true)
                 hold(head, of: transfer)
                 endsWithHead = isWhole(head, of: transfer)
                 return !endsWithHead
@@ -295,6 +301,16 @@ final class EasyHandle: CurlHandle {
         case .exceeded(let refusal): transfer.failure = transfer.failure ?? .refused(refusal)
         }
         return false
+    }
+
+    /// Lets libcurl take content codings off, or hand the content over as it comes.
+    ///
+    /// libcurl fails a response with a coding that it does not know. Browsers hand such content over, and so do we: the coding may
+    /// be one that the caller takes off. libcurl 7.88 reads the option for each piece of content, so it may change at a head.
+    private func setDecoding(_ isWanted: Bool) {
+        guard isWanted != isDecoding else { return }
+        isDecoding = isWanted
+        set(CURLOPT_HTTP_CONTENT_DECODING, isWanted ? 1 : 0)
     }
 
     /// What libcurl lets pass and nobody should.
@@ -564,6 +580,11 @@ final class EasyHandle: CurlHandle {
         listedFields = block
         listedForContent = hasContent
         check(fw_easy_set_list(easy, CURLOPT_HTTPHEADER, list))
+        let proxyFields = FieldList.makeForProxy(block)
+        guard proxyFields != nil || proxyList != nil else { return }
+        curl_slist_free_all(proxyList)
+        proxyList = proxyFields
+        check(fw_easy_set_list(easy, CURLOPT_PROXYHEADER, proxyFields))
     }
 
     /// Throws when the head would be longer than libcurl makes it: 1 MiB with content that goes out in the same write.

@@ -111,7 +111,11 @@ enum HostileScripts {
             then: .code(.cannotDecodeContentData)),
         .sends(
             "an unknown content coding", ok + "Content-Encoding: x-own\r\nContent-Length: 5\r\n\r\nhello",
-            then: .code(.cannotDecodeContentData)),
+            then: .content("hello")),
+        .sends(
+            "an unknown content coding, chunked",
+            ok + "Content-Encoding: gzip, X-Own\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+            then: .content("hello")),
         .sends(
             "more content codings than sense",
             ok
