@@ -5,6 +5,8 @@ public import Foundation
 
 /// Answers messages from a script; for tests of code that uses a session, without a server.
 ///
+/// A transfer takes real time, from its start to its last step, and its report says so.
+///
 /// ```swift
 /// let session = Session(transport: ScriptedTransport { message in
 ///     [.head(ResponseHead(status: 200, fields: [])), .content(Data("hello".utf8))]
@@ -55,6 +57,7 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private var consumer: (any TransferConsumer)?
     private var steps: ArraySlice<ScriptedTransport.Step> = []
     private var hasStarted = false
+    private var report = TransferReport()
     private var isSuspended = false
     private var isIntakeFull = false
 
@@ -72,6 +75,7 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         queue.async { [self] in
             guard !hasStarted else { return }
             hasStarted = true
+            report.startNanoseconds = Self.nanoseconds
             steps = answer(message)[...]
             play()
         }
@@ -104,13 +108,16 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
             guard let step = steps.first else { return end(nil) }
             switch step {
             case .interim(let head): consumer.transferDidReceiveInterim(head)
-            case .head(let head): consumer.transferDidReceive(head)
+            case .head(let head):
+                report.responseStart = elapsedMicroseconds
+                consumer.transferDidReceive(head)
             case .failure(let failure): return end(failure)
             case .content(let data):
                 if data.withUnsafeBytes(consumer.transferDidReceive) == .pause {
                     isIntakeFull = true
                     return
                 }
+                report.responseDecodedByteCount += Int64(data.count)
             }
             steps = steps.dropFirst()
         }
@@ -120,6 +127,18 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private func end(_ failure: TransferFailure?) {
         guard let consumer else { return }
         self.consumer = nil
-        consumer.transferDidFinish(failure, report: TransferReport())
+        if !hasStarted { report.startNanoseconds = Self.nanoseconds }
+        report.total = elapsedMicroseconds
+        consumer.transferDidFinish(failure, report: report)
+    }
+
+    /// At least 1: in a report, 0 means that something did not happen.
+    private var elapsedMicroseconds: Int64 {
+        max(1, (Self.nanoseconds - report.startNanoseconds) / 1000)
+    }
+
+    /// Nanoseconds since 1970.
+    private static var nanoseconds: Int64 {
+        Int64(Date().timeIntervalSince1970 * 1e9)
     }
 }

@@ -41,4 +41,43 @@ struct ScriptedTransportTests {
         _ = await session.request("https://any.example/", headers: ["X-Own": "1"]).serializingData().response
         #expect(Set(seen.all.first ?? []) == ["Accept-Encoding", "Accept-Language", "User-Agent", "X-Own"])
     }
+
+    @Test("a report has real times, so that a deadline of the retry policy lets the request be retried")
+    func reported() async throws {
+        let start = Date()
+        let count = ProtectedList<Int>()
+        let session = Session(
+            transport: ScriptedTransport { _ in
+                count.append(0)
+                return [
+                    .head(ResponseHead(status: count.all.count < 3 ? 503 : 200, fields: [])), .content(Data("a".utf8)),
+                ]
+            })
+        let policy = RetryPolicy(retryLimit: 3, options: RetryOptions(deadline: .seconds(600)))
+        let response = await session.request("https://any.example/", interceptor: policy).validate().serializingString()
+            .response
+        #expect(response.value == "a" && count.all.count == 3)
+        let metrics = try #require(response.metrics)
+        #expect(metrics.taskInterval.start >= start && metrics.taskInterval.end <= Date())
+        #expect(metrics.transactionMetrics.last?.countOfResponseBodyBytesAfterDecoding == 1)
+    }
+
+    @Test("two sessions share neither cookies nor stored responses, with each other or with the machine")
+    func apart() async {
+        let sent = ProtectedList<String?>()
+        let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step] = { message in
+            sent.append(message.fields.fields.first { $0.name == "Cookie" }?.value)
+            let fields = [
+                Field(name: "Set-Cookie", value: "a=b; Max-Age=600"),
+                Field(name: "Cache-Control", value: "max-age=600"),
+            ]
+            return [.head(ResponseHead(status: 200, fields: fields))]
+        }
+        for _ in 0..<2 {
+            let session = Session(transport: ScriptedTransport(answer: answer))
+            _ = await session.request("https://apart.example/").serializingData().response
+            await session.flushResponseStore()
+        }
+        #expect(sent.all == [nil, nil])
+    }
 }
