@@ -58,7 +58,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
-        .executableTarget(name: "StoreProbe", dependencies: ["Fireweed"], swiftSettings: settings),
+        .executableTarget(name: "StoreProbe", dependencies: ["Fireweed", "CSQLite"], swiftSettings: settings),
         .executableTarget(
             name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .target(name: "CAllocationCount"),

@@ -1,5 +1,6 @@
 // Uses a store from a process of its own: for tests that several do so at once, and that one may be killed while it writes.
 
+import CSQLite
 import Fireweed
 import Foundation
 
@@ -26,9 +27,16 @@ enum Numbered {
 
 // `StoreProbe write FILE` stores until it is killed, and says "ready" now and then; `StoreProbe mix FILE COUNT` stores and reads so
 // often, and `StoreProbe check FILE` reads everything and prints how many responses there are; both fail at anything torn.
+// `StoreProbe lock FILE` says "ready" when it has the write lock, and keeps the lock until it is killed.
 let arguments = CommandLine.arguments
 let store = try SQLiteResponseStore(url: URL(fileURLWithPath: arguments[2]), maximumByteCount: 4 << 20)
 switch arguments[1] {
+case "lock":
+    var connection: OpaquePointer?
+    sqlite3_open(arguments[2], &connection)
+    guard sqlite3_exec(connection, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK else { exit(2) }
+    FileHandle.standardOutput.write(Data("ready\n".utf8))
+    while true { pause() }
 case "write":
     var number = Int.random(in: 0..<1000)
     while true {

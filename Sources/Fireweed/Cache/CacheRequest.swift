@@ -44,6 +44,8 @@ struct CacheRequest: Sendable {
     var hasContent = false
     /// Credentials that are not among the fields yet, as text.
     var credentials: String?
+    /// Whether a stored response answers only requests with the same `Cookie` field.
+    var separatesCookies = true
 
     /// True when a stored response may answer: one for the whole of what GET gives, without a condition of the client's.
     var isAnswerable: Bool {

@@ -8,11 +8,15 @@ import Synchronization
 
 /// Looks for stored responses and stores new ones, for one session.
 ///
-/// Everything that may wait for a disk happens on `queue`, in order: what was given to be stored is seen by every later look.
+/// Looks happen on `queue`, writes on a queue of their own, so that no look waits for a write. What was given to be stored is seen
+/// by every later look, whether the store has it or not (`PendingWrites`).
 final class ResponseCache: Sendable {
     let queue = DispatchQueue(label: "fireweed.cache")
     let now: @Sendable () -> Date
+    let separatesCookies: Bool
     private let store: any ResponseStore
+    private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
+    private let writes = Mutex(PendingWrites())
     /// The session's own fields, which most requests send unchanged, and what they say.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheRequest.Facts
@@ -23,6 +27,7 @@ final class ResponseCache: Sendable {
         self.store = store
         self.sharedFields = sharedFields
         self.now = now
+        separatesCookies = store.separatesCookies
         sharedFacts = CacheRequest.Facts(sharedFields)
     }
 
@@ -66,19 +71,36 @@ final class ResponseCache: Sendable {
         return (ReuseRules.decide(request, stored: found?.head, now: now()), found)
     }
 
-    /// The stored response that `Vary` and credentials select (RFC 9111 §4.1): of several, the one with the latest `Date`.
+    /// The stored response that `Vary` and credentials select; of several, the one with the latest `Date` (RFC 9111 §4, §4.1).
+    ///
+    /// A store that fails, or is busy for too long, has nothing.
     private func select(for request: CacheRequest) -> StoredResponse? {
-        try? store.response(for: CacheKey.text(of: request.url)) { heads in
-            let matching = heads.indices.filter { heads[$0].variant.matches(request) }
-            return matching.max { heads[$0].responseTime < heads[$1].responseTime }
+        let key = CacheKey.text(of: request.url)
+        let pending = writes.withLock { $0[key] } ?? .none
+        let waiting = pending.responses.map(\.head)
+        let latest = Self.latest(of: waiting.indices, in: waiting, for: request)
+        let arriving = latest.map { pending.responses[$0] }
+        guard !pending.hidesStored else { return arriving }
+        let found = try? store.response(for: key) { heads in
+            let heads = heads.map { pending.heads[$0.identifier] ?? $0 }
+            let kept = heads.indices.filter { index in !waiting.contains { $0.variant == heads[index].variant } }
+            guard let index = Self.latest(of: kept, in: heads, for: request) else { return nil }
+            return arriving.map { Self.isOlder($0.head, heads[index]) } ?? true ? index : nil
         }
+        guard var found else { return arriving }
+        found.head = pending.heads[found.head.identifier] ?? found.head
+        return found
     }
 
-    /// Stores a response, on the queue; every look from now on finds it.
-    func save(_ response: StoredResponse, for url: URL) {
-        let key = CacheKey.text(of: url)
-        store.expectResponse(for: key)
-        queue.async { try? self.store.store(response, for: key) }
+    private static func latest(
+        of indices: some Sequence<Int>, in heads: [StoredHead], for request: CacheRequest
+    ) -> Int? {
+        indices.filter { heads[$0].hasSoundDates && heads[$0].variant.matches(request) }
+            .max { isOlder(heads[$0], heads[$1]) }
+    }
+
+    private static func isOlder(_ left: StoredHead, _ right: StoredHead) -> Bool {
+        (left.originDate, left.responseTime) < (right.originDate, right.responseTime)
     }
 
     /// Freshens a stored response by a 304, and gives it as it is now.
@@ -90,11 +112,8 @@ final class ResponseCache: Sendable {
         stored.head = Validation.freshened(
             stored.head, by: answer, requestTime: requestTime, responseTime: responseTime)
         // The answer may forbid what the response allowed (RFC 9111 §5.2.2.5).
-        if CacheControl(stored.head.response.value(of: "Cache-Control")).noStore {
-            remove([CacheKey.text(of: request.url)])
-        } else {
-            try? store.updateHead(stored.head, for: CacheKey.text(of: request.url))
-        }
+        let isForbidden = CacheControl(stored.head.response.value(of: "Cache-Control")).noStore
+        write(isForbidden ? .remove : .updateHead(stored.head), for: CacheKey.text(of: request.url))
         return stored
     }
 
@@ -107,22 +126,50 @@ final class ResponseCache: Sendable {
         if isSame {
             _ = freshen(stored, by: answer, to: request, requestTime: requestTime, responseTime: responseTime)
         } else if answer.status != 304 {
-            remove([CacheKey.text(of: request.url)])
+            write(.remove, for: CacheKey.text(of: request.url))
         }
-    }
-
-    func remove(_ keys: [String]) {
-        for key in keys { try? store.removeResponses(for: key) }
     }
 
     // MARK: From any thread
 
+    /// Stores a response; every look from now on finds it.
+    func save(_ response: StoredResponse, for url: URL) {
+        write(.store(response), for: CacheKey.text(of: url))
+    }
+
     /// Forgets what a change at the origin made useless (RFC 9111 §4.4), before any later look.
     func invalidate(_ keys: @autoclosure () -> [String]) {
         guard store.mayHoldResponses else { return }
-        let known = keys().filter(store.mayHoldResponse)
-        guard !known.isEmpty else { return }
-        queue.async { self.remove(known) }
+        for key in keys() where store.mayHoldResponse(for: key) { write(.remove, for: key) }
+    }
+
+    /// Calls `completion` when the store has everything that was given so far.
+    func flush(_ completion: @escaping @Sendable () -> Void) {
+        // Looks come first: what they learn is written too.
+        queue.async { self.writeQueue.async(execute: completion) }
+    }
+
+    private func write(_ write: PendingWrites.Write, for key: String) {
+        let accepted = writes.withLock { $0.add(write, for: key) }
+        if case .store = accepted { store.expectResponse(for: key) }
+        writeQueue.async { self.performNextWrite() }
+    }
+
+    /// On the queue for writes.
+    private func performNextWrite() {
+        guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
+        var hasFailed = false
+        do {
+            if hasFailedBefore { try store.removeResponses(for: key) }
+            switch write {
+            case .store(let response): try store.store(response, for: key)
+            case .updateHead(let head): try store.updateHead(head, for: key)
+            case .remove: try store.removeResponses(for: key)
+            }
+        } catch {
+            hasFailed = true  // a cache that cannot store is no reason to fail a request
+        }
+        writes.withLock { [hasFailed] in $0.finish(key, hasFailed: hasFailed) }
     }
 
     /// True when nobody validates this URL behind an answer already; `endRefresh` has to follow.

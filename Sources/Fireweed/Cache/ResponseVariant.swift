@@ -11,9 +11,10 @@ public struct ResponseVariant: Sendable, Hashable {
     public let names: [String]
     /// The SHA-256 of the values that the request had for these names; empty when there are no names.
     public let selection: Data
-    /// The SHA-256 of the request's credentials; `nil` without any.
+    /// The SHA-256 of the request's credentials, its cookies among them; `nil` without any.
     ///
-    /// Empty when it does not matter who asks.
+    /// Empty when it does not matter who asks: the response is `public`.
+    /// - SeeAlso: `ResponseStore.separatesCookies`.
     public let credentials: Data?
 
     /// Makes a variant of what a store has kept.
@@ -54,8 +55,18 @@ extension ResponseVariant {
     private static func credentials(of request: CacheRequest) -> Data? {
         let fields = request.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Authorization") }
         let user = request.credentials ?? request.url.user.map { "\($0):\(request.url.password ?? "")" }
-        guard !fields.isEmpty || user != nil else { return nil }
-        return digest((fields.map(\.value) + [user ?? ""]).joined(separator: "\n"))
+        let cookies = request.separatesCookies ? cookies(in: request.fields) : []
+        guard !fields.isEmpty || user != nil || !cookies.isEmpty else { return nil }
+        let parts = fields.map(\.value) + [user ?? ""] + (cookies.isEmpty ? [] : [cookies.joined(separator: ";")])
+        return digest(parts.joined(separator: "\n"))
+    }
+
+    /// The cookies of a request, in an order of their own: a cookie storage may send the same cookies in another order.
+    private static func cookies(in fields: FieldBlock) -> [String] {
+        guard fields.contains("Cookie") else { return [] }
+        return fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Cookie") }
+            .flatMap { $0.value.split(separator: ";") }
+            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }.sorted()
     }
 
     private static func selection(of names: [String], in fields: FieldBlock) -> Data {

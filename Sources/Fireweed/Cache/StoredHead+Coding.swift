@@ -25,7 +25,7 @@ extension StoredHead {
         return bytes.data
     }
 
-    /// Reads a head; `nil` when the bytes are none.
+    /// Reads a head; `nil` when the bytes are none, or when a date in them is damaged.
     package init?(encoded: UnsafeRawBufferPointer) {
         var bytes = ByteReader(rest: encoded[...])
         guard bytes.number(as: UInt8.self) == Self.form, let identifier = bytes.number(as: UInt64.self),
@@ -46,6 +46,16 @@ extension StoredHead {
                 names: names.split(separator: 0x2C).map { String(decoding: $0, as: UTF8.self) },
                 selection: Data(selection), credentials: credentials.map { Data($0) }),
             userInfo: userInfo.map { Data($0) })
+        guard hasSoundDates else { return nil }
+    }
+
+    /// True when all dates are within the years 0 to 9999, which is all that a field can say (RFC 9110 §5.6.7).
+    ///
+    /// A flipped bit on a disk can turn a date into infinity.
+    var hasSoundDates: Bool {
+        [requestTime, responseTime, originDate].allSatisfy { date in
+            (-62_167_219_200...253_402_300_800).contains(date.timeIntervalSince1970)
+        }
     }
 }
 

@@ -14,6 +14,7 @@ import Synchronization
 final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
     private let cache: URLCache
+    private let folder: URLCacheFolder?
     private let state = Mutex(State())
     private let disk = DispatchQueue(label: "fireweed.urlcache", qos: .utility)
 
@@ -28,6 +29,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     init(_ cache: URLCache) {
         self.cache = cache
+        folder = URLCacheFolder(of: cache)
     }
 
     /// 5 per cent of the larger capacity, as Apple documents it.
@@ -121,7 +123,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
         guard cache.diskCapacity > 0 else { return cache.storeCachedResponse(response, for: request) }
         guard cache.memoryCapacity > response.data.count * 2 else {
-            return cache.storeCachedResponse(response, for: request)
+            cache.storeCachedResponse(response, for: request)
+            folder?.closeFiles()
+            return
         }
         cache.storeCachedResponse(
             CachedURLResponse(
@@ -138,6 +142,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     private func write() {
         while let (key, response) = nextUnwritten(), let request = Self.request(for: key) {
             cache.storeCachedResponse(response, for: request)
+            folder?.closeFiles()
         }
     }
 

@@ -10,7 +10,9 @@ final class SQLiteConnection: @unchecked Sendable {
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a file that exists; throws `SQLiteFailure`.
-    init(path: String) throws(SQLiteFailure) {
+    ///
+    /// - Parameter busyMilliseconds: how long to wait for a lock of another connection.
+    init(path: String, busyMilliseconds: Int32) throws(SQLiteFailure) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
@@ -20,7 +22,12 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         handle = opened
         sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, 5000)
+        wait(busyMilliseconds)
+    }
+
+    /// Sets how long to wait for a lock of another connection.
+    func wait(_ milliseconds: Int32) {
+        sqlite3_busy_timeout(handle, milliseconds)
     }
 
     deinit {
@@ -116,6 +123,11 @@ final class SQLiteStatement {
     /// A column of the present row as a number.
     func number(_ column: Int32) -> Int {
         Int(sqlite3_column_int64(handle, column))
+    }
+
+    /// A column of the present row as text.
+    func text(_ column: Int32) -> String {
+        withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Calls `body` with the bytes in a column of the present row, which are valid during the call.

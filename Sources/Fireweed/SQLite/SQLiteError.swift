@@ -8,7 +8,9 @@ import CSQLite
 public enum ResponseStoreError: Error, Sendable, Equatable {
     /// The file cannot be opened or made; the text is SQLite's or the system's.
     case cannotOpen(path: String, reason: String)
-    /// Another process kept the database for longer than five seconds.
+    /// Another process kept the database locked: for 50 milliseconds when reading, for 5 seconds when writing.
+    ///
+    /// For a second after that, calls of the same kind throw it without waiting.
     case busy
     /// The file was no database, or a damaged one, and could not be replaced by an empty one.
     case damaged(path: String)
@@ -18,6 +20,9 @@ public enum ResponseStoreError: Error, Sendable, Equatable {
 
 /// A result code that is not success.
 struct SQLiteFailure: Error {
+    /// A row that contradicts itself, or belongs to another key: what SQLite has not noticed.
+    static let damagedRow = SQLiteFailure(code: SQLITE_CORRUPT, reason: "a row is damaged")
+
     let code: Int32
     let reason: String
 

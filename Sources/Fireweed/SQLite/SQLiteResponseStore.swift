@@ -1,6 +1,7 @@
 // Stored responses in a SQLite database.
 
 import CLinux
+import Dispatch
 import FireweedTransport
 public import Foundation
 import Glibc
@@ -10,7 +11,8 @@ import Synchronization
 ///
 /// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded, the responses
 /// that were not used for the longest time go. The file, which is readable by its owner alone, grows to a little more than the
-/// bound; beside it there is a log of some megabytes while it is in use. A damaged database is replaced by an empty one.
+/// bound; beside it there is a log of some megabytes while it is in use. A damaged database is set aside, as `…-damaged`, and replaced
+/// by an empty one: what is damaged is never an answer.
 ///
 /// ```swift
 /// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))
@@ -22,10 +24,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private let writer: Mutex<Lane>
     /// When responses were used that nobody has written down yet, by row.
     private let uses = Mutex<[Int: Int]>([:])
+    /// Where uses are written: a look must not wait for that.
+    private let useQueue = DispatchQueue(label: "fireweed.sqlite.uses", qos: .utility)
     private let changes = Atomic(0)
 
     /// How many bytes the responses may have together.
     public let maximumByteCount: Int
+    /// Whether a stored response answers only requests with the same cookies.
+    public let separatesCookies: Bool
 
     /// A connection, and the file that it is open on.
     private struct Lane {
@@ -35,7 +41,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var checkedAt = 0
         /// How often another connection of ours had found a new file until then.
         var changes = 0
+        /// Until when nobody waits for the lock of another process any more, in nanoseconds since 1970.
+        var busyUntil = 0
     }
+
+    /// Nanoseconds for which a lane does not try again after it waited for a lock in vain.
+    private static let busyPause = 1_000_000_000
 
     /// Nanoseconds for which a reader takes the file for the right one: asking costs a tenth of a look.
     private static let readerTrust = 100_000_000
@@ -46,20 +57,31 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Opens a store, or makes one.
     ///
-    /// Throws `ResponseStoreError` when the file cannot be opened or made; its folder has to exist.
+    /// Throws `ResponseStoreError` when the file cannot be opened or made. Folders that are missing are made, for their owner alone.
     ///
     /// - Parameters:
     ///   - url: the file.
     ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB unless said otherwise. Of
     ///     several processes, each keeps to its own bound when it stores.
-    public init(url: URL, maximumByteCount: Int = 100 << 20) throws {
+    ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default. False is for
+    ///     a store that has one user (see `ResponseStore.separatesCookies`).
+    public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
         database = StoreDatabase(path: url.path)
         self.maximumByteCount = max(64 << 10, maximumByteCount)
-        writer = Mutex(try Self.lane(database))
-        reader = Mutex(try Self.lane(database))
+        self.separatesCookies = separatesCookies
+        let folder = url.deletingLastPathComponent()
+        if !FileManager.default.fileExists(atPath: folder.path) {
+            // Opening the file says why, if that fails.
+            try? FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        writer = Mutex(try Self.lane(database, .writer))
+        reader = Mutex(try Self.lane(database, .reader))
     }
 
     deinit {
+        // Whoever lets the store go must not wait for long.
+        writer.withLock { $0.connection.wait(StoreDatabase.Waiting.reader.rawValue) }
         try? write { (_: SQLiteConnection) throws(SQLiteFailure) in }  // what was used
     }
 
@@ -84,7 +106,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             guard let index = choose(rows.map(\.head)), rows.indices.contains(index) else { return nil }
             let row = rows[index]
             if let content = row.content { return (row, content) }
-            return try Self.content(of: row.head, key, connection).map { (row, $0) }
+            return try Self.content(of: row, connection).map { (row, $0) }
         }
         guard let (row, content) = found else { return nil }
         noteUse(of: row.number)
@@ -99,8 +121,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run("DELETE FROM responses WHERE key = ? AND variant = ?", .text(key), .blob(variant))
             try connection.run(
-                "INSERT INTO responses (key, variant, tag, head, byte_count, used_at, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                .text(key), .blob(variant), .number(response.head.tag), .blob(head), .number(size),
+                """
+                INSERT INTO responses (key, variant, tag, head, head_check, content_check, byte_count, used_at, content)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                .text(key), .blob(variant), .number(response.head.tag), .blob(head),
+                .number(RowCheck.head(head, of: key)), .number(RowCheck.content(response.content)), .number(size),
                 .number(Self.now), .blob(response.content))
             try evict(connection)
         }
@@ -111,8 +137,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         let encoded = head.encoded
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run(
-                "UPDATE responses SET head = ?, used_at = ? WHERE key = ? AND tag = ?", .blob(encoded),
-                .number(Self.now), .text(key), .number(head.tag))
+                "UPDATE responses SET head = ?, head_check = ?, used_at = ? WHERE key = ? AND tag = ?", .blob(encoded),
+                .number(RowCheck.head(encoded, of: key)), .number(Self.now), .text(key), .number(head.tag))
         }
     }
 
@@ -139,30 +165,44 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var content: Data?
     }
 
-    /// The variants of a key, the last one stored first; what cannot be read is left out.
+    /// The index names the rows, and everything is read from the rows themselves, their keys too: asked for with the index's own
+    /// columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
+    private static let rowQuery = """
+        SELECT row.key, row.tag, row.head, row.head_check, row.content_check, length(row.content), row.content, row.rowid
+        FROM responses AS entry CROSS JOIN responses AS row ON row.rowid = entry.rowid WHERE entry.key = ?
+        """
+
+    /// The variants of a key, the last one stored first; throws at a row that is damaged or another key's.
     private static func rows(of key: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> [Row] {
         var rows: [Row] = []
-        let query = "SELECT head, length(content), content, rowid FROM responses WHERE key = ?"
-        try connection.statement(query).rows([.text(key)]) { (row: SQLiteStatement) throws(SQLiteFailure) in
-            guard let head = row.withBytes(0, { StoredHead(encoded: $0) }) else { return }
-            let isSmall = row.number(1) <= smallContent
-            let content = isSmall ? row.withBytes(2) { Data($0) } : nil
-            rows.append(Row(number: row.number(3), head: head, content: content))
+        try connection.statement(rowQuery).rows([.text(key)]) { (row: SQLiteStatement) throws(SQLiteFailure) in
+            guard row.text(0) == key, row.withBytes(2, { RowCheck.head($0, of: key) }) == row.number(3),
+                let head = row.withBytes(2, { StoredHead(encoded: $0) }), head.tag == row.number(1)
+            else { throw .damagedRow }
+            let isSmall = row.number(5) <= smallContent
+            let content = try isSmall ? Self.content(in: 6, check: row.number(4), of: row) : nil
+            rows.append(Row(number: row.number(7), head: head, content: content))
         }
         // Not by the query: it would sort in a table of its own, even one row.
         if rows.count > 1 { rows.sort { $0.number > $1.number } }
         return rows
     }
 
-    /// The content that belongs to a head; `nil` when it has been replaced since the head was read.
-    private static func content(
-        of head: StoredHead, _ key: String, _ connection: SQLiteConnection
-    ) throws(SQLiteFailure) -> Data? {
-        var content: Data?
-        let query = "SELECT content FROM responses WHERE key = ? AND tag = ?"
-        try connection.statement(query).rows([.text(key), .number(head.tag)]) {
-            (row: SQLiteStatement) throws(SQLiteFailure) in content = row.withBytes(0) { Data($0) }
+    /// The content of a row; `nil` when the row has been replaced since its head was read.
+    private static func content(of row: Row, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Data? {
+        var found: Data?
+        let query = "SELECT content, content_check FROM responses WHERE rowid = ? AND tag = ?"
+        try connection.statement(query).rows([.number(row.number), .number(row.head.tag)]) {
+            (row: SQLiteStatement) throws(SQLiteFailure) in found = try content(in: 0, check: row.number(1), of: row)
         }
+        return found
+    }
+
+    private static func content(
+        in column: Int32, check: Int, of row: SQLiteStatement
+    ) throws(SQLiteFailure) -> Data {
+        let content = row.withBytes(column) { RowCheck.content($0) == check ? Data($0) : nil }
+        guard let content else { throw .damagedRow }
         return content
     }
 
@@ -172,7 +212,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private func evict(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         while try connection.number("SELECT byte_count FROM totals") > maximumByteCount {
             let oldest = try connection.number("SELECT rowid FROM responses ORDER BY used_at, rowid LIMIT 1")
-            guard oldest != 0 else { return }
+            guard oldest != 0 else { throw .damagedRow }  // of nothing, the total is nothing
             try connection.run("DELETE FROM responses WHERE rowid = ?", .number(oldest))
         }
     }
@@ -186,10 +226,11 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// Notes a use; writes them all once there are many.
     private func noteUse(of row: Int) {
         let isMuch = uses.withLock { uses in
-            uses[row] = Self.now
-            return uses.count >= Self.useLimit
+            let isNew = uses.updateValue(Self.now, forKey: row) == nil
+            return isNew && uses.count.isMultiple(of: Self.useLimit)
         }
-        if isMuch { try? write { (_: SQLiteConnection) throws(SQLiteFailure) in } }
+        guard isMuch else { return }
+        useQueue.async { try? self.write { (_: SQLiteConnection) throws(SQLiteFailure) in } }
     }
 
     private func writeUses(_ connection: SQLiteConnection) throws(SQLiteFailure) {
@@ -210,20 +251,22 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Connections
 
-    private static func lane(_ database: StoreDatabase) throws(ResponseStoreError) -> Lane {
-        let connection = try database.open()
+    private static func lane(
+        _ database: StoreDatabase, _ waiting: StoreDatabase.Waiting
+    ) throws(ResponseStoreError) -> Lane {
+        let connection = try database.open(waiting)
         return Lane(connection: connection, inode: database.inode)
     }
 
     private func read<Value>(
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        try use(reader, trust: Self.readerTrust, body)
+        try use(reader, .reader, body)
     }
 
     /// A transaction, with the uses that wait to be written.
     private func write(_ body: (SQLiteConnection) throws(SQLiteFailure) -> Void) throws(ResponseStoreError) {
-        try use(writer, trust: 0) { (connection: SQLiteConnection) throws(SQLiteFailure) in
+        try use(writer, .writer) { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.transaction { () throws(SQLiteFailure) in
                 try writeUses(connection)
                 try body(connection)
@@ -232,12 +275,13 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     /// Opens the file anew when another process has put an empty database in the place of a damaged one.
-    private func check(_ lane: inout Lane, trust: Int) throws(ResponseStoreError) {
+    private func check(_ lane: inout Lane, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
+        let trust = waiting == .reader ? Self.readerTrust : 0
         let (now, changes) = (Self.now, changes.load(ordering: .acquiring))
         let isTrusted = lane.changes == changes && now >= lane.checkedAt && now - lane.checkedAt < trust
         guard !isTrusted else { return }
         if lane.inode != database.inode {
-            lane = try Self.lane(database)
+            lane = try Self.lane(database, waiting)
             self.changes.add(1, ordering: .releasing)
         }
         lane.checkedAt = now
@@ -245,16 +289,22 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     /// Uses a connection; after damage once more, on an empty database.
+    ///
+    /// Another process may keep the database locked. Then this waits once, and fails without waiting for a while: requests
+    /// that wait for the cache would otherwise wait one after the other.
     private func use<Value>(
-        _ lane: borrowing Mutex<Lane>, trust: Int, _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
+        _ lane: borrowing Mutex<Lane>, _ waiting: StoreDatabase.Waiting,
+        _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
         let result = lane.withLock { lane -> Result<Value, ResponseStoreError> in
+            let now = Self.now
+            guard now >= lane.busyUntil || lane.busyUntil - now > Self.busyPause else { return .failure(.busy) }
             do throws(ResponseStoreError) {
-                try check(&lane, trust: trust)
+                try check(&lane, waiting)
                 do throws(SQLiteFailure) {
                     return .success(try body(lane.connection))
                 } catch  where error.isDamage {
-                    lane.connection = try database.reopenAfterDamage()
+                    lane.connection = try database.replace(damaged: lane.inode, waiting)
                     lane.inode = database.inode
                     changes.add(1, ordering: .releasing)
                 } catch {
@@ -266,6 +316,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
                     throw error.storeError
                 }
             } catch {
+                if error == .busy { lane.busyUntil = Self.now + Self.busyPause }
                 return .failure(error)
             }
         }

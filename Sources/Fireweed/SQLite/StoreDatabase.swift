@@ -3,19 +3,27 @@
 import Foundation
 import Glibc
 
-/// Opens the file of a store and puts an empty one in the place of a damaged one.
+/// Opens the file of a store and replaces a damaged file by an empty one.
 struct StoreDatabase: Sendable {
     let path: String
 
+    /// Who waits for locks of other connections, and how many milliseconds.
+    enum Waiting: Int32 {
+        /// A request waits for the answer.
+        case reader = 50
+        case writer = 5000
+    }
+
     /// Kept in the file; another number means other tables.
-    private static let form = 1
+    private static let form = 2
 
     /// A connection to a database with our tables; throws `ResponseStoreError`.
-    func open() throws(ResponseStoreError) -> SQLiteConnection {
+    func open(_ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
+        let inode = inode
         do {
-            return try connect()
+            return try connect(waiting)
         } catch let error as SQLiteFailure where error.isDamage {
-            return try replaceDamaged()
+            return try replace(damaged: inode, waiting)
         } catch let error as SQLiteFailure {
             throw error.code & 0xFF == 14 ? .cannotOpen(path: path, reason: error.reason) : error.storeError
         } catch let error as ResponseStoreError {
@@ -31,9 +39,9 @@ struct StoreDatabase: Sendable {
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
     }
 
-    private func connect() throws -> SQLiteConnection {
+    private func connect(_ waiting: Waiting) throws -> SQLiteConnection {
         try makeFile()
-        let connection = try SQLiteConnection(path: path)
+        let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue)
         // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a power cut
         // the last writes may be missing, which is no loss in a cache.
         try connection.run(
@@ -65,7 +73,8 @@ struct StoreDatabase: Sendable {
             DROP TABLE IF EXISTS totals;
             CREATE TABLE responses (
                 key TEXT NOT NULL, variant BLOB NOT NULL, tag INTEGER NOT NULL, head BLOB NOT NULL,
-                byte_count INTEGER NOT NULL, used_at INTEGER NOT NULL, content BLOB NOT NULL);
+                head_check INTEGER NOT NULL, content_check INTEGER NOT NULL, byte_count INTEGER NOT NULL,
+                used_at INTEGER NOT NULL, content BLOB NOT NULL);
             CREATE UNIQUE INDEX responses_by_key ON responses (key, variant);
             CREATE INDEX responses_by_use ON responses (used_at);
             CREATE TABLE totals (byte_count INTEGER NOT NULL);
@@ -80,32 +89,34 @@ struct StoreDatabase: Sendable {
 
     // MARK: Damage
 
-    /// Removes a damaged database and makes an empty one.
+    /// Sets a damaged database aside, as `…-damaged`, and makes an empty one.
     ///
-    /// Under a lock between processes, since two that find the damage at once must not remove each other's new file.
-    private func replaceDamaged() throws(ResponseStoreError) -> SQLiteConnection {
+    /// Under a lock between processes, since two that find the damage at once must not set each other's new file aside.
+    ///
+    /// - Parameters:
+    ///   - damaged: the inode of the file that is damaged; another one at the path has replaced it already.
+    ///   - waiting: who waits; a reader does not wait for the lock between processes.
+    func replace(damaged: UInt, _ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
         let lock = Glibc.open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw .damaged(path: path) }
+        guard lock >= 0 else { throw .damaged(path: path) }
         defer { close(lock) }
-        if let repaired = try? connect(), isSound(repaired) { return repaired }  // another process was first
-        for name in [path, "\(path)-wal", "\(path)-shm"] { unlink(name) }
+        guard flock(lock, waiting == .reader ? LOCK_EX | LOCK_NB : LOCK_EX) == 0 else {
+            throw errno == EWOULDBLOCK ? .busy : .damaged(path: path)
+        }
+        if inode != damaged, let connection = try? connect(waiting) { return connection }  // another process was first
+        setAside()
         do {
-            return try connect()
+            return try connect(waiting)
         } catch {
             throw .damaged(path: path)
         }
     }
 
-    private func isSound(_ connection: SQLiteConnection) -> Bool {
-        var isSound = false
-        try? connection.statement("PRAGMA quick_check(1)").rows([]) { (row: SQLiteStatement) throws(SQLiteFailure) in
-            isSound = row.withBytes(0) { $0.elementsEqual("ok".utf8) }
-        }
-        return isSound
-    }
-
-    /// Makes an empty database because this one showed damage after it had been opened.
-    func reopenAfterDamage() throws(ResponseStoreError) -> SQLiteConnection {
-        try replaceDamaged()
+    /// Keeps the damaged file for whoever wants to know what happened; an older one goes.
+    private func setAside() {
+        unlink("\(path)-damaged-wal")
+        if rename(path, "\(path)-damaged") != 0 { unlink(path) }
+        if rename("\(path)-wal", "\(path)-damaged-wal") != 0 { unlink("\(path)-wal") }
+        unlink("\(path)-shm")
     }
 }

@@ -182,7 +182,7 @@ open class Session: @unchecked Sendable {
     /// `urlCache` may still be writing to its disk.
     public func flushResponseStore() async {
         guard let cache = core.cache else { return }
-        await withCheckedContinuation { continuation in cache.queue.async { continuation.resume() } }
+        await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }
     }
 
     /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.

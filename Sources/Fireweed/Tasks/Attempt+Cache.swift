@@ -8,7 +8,7 @@ import Synchronization
 extension Attempt {
     /// A transfer that the cache has a say in; also for policies that mean something to a session without a cache.
     func makeCachedTransfer(of message: consuming RequestMessage, for hop: Hop) -> any TransferControl {
-        if cachePolicy == .reloadIgnoringLocalAndRemoteCacheData { message.fields = Self.reloading(message.fields) }
+        message.fields = fields(message.fields, telling: cachePolicy)
         guard core.cache != nil || cachePolicy == .returnCacheDataDontLoad else {
             return core.transport.makeTransfer(of: message, for: self)
         }
@@ -27,6 +27,7 @@ extension Attempt {
             url: hop.url, method: hop.method, fields: fields, facts: cache.facts(of: fields), policy: cachePolicy)
         if case .none = hop.body {} else { request.hasContent = true }
         request.credentials = hop.credentials.map { "\($0.user):\($0.password)" }
+        request.separatesCookies = cache.separatesCookies
         return request
     }
 
@@ -46,10 +47,19 @@ extension Attempt {
         if let recorder { state.withLock { $0.recording = .content(recorder) } }
     }
 
-    /// The fields with the wish that no cache on the way answers (RFC 9111 §5.2.1.4, §5.4), unless they have wishes of their own.
-    private static func reloading(_ fields: FieldBlock) -> FieldBlock {
-        let wishes = [("Cache-Control", "no-cache"), ("Pragma", "no-cache")].filter { !fields.contains($0.0) }
-        return FieldBlock(fields.fields + wishes.map { Field(name: $0.0, value: $0.1) })
+    /// The fields with what the policy asks of caches on the way (RFC 9111 §5.2.1, §5.4), unless the request asks for something.
+    ///
+    /// As browsers do: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
+    private func fields(_ fields: FieldBlock, telling policy: URLRequest.CachePolicy) -> FieldBlock {
+        let wishes: [Field] =
+            switch policy {
+            case .reloadIgnoringLocalAndRemoteCacheData:
+                [Field(name: "Cache-Control", value: "no-cache"), Field(name: "Pragma", value: "no-cache")]
+            case .reloadRevalidatingCacheData: [Field(name: "Cache-Control", value: "max-age=0")]
+            default: []
+            }
+        let missing = wishes.filter { !fields.contains($0.name) }
+        return missing.isEmpty ? fields : FieldBlock(fields.fields + missing)
     }
 
     /// The task as a `CachedResponseHandler` gets it.

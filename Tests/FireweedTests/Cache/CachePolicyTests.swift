@@ -80,15 +80,23 @@ struct CachePolicyTests {
             [.ok("one", CacheTable.fresh, "ETag: \"a\""), .notModified()],
             [
                 .network("one"),
-                Ask.validated("one", sends: ["If-None-Match: \"a\""]).with(.reloadRevalidatingCacheData),
+                Ask.validated("one", sends: ["If-None-Match: \"a\"", "Cache-Control: max-age=0"], omits: ["Pragma"])
+                    .with(.reloadRevalidatingCacheData),
             ]),
         CacheCase(
             "Apple", "reloadRevalidatingCacheData: what changed is loaded",
             [.ok("one", CacheTable.fresh, "ETag: \"a\""), .ok("two", CacheTable.fresh)],
             [.network("one"), Ask.network("two").with(.reloadRevalidatingCacheData), .cache("two")]),
         CacheCase(
-            "Apple", "reloadRevalidatingCacheData: without anything stored it is loaded", [.ok("one")],
-            [Ask.network("one").with(.reloadRevalidatingCacheData)]),
+            "Apple", "reloadRevalidatingCacheData: without anything stored it is loaded, past caches on the way",
+            [.ok("one")],
+            [Ask.network("one", sends: ["Cache-Control: max-age=0"]).with(.reloadRevalidatingCacheData)]),
+        CacheCase(
+            "Apple", "reloadRevalidatingCacheData: a wish of the request's own stays", [.ok("one")],
+            [
+                Ask.network("one", ["Cache-Control": "max-age=5"], sends: ["Cache-Control: max-age=5"])
+                    .with(.reloadRevalidatingCacheData)
+            ]),
     ]
 
     @Test("a policy of the request", arguments: rows, StoreKind.allCases)
@@ -115,9 +123,14 @@ struct CachePolicyTests {
             var request = URLRequest(url: server.url("/anything"))
             request.httpMethod = method
             request.cachePolicy = .returnCacheDataDontLoad
-            let error = await session.request(request).serializingData().response.error
+            let start = Date()
+            let response = await session.request(request).serializingData().response
+            let error = response.error
             guard case .sessionTaskFailed = error else { return #expect(Bool(false), "\(String(describing: error))") }
             #expect(error?.urlErrorCode == .resourceUnavailable)
+            #expect(response.metrics?.responseSource == .notSent)
+            #expect(response.metrics?.transactionMetrics.map(\.resourceFetchType) == [.unknown])
+            #expect(response.metrics.map { $0.taskInterval.start >= start } == true, "the times are real")
         }
         #expect(server.requests.isEmpty)
     }

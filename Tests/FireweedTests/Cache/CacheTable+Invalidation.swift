@@ -41,6 +41,13 @@ extension CacheTable {
                 .network("two", path: "/a"),
             ]),
         CacheCase(
+            "4.4", "Location with escapes, and characters that a URL may not hold",
+            [.ok("one", fresh), Answer(201, ["Location: /s?f[n]=a%20b"]), .ok("two")],
+            [
+                .network("one", path: "/s?f%5Bn%5D=a%20b"), .network("", method: "POST", status: 201, path: "/b"),
+                .network("two", path: "/s?f%5Bn%5D=a%20b"),
+            ]),
+        CacheCase(
             "4.4", "Content-Location of the same origin is no good either",
             [.ok("one", fresh), .ok("", "Content-Location: /a"), .ok("two")],
             [.network("one", path: "/a"), .network("", method: "PUT", path: "/b"), .network("two", path: "/a")]),

@@ -158,6 +158,17 @@ extension CacheTable {
 
     private static let vary: [CacheCase] = [
         CacheCase(
+            "Fireweed", "a response to a request with cookies answers no request with others",
+            [.ok("Ada's", fresh), .ok("Bob's", fresh), .ok("open", fresh)],
+            [
+                .network("Ada's", ["Cookie": "id=ada; a=b"]), .cache("Ada's", ["Cookie": "a=b; id=ada"]),
+                .network("Bob's", ["Cookie": "id=bob"]), .cache("Bob's", ["Cookie": "id=bob"]), .network("open"),
+            ]),
+        CacheCase(
+            "Fireweed", "a public response answers whatever cookies there are",
+            [.ok("all's", "Cache-Control: public, max-age=60")],
+            [.network("all's", ["Cookie": "id=ada"]), .cache("all's", ["Cookie": "id=bob"]), .cache("all's")]),
+        CacheCase(
             "4.1", "Vary: the same value", [.ok("one", fresh, "Vary: Accept-Language")],
             [.network("one", ["Accept-Language": "de"]), .cache("one", ["Accept-Language": "de"])]),
         CacheCase(
@@ -168,6 +179,17 @@ extension CacheTable {
             [.network("one"), .network("two", ["X-Kind": "a"])]),
         CacheCase(
             "4.1", "Vary: absent both times", [.ok("one", fresh, "Vary: X-Kind")], [.network("one"), .cache("one")]),
+        CacheCase(
+            "4", "of several suitable responses the one with the latest Date is used, and not the last one received",
+            [
+                .ok("later", fresh, "Date: \(CacheCase.date(-1))", "Vary: X-Kind"),
+                .ok("earlier", fresh, "Date: \(CacheCase.date(-9))"),
+            ],
+            [
+                .network("later", ["X-Kind": "a"]), .network("earlier", ["X-Kind": "b"]),
+                .cache("later", ["X-Kind": "a"]),
+            ],
+            needsVariants: true),
         CacheCase(
             "4.1", "Vary: * matches nothing", [.ok("one", fresh, "Vary: *"), .ok("two", fresh)],
             [.network("one"), .network("two")]),

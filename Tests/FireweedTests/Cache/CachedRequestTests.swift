@@ -170,6 +170,7 @@ struct CachedRequestTests {
         defer { URLCache.shared.removeCachedResponse(for: URLRequest(url: url)) }
         _ = await with.request(url).serializingData().response
         #expect(await with.request(url).serializingData().response.metrics?.responseSource == .cache)
+        await with.flushResponseStore()
         #expect(URLCache.shared.cachedResponse(for: URLRequest(url: url)) != nil)
         _ = await without.request(url).serializingData().response
         #expect(await without.request(url).serializingData().response.metrics?.responseSource == .network)

@@ -169,8 +169,60 @@ struct SQLiteResponseStoreTests {
         try handle.close()
     }
 
-    @Test("a folder that does not exist is an error with its path")
+    @Test("folders that are missing are made, for their owner alone")
+    func folders() throws {
+        let place = folder.file("a/b/cache.sqlite")
+        try SQLiteResponseStore(url: place).store(response(Data("a".utf8)), for: "k")
+        for name in ["a", "a/b"] {
+            var status = stat()
+            #expect(stat(folder.file(name).path, &status) == 0 && status.st_mode & 0o777 == 0o700, "\(name)")
+        }
+    }
+
+    @Test("bits that flip anywhere in the file are a miss: no crash, no other key's response, no other content")
+    func flippedBits() throws {
+        let count = 60
+        let content = { (number: Int) in
+            Data("\(number) ".utf8) + Data(repeating: UInt8(number), count: number * 97 % 3000)
+        }
+        do {
+            let store = try SQLiteResponseStore(url: file)
+            for number in 0..<count { try store.store(response(content(number)), for: "http://host/\(number)") }
+        }
+        let sound = try Data(contentsOf: file)
+        var random = Seeded(13)
+        for round in 0..<150 {
+            var bytes = sound
+            // Behind SQLite's own header, which it checks itself.
+            for _ in 0..<40 {
+                bytes[Int.random(in: 100..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            let place = folder.file("flipped\(round).sqlite")
+            try bytes.write(to: place)
+            guard let store = try? SQLiteResponseStore(url: place) else { continue }
+            for number in 0..<count {
+                guard let read = try? first(store, "http://host/\(number)") else { continue }
+                #expect(read.content == content(number), "round \(round)")
+                #expect(read.head.responseTime == Date(timeIntervalSince1970: 1_762_000_001.25), "round \(round)")
+                #expect(read.head.response.fields.first?.value == "ä", "round \(round)")
+            }
+        }
+    }
+
+    @Test("a damaged file is set aside, for its owner alone")
+    func setAside() throws {
+        let junk = Data(repeating: 0xA5, count: 10_000)
+        try junk.write(to: file)
+        _ = try SQLiteResponseStore(url: file)
+        let aside = folder.file("cache.sqlite-damaged")
+        #expect(try Data(contentsOf: aside) == junk)
+        var status = stat()
+        #expect(stat(aside.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test("a folder that cannot be made is an error with the path")
     func noFolder() throws {
+        try Data().write(to: folder.file("none"))
         let place = folder.file("none/cache.sqlite")
         #expect { try SQLiteResponseStore(url: place) } throws: { error in
             guard case .cannotOpen(let path, _) = error as? ResponseStoreError else { return false }

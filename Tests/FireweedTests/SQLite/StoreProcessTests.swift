@@ -57,6 +57,36 @@ struct StoreProcessTests {
         #expect(try !SQLiteResponseStore(url: file).byteCount.isMultiple(of: 1 << 30))
     }
 
+    /// Runs `body` while another process has a lock on the file.
+    private func whileLocked(_ body: () async throws -> Void) async throws {
+        let output = Pipe()
+        let process = try probe(["lock", file.path], output: output)
+        _ = output.fileHandleForReading.nextContent()
+        defer {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        #expect(process.isRunning)
+        try await body()
+    }
+
+    @Test("a process that keeps the write lock stops no request of another one")
+    func writeLocked() async throws {
+        let server = try FixtureServer.start()
+        let session = Session(configuration: .af.ephemeral, responseStore: try SQLiteResponseStore(url: file))
+        let stored = server.url("/cache/1000?stored")
+        _ = await session.request(stored).serializingData().response
+        await session.flushResponseStore()
+        try await whileLocked {
+            // Each one that waited would take 5 seconds: all of them together more than this test may take.
+            for number in 0..<400 {
+                let url = server.url("/cache/1000?\(number)")
+                #expect(await session.request(url).serializingData().response.metrics?.responseSource == .network)
+                #expect(await session.request(stored).serializingData().response.metrics?.responseSource == .cache)
+            }
+        }
+    }
+
     @Test("a session finds what another process has stored")
     func shared() async throws {
         // Another store object on a new connection stands for another process: nothing is shared but the file.

@@ -1,0 +1,53 @@
+// Who may read what a `URLCache` writes to a disk.
+
+import Foundation
+import FoundationNetworking
+import Glibc
+
+/// The folder of a `URLCache`.
+///
+/// Foundation on Linux makes the folder with mode 0755 and its files with mode 0644: every user of the machine could read stored
+/// responses. It says nowhere how to change that, so the folder is made before Foundation does, and the files are changed
+/// after they were written.
+struct URLCacheFolder: Sendable {
+    private let url: URL
+
+    /// Finds the folder and keeps other users out of it; `nil` when the cache has no disk.
+    ///
+    /// A folder that is there already and that Foundation has not named is left as it is: it may be shared for a reason.
+    init?(of cache: URLCache) {
+        guard cache.diskCapacity > 0, let url = Self.url(of: cache) else { return nil }
+        self.url = url
+        if !FileManager.default.fileExists(atPath: url.path) {
+            // Foundation makes the folder again if this fails, and then the files' modes alone keep others out.
+            try? FileManager.default.createDirectory(
+                at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } else if url.deletingLastPathComponent().lastPathComponent == "org.swift.foundation.URLCache" {
+            chmod(url.path, 0o700)
+        }
+        closeFiles()
+    }
+
+    /// Takes all rights of other users off the files.
+    func closeFiles() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+        for name in names where name.hasSuffix(".storedcachedurlresponse") {
+            let path = url.appendingPathComponent(name).path
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
+            chmod(path, 0o600)
+        }
+    }
+
+    /// `URLCache` does not say where its folder is; swift-corelibs-foundation keeps it in this property.
+    private static func url(of cache: URLCache) -> URL? {
+        var mirror: Mirror? = Mirror(reflecting: cache)
+        while let present = mirror {
+            if let child = present.children.first(where: { $0.label == "cacheDirectory" }) {
+                return child.value as? URL
+            }
+            mirror = present.superclassMirror
+        }
+        return nil
+    }
+}

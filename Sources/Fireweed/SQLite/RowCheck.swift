@@ -1,0 +1,26 @@
+// Checksums of what a row holds: SQLite has none of its pages.
+
+import CZlib
+import Foundation
+
+/// The checksums by which a damaged row is noticed: CRC-32, as in gzip.
+///
+/// Against flipped bits and pages in the wrong place; against nobody who means to deceive, since such a one could write the
+/// checksum too.
+enum RowCheck {
+    /// The checksum of an encoded head, and of the key that it is stored for.
+    static func head(_ head: some ContiguousBytes, of key: String) -> Int {
+        var key = key
+        let seed = key.withUTF8 { sum(UnsafeRawBufferPointer($0), after: 0) }
+        return Int(head.withUnsafeBytes { sum($0, after: seed) })
+    }
+
+    /// The checksum of a content.
+    static func content(_ content: some ContiguousBytes) -> Int {
+        Int(content.withUnsafeBytes { sum($0, after: 0) })
+    }
+
+    private static func sum(_ bytes: UnsafeRawBufferPointer, after seed: UInt) -> UInt {
+        crc32_z(seed, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
+    }
+}
