@@ -7,22 +7,21 @@ import Glibc
 /// The folder of a `URLCache`.
 ///
 /// Foundation on Linux makes the folder with mode 0755 and its files with mode 0644: every user of the machine could read stored
-/// responses. It says nowhere how to change that, so the folder is made before Foundation does, and the files are changed
-/// after they were written.
+/// responses. So both are changed: the folder when a session gets the cache, a file as soon as it was written.
 struct URLCacheFolder: Sendable {
     private let url: URL
 
+    private static let suffix = ".storedcachedurlresponse"
+
     /// Finds the folder and keeps other users out of it; `nil` when the cache has no disk.
     ///
-    /// A folder that is there already and that Foundation has not named is left as it is: it may be shared for a reason.
+    /// A folder in which there is anything that Foundation's cache has not written keeps its mode: others may need it.
     init?(of cache: URLCache) {
         guard cache.diskCapacity > 0, let url = Self.url(of: cache) else { return nil }
         self.url = url
-        if !FileManager.default.fileExists(atPath: url.path) {
-            // Foundation makes the folder again if this fails, and then the files' modes alone keep others out.
-            try? FileManager.default.createDirectory(
-                at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } else if url.deletingLastPathComponent().lastPathComponent == "org.swift.foundation.URLCache" {
+        if let names = try? FileManager.default.contentsOfDirectory(atPath: url.path),
+            names.allSatisfy({ $0.hasSuffix(Self.suffix) })
+        {
             chmod(url.path, 0o700)
         }
         closeFiles()
@@ -31,7 +30,7 @@ struct URLCacheFolder: Sendable {
     /// Takes all rights of other users off the files.
     func closeFiles() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
-        for name in names where name.hasSuffix(".storedcachedurlresponse") {
+        for name in names where name.hasSuffix(Self.suffix) {
             let path = url.appendingPathComponent(name).path
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }

@@ -111,6 +111,19 @@ struct SlowStoreTests {
         }
     }
 
+    @Test("a URLCache's folder is closed to others, unless there is something else in it", arguments: [false, true])
+    func folder(hasOther: Bool) throws {
+        let folder = try TemporaryFolder()
+        let place = folder.file("cache")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        chmod(place.path, 0o755)
+        if hasOther { try Data().write(to: place.appendingPathComponent("other")) }
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 1 << 24, diskPath: place.path)
+        let session = Session(transport: transport(ProtectedList()), configuration: configuration)
+        #expect(mode(place) == (hasOther ? 0o755 : 0o700), "of \(session)")
+    }
+
     private func mode(_ file: URL) -> mode_t {
         var status = stat()
         return stat(file.path, &status) == 0 ? status.st_mode & 0o777 : 0

@@ -61,4 +61,23 @@ struct ScriptedTransportTests {
         #expect(metrics.taskInterval.start >= start && metrics.taskInterval.end <= Date())
         #expect(metrics.transactionMetrics.last?.countOfResponseBodyBytesAfterDecoding == 1)
     }
+
+    @Test("two sessions share neither cookies nor stored responses, with each other or with the machine")
+    func apart() async {
+        let sent = ProtectedList<String?>()
+        let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step] = { message in
+            sent.append(message.fields.fields.first { $0.name == "Cookie" }?.value)
+            let fields = [
+                Field(name: "Set-Cookie", value: "a=b; Max-Age=600"),
+                Field(name: "Cache-Control", value: "max-age=600"),
+            ]
+            return [.head(ResponseHead(status: 200, fields: fields))]
+        }
+        for _ in 0..<2 {
+            let session = Session(transport: ScriptedTransport(answer: answer))
+            _ = await session.request("https://apart.example/").serializingData().response
+            await session.flushResponseStore()
+        }
+        #expect(sent.all == [nil, nil])
+    }
 }
