@@ -41,10 +41,18 @@ extension AlamofireExtended {
 extension URLSessionConfiguration: AlamofireExtended {}
 
 extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
-    /// `.default` with the default header fields.
+    /// `.default` with the default header fields, and with cookies and responses in memory.
+    ///
+    /// The sessions of the process that are made with it share cookies and stored responses; nothing of either is
+    /// written to a disk. Foundation's own `.default` keeps both in files that every program in a folder of the same
+    /// name shares, and that others can read. Cookies that outlive the process are asked for by name, with a
+    /// `CookieFile`, and responses with a `SQLiteResponseStore`. Code that reads `HTTPCookieStorage.shared` after a
+    /// login sets `httpCookieStorage = .shared`.
     public static var `default`: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.headers = .default
+        configuration.httpCookieStorage = ProcessStores.shared.cookies
+        configuration.urlCache = ProcessStores.shared.responses
         return configuration
     }
 
@@ -53,5 +61,21 @@ extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.headers = .default
         return configuration
+    }
+}
+
+/// What the sessions of a process share by default, in memory.
+private final class ProcessStores: @unchecked Sendable {
+    // SAFETY: both synchronise themselves, and neither is replaced.
+    static let shared = ProcessStores()
+
+    let cookies: HTTPCookieStorage?
+    let responses: URLCache?
+
+    private init() {
+        // The only way to a storage without a file, which has no public initialiser.
+        let configuration = URLSessionConfiguration.ephemeral
+        cookies = configuration.httpCookieStorage
+        responses = configuration.urlCache
     }
 }

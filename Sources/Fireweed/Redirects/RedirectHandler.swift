@@ -10,6 +10,12 @@ public protocol RedirectHandler: Sendable {
     /// `nil`, the default, leaves it to `TransportOptions.maximumRedirectCount`.
     var maximumRedirectCount: Int? { get }
 
+    /// The fields that a redirect to another origin drops, besides `Authorization` and `Cookie`; names have no case.
+    ///
+    /// `nil`, the default, leaves them to `TransportOptions.credentialFieldNames`; an empty array drops no further
+    /// ones.
+    var credentialFieldNames: [String]? { get }
+
     /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
     /// response. Called on the session's root queue; the completion may be called from anywhere, once.
     func task(
@@ -20,6 +26,8 @@ public protocol RedirectHandler: Sendable {
 extension RedirectHandler {
     /// `nil`: as many as `TransportOptions.maximumRedirectCount` says.
     public var maximumRedirectCount: Int? { nil }
+    /// `nil`: those that `TransportOptions.credentialFieldNames` names.
+    public var credentialFieldNames: [String]? { nil }
 }
 
 /// Follows redirects, or not, or changes them.
@@ -45,15 +53,23 @@ public struct Redirector: RedirectHandler {
     /// How many redirects of one attempt are followed; `nil` leaves it to the transport options.
     public let maximumRedirectCount: Int?
 
+    /// The fields that a redirect to another origin drops; `nil` leaves them to the transport options.
+    public let credentialFieldNames: [String]?
+
     /// Makes a handler of a behaviour.
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
     ///   - maximumRedirectCount: how many are followed; `nil`, the default, leaves it to `TransportOptions`. With zero, and less, the
     ///     first one is one too many.
-    public init(behavior: Behavior, maximumRedirectCount: Int? = nil) {
+    ///   - credentialFieldNames: fields that a redirect to another origin drops, besides `Authorization` and `Cookie`;
+    ///     `nil`, the default, leaves them to `TransportOptions`.
+    public init(
+        behavior: Behavior, maximumRedirectCount: Int? = nil, credentialFieldNames: [String]? = nil
+    ) {
         self.behavior = behavior
         self.maximumRedirectCount = maximumRedirectCount
+        self.credentialFieldNames = credentialFieldNames
     }
 
     /// Does what the behaviour says.

@@ -44,10 +44,11 @@ package enum RedirectRules {
             && left.effectivePort == right.effectivePort
     }
 
-    /// The fields that the next hop may carry.
-    static func fields(_ fields: FieldBlock, crossesOrigin: Bool, dropsContent: Bool) -> FieldBlock {
-        var dropped: [String] = []
-        if crossesOrigin { dropped += originFields }
+    /// The fields that the next hop may carry; `credentialFieldNames` is `nil` where the next hop has the same origin.
+    static func fields(
+        _ fields: FieldBlock, dropping credentialFieldNames: [String]?, dropsContent: Bool
+    ) -> FieldBlock {
+        var dropped = credentialFieldNames.map { $0 + originFields } ?? []
         if dropsContent { dropped += contentFields }
         let kept = fields.fields.filter { field in
             !dropped.contains(where: field.name.isEqualIgnoringASCIICase)

@@ -8,9 +8,10 @@ import FoundationNetworking
 enum Redirection {
     /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
     ///
-    /// `limit` is how many may be followed, and `redirectCount` how many have been.
+    /// `limit` is how many may be followed, and `redirectCount` how many have been. Another origin gets none of
+    /// `credentialFieldNames`.
     static func next(
-        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int
+        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int, credentialFieldNames: [String]
     ) -> Result<Hop, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
@@ -28,17 +29,18 @@ enum Redirection {
             return .failure(
                 .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
         }
-        return .success(following(hop, to: url, status: head.status))
+        return .success(following(hop, to: url, status: head.status, credentialFieldNames))
     }
 
-    private static func following(_ hop: Hop, to url: URL, status: Int) -> Hop {
+    private static func following(_ hop: Hop, to url: URL, status: Int, _ credentialFieldNames: [String]) -> Hop {
         let method = RedirectRules.method(after: hop.method, status: status)
         let crossesOrigin = !RedirectRules.isSameOrigin(hop.url, url)
         let dropsContent = method != hop.method
         var next = hop
         next.url = url
         next.method = method
-        next.fields = RedirectRules.fields(hop.fields, crossesOrigin: crossesOrigin, dropsContent: dropsContent)
+        next.fields = RedirectRules.fields(
+            hop.fields, dropping: crossesOrigin ? credentialFieldNames : nil, dropsContent: dropsContent)
         next.urlRequest = nil
         if dropsContent { next.body = .none }
         if crossesOrigin { next.forgetCredentials() }
@@ -68,7 +70,9 @@ enum Redirection {
         var next = proposed
         next.url = proposed.webSocket == nil ? record.url : WebSocketURL.onTheWire(record.url)
         next.method = record.method
-        let shared = RedirectRules.fields(settings.fields, crossesOrigin: true, dropsContent: false).fields
+        let shared = RedirectRules.fields(
+            settings.fields, dropping: settings.credentialFieldNames, dropsContent: false
+        ).fields
         let own = request.headers
         next.fields = FieldBlock(
             shared.filter { own[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })

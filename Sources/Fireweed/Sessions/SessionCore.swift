@@ -67,7 +67,7 @@ final class SessionCore: Sendable {
 
     init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
         self.configuration = SendableConfiguration(configuration)
-        settings = SessionSettings(configuration, maximumRedirectCount: transport.options.maximumRedirectCount)
+        settings = SessionSettings(configuration, options: transport.options)
         self.transport = transport
         rootQueue = parts.rootQueue
         requestQueue = parts.requestQueue

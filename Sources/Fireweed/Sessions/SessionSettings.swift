@@ -21,13 +21,16 @@ final class SessionSettings: Sendable {
     /// Whether cookies of responses go into the storage.
     let storesCookies: Bool
     let maximumRedirectCount: Int
+    /// The fields that a redirect to another origin drops, besides those of RFC 9110.
+    let credentialFieldNames: [String]
     private let requestCachePolicy: URLRequest.CachePolicy
 
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
     private static let unsetTimeout: TimeInterval = 60
 
-    init(_ configuration: URLSessionConfiguration, maximumRedirectCount: Int) {
-        self.maximumRedirectCount = maximumRedirectCount
+    init(_ configuration: URLSessionConfiguration, options: TransportOptions) {
+        maximumRedirectCount = options.maximumRedirectCount
+        credentialFieldNames = options.credentialFieldNames
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
         fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)
         idleTimeout = configuration.timeoutIntervalForRequest

@@ -11,8 +11,11 @@ extension Attempt {
         after head: ResponseHead, _ owner: any AttemptOwner
     ) -> Result<Hop, TransferFailure>? {
         let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
-        let limit = owner.effectiveRedirectHandler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
-        return Redirection.next(after: hop, head: head, redirectCount: count, limit: limit)
+        let handler = owner.effectiveRedirectHandler
+        let limit = handler?.maximumRedirectCount ?? core.settings.maximumRedirectCount
+        return Redirection.next(
+            after: hop, head: head, redirectCount: count, limit: limit,
+            credentialFieldNames: handler?.credentialFieldNames ?? core.settings.credentialFieldNames)
     }
 
     func decide(

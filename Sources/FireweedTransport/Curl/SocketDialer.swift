@@ -32,6 +32,7 @@ final class SocketDialer: CurlHandle {
     private var descriptor: Int32 = -1
     private var isHungUp = false
     private var addresses: UnsafeMutablePointer<curl_slist>?
+    private let proxyFields: UnsafeMutablePointer<curl_slist>?
     private var refusal: TransferFailure?
     private var refusedAddress: IPAddress?
     private let keyLog: KeyLog?
@@ -44,12 +45,15 @@ final class SocketDialer: CurlHandle {
     private var waitsForVerdict = false
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Makes a dialer for the origin of an `http` or `https` URL.
-    init(url: String, settings: PoolSettings, context: LoopContext, owner: any SocketDialerOwner) {
+    /// Makes a dialer for the origin of an `http` or `https` URL; of `fields`, a proxy gets those that are for it.
+    init(
+        url: String, fields: FieldBlock, settings: PoolSettings, context: LoopContext, owner: any SocketDialerOwner
+    ) {
         guard let easy = curl_easy_init(), let multi = curl_multi_init() else { preconditionFailure("out of memory") }
         self.easy = easy
         self.multi = multi
         self.url = url
+        proxyFields = FieldList.makeForProxy(fields)
         self.settings = settings
         self.context = context
         self.owner = owner
@@ -74,6 +78,7 @@ final class SocketDialer: CurlHandle {
         curl_easy_cleanup(easy)
         curl_multi_cleanup(multi)
         curl_slist_free_all(addresses)
+        curl_slist_free_all(proxyFields)
     }
 
     /// True when bytes that came may be held above the socket, where no readiness tells of them: TLS does that.
@@ -97,6 +102,7 @@ final class SocketDialer: CurlHandle {
         // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        if proxyFields != nil { check(fw_easy_set_list(easy, CURLOPT_PROXYHEADER, proxyFields)) }
         set(CURLOPT_CONNECT_ONLY, 1)
         connect()
     }

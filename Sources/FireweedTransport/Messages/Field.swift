@@ -8,6 +8,8 @@ public struct Field: Sendable, Hashable {
     public var name: String
     /// The value, without the white space around it.
     public var value: String
+    /// The value's octets where they are not UTF-8; `value` then shows each of them as a character of ISO-8859-1.
+    package var octets: [UInt8]?
 
     /// Makes a field of a name and a value, neither of which is checked here.
     public init(name: String, value: String) {

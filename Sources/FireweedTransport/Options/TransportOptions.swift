@@ -86,6 +86,11 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 20, like browsers.
     public var maximumRedirectCount = 20
+    /// Fields with credentials that a redirect to another origin drops, besides `Authorization` and `Cookie`.
+    ///
+    /// Names are compared without case. `RedirectHandler.credentialFieldNames` changes them for a request. Default:
+    /// `standardCredentialFieldNames`. The fields of the session's configuration are dropped too.
+    public var credentialFieldNames: [String] = standardCredentialFieldNames
     /// Longest content of a response, in bytes after decoding; a longer one fails with `TransferRefusal.bodyBytes`.
     ///
     /// Default: `nil`, no limit.

@@ -10,10 +10,11 @@ struct HandshakeRequest {
     /// The value of an `Authorization` field that answers a challenge, or `nil`.
     var authorization: String?
 
-    /// Fields that are the handshake's own, or that frame content, which it has none of.
+    /// Fields that are the handshake's own, that frame content, which it has none of, or that are for a proxy.
     private static let own = [
         "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Extensions",
         "Sec-WebSocket-Accept", "Content-Length", "Transfer-Encoding", "Host",
+        "Proxy-Authorization",
     ]
 
     /// The head with its empty line; `nil` when the message's URL has no host.
@@ -27,12 +28,13 @@ struct HandshakeRequest {
             "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key.text)", "Sec-WebSocket-Version: 13",
         ]
         if let compression { lines.append("Sec-WebSocket-Extensions: \(DeflateAgreement.offer(compression))") }
+        if let authorization { lines.append("Authorization: \(authorization)") }
+        var bytes = Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
         for field in message.fields.fields where !Self.own.contains(where: field.name.isEqualIgnoringASCIICase) {
             if authorization != nil, field.name.isEqualIgnoringASCIICase("Authorization") { continue }
-            lines.append("\(field.name): \(field.value)")
+            bytes += Array("\(field.name): ".utf8) + (field.octets ?? Array(field.value.utf8)) + [0x0D, 0x0A]
         }
-        if let authorization { lines.append("Authorization: \(authorization)") }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        return bytes + [0x0D, 0x0A]
     }
 
     /// The request target; `nil` when the message's URL is none.

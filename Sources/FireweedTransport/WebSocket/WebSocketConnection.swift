@@ -122,7 +122,8 @@ final class WebSocketConnection {
             pool.add(self)
         }
         touch()
-        let dialer = SocketDialer(url: message.url, settings: pool.settings, context: pool.context, owner: self)
+        let dialer = SocketDialer(
+            url: message.url, fields: message.fields, settings: pool.settings, context: pool.context, owner: self)
         self.dialer = dialer
         interest = []
         dialer.dial()

@@ -75,6 +75,52 @@ struct SecretTests {
         #expect(other.response?.url?.user == nil)
     }
 
+    @Test("fields with keys and tokens stay with their origin, as options of session and request say")
+    func credentialFields() async throws {
+        let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
+        let away = first.url("/redirect-to?url=\(second.url("/get").absoluteString)")
+        let home = first.url("/redirect-to?url=\(first.url("/get").absoluteString)")
+        let keys: HTTPHeaders = ["X-Api-Key": "secret", "private-token": "secret", "X-Mine": "secret"]
+        func seen(_ request: DataRequest, _ server: FixtureServer) async throws -> [String] {
+            _ = await request.serializingData().response
+            let last = try #require(server.requests.last)
+            return ["X-Api-Key", "Private-Token", "X-Mine"].filter { last.field($0) != nil }
+        }
+        #expect(try await seen(session.request(away, headers: keys), second) == ["X-Mine"])
+        #expect(
+            try await seen(session.request(home, headers: keys), first) == ["X-Api-Key", "Private-Token", "X-Mine"])
+        let all = Redirector(behavior: .follow, credentialFieldNames: [])
+        let request = session.request(away, headers: keys).redirect(using: all)
+        #expect(try await seen(request, second) == ["X-Api-Key", "Private-Token", "X-Mine"])
+        var options = TransportOptions()
+        options.credentialFieldNames += ["x-mine"]
+        let careful = Session.isolated(transportOptions: options)
+        #expect(try await seen(careful.request(away, headers: keys), second) == [])
+    }
+
+    @Test("an own Proxy-Authorization reaches the proxy, and never an origin")
+    func proxyAuthorization() async throws {
+        let headers: HTTPHeaders = ["Proxy-Authorization": "Basic dTpw", "X-Keep": "1"]
+        let origin = try FixtureServer.start()
+        _ = await session.request(origin.url("/get"), headers: headers).serializingData().response
+        #expect(try leaked(origin).isEmpty)
+
+        let proxy = try HTTPProxyServer(user: "u", password: "p")
+        var options = TransportOptions()
+        options.proxy = Proxy(host: "127.0.0.1", port: Int(proxy.port))
+        let session = Session.isolated(transportOptions: options)
+        let forwarded = await session.request(origin.url("/get"), headers: headers).serializingData().response
+        #expect(forwarded.response?.statusCode == 200)
+        let sockets = try WebSocketServer.shared
+        let request = session.webSocketRequest(to: sockets.url("/echo"), headers: headers)
+        let task = request.webSocketTask()
+        let sights = await task.sights { event in
+            if case .connected = event.kind { event.close(sending: .normalClosure) }
+        }
+        #expect(sights.first == .connected(nil))
+        #expect(proxy.requests.contains { $0.contains("CONNECT") })
+    }
+
     @Test("userinfo in a Location is no credential for another origin")
     func userinfoInLocation() async throws {
         let (first, second) = (try FixtureServer.start(), try FixtureServer.start())
