@@ -21,15 +21,16 @@ extension FuzzTarget {
     }
 
     private static func checkSyntax(of cookie: SetCookie) throws {
-        try expect(!cookie.name.isEmpty, "a cookie has a name")
+        try expect(!cookie.name.isEmpty || !cookie.value.isEmpty, "a cookie has a name or a value")
         try expect(cookie.name.utf8.count + cookie.value.utf8.count <= 4096, "name and value keep to the limit")
         for text in [cookie.name, cookie.value] {
             try expect(!text.hasByte(";"), "an attribute is no part of a name or value")
             try expect(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 9 }, "no control characters are kept")
         }
         try expect(cookie.path.map { $0.utf8.first == 0x2F } ?? true, "a path begins with a slash")
-        let again = SetCookie("\(cookie.name)=\(cookie.value)")
-        try expect(again?.name == cookie.name && again?.value == cookie.value, "what is sent reads the same")
+        let again = SetCookie(cookie.text)
+        // A value without a name may have a `=` of its own, which servers take for the end of a name.
+        try expectEqual(again?.text, cookie.text, "what is sent reads the same")
         let attributes = [
             cookie.domain.map { "; Domain=\($0)" }, cookie.path.map { "; Path=\($0)" },
             cookie.expires.map { "; Expires=\(HTTPDate.text(of: $0))" },

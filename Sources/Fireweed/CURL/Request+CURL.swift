@@ -23,7 +23,9 @@ extension Request {
         hop = core.credentials.completing(hop)
         var command = CURLCommand(
             method: record.method, url: hop.url,
-            fields: core.cookies.addingCookies(for: hop, settings: core.settings).fields)
+            fields: core.cookies.addingCookies(
+                for: hop, urlText: hop.url.absoluteString, settings: core.settings
+            ).fields)
         if let credential, let user = credential.user {
             command.credential = (user, credential.password ?? "")
             command.schemes = mutable.withLock { $0.extras?.schemes } ?? .password

@@ -14,8 +14,12 @@ package enum CookieRules {
 
     /// The cookie to be kept, or `nil` when it has to be ignored.
     package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
-        guard let cookie = SetCookie(line), let host = url.host.map(CanonicalHost.text), !host.isEmpty,
-            !host.hasPrefix(".")
+        SetCookie(line).flatMap { accepted($0, from: url, now: now) }
+    }
+
+    /// The cookie to be kept, or `nil` when it has to be ignored.
+    static func accepted(_ cookie: SetCookie, from url: URL, now: Date) -> HTTPCookie? {
+        guard let host = url.host.map(CanonicalHost.text), !host.isEmpty, !host.hasPrefix(".")
         else { return nil }
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
@@ -39,6 +43,7 @@ package enum CookieRules {
         } else {
             properties[.discard] = "TRUE"
         }
+        if let octets = cookie.octets { return OctetCookie(properties: properties, octets: octets) }
         return HTTPCookie(properties: properties)
     }
 
@@ -57,7 +62,13 @@ package enum CookieRules {
     }
 
     /// A name that begins with `__Secure-` or `__Host-` promises attributes, which the cookie has to have.
+    ///
+    /// A value without a name must not look like such a name: it is sent as it is (RFC 6265bis §5.7, step 22).
     static func prefixAllows(_ cookie: SetCookie) -> Bool {
+        if cookie.name.isEmpty {
+            let value = cookie.value.lowercased().utf8
+            return !value.starts(with: "__secure-".utf8) && !value.starts(with: "__host-".utf8)
+        }
         let name = cookie.name.lowercased().utf8
         if name.starts(with: "__secure-".utf8) { return cookie.isSecure }
         if name.starts(with: "__host-".utf8) { return cookie.isSecure && cookie.domain == nil && cookie.path == "/" }
@@ -86,13 +97,6 @@ package enum CookieRules {
     }
 
     // MARK: Sending (§5.4)
-
-    /// True when the cookie is to be sent to this URL, whose host is given in canonical form.
-    static func applies(_ cookie: HTTPCookie, to url: URL, host: String, path: String, now: Date) -> Bool {
-        if let expiry = cookie.expiresDate, expiry <= now { return false }
-        if cookie.isSecure && url.scheme?.lowercased() != "https" { return false }
-        return domainMatches(host, cookie.domain) && pathMatches(path, cookie.path)
-    }
 
     /// The path of a URL as it goes on the wire.
     static func requestPath(of url: URL) -> String {

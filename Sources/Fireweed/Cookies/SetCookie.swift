@@ -16,29 +16,52 @@ package struct SetCookie: Equatable {
     package private(set) var path: String?
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
+    /// Name and value as they came, where they are not UTF-8; `name` and `value` then show octets as characters of
+    /// ISO-8859-1.
+    package private(set) var octets: [UInt8]?
 
     /// Longest name and value together, in bytes (RFC 6265 §6.1).
     private static let maximumByteCount = 4096
     /// Longest value of an attribute; a longer one is as none.
     private static let maximumAttributeByteCount = 1024
 
-    /// Reads a field; `nil` for one without a name, without `=`, too long, or with control characters in it.
+    /// Reads a field's value as it came; `nil` as below.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        if let line = String(validating: bytes, as: UTF8.self) {
+            self.init(line)
+        } else {
+            self.init(String(decoding: bytes.map(UInt16.init), as: UTF16.self), isLatin1: true)
+        }
+    }
+
+    /// Reads a field; `nil` for one with neither name nor value, too long, or with control characters in it.
+    ///
+    /// Without `=` before the first semicolon there is no name, and everything is the value (RFC 6265bis §5.6).
     package init?(_ line: String) {
+        self.init(line, isLatin1: false)
+    }
+
+    private init?(_ line: String, isLatin1: Bool) {
         // RFC 6265 does not say what becomes of control characters; its successor drops the cookie.
         guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
         // By scalars: a character that combines with a semicolon does not hide it.
         let parts = line.unicodeScalars.split(separator: ";", omittingEmptySubsequences: false)
-        guard let pair = parts.first, let (name, value) = Self.halves(pair), !name.isEmpty, let value,
-            name.utf8.count + value.utf8.count <= Self.maximumByteCount
-        else { return nil }
-        self.name = name
-        self.value = value
+        guard let pair = parts.first, let halves = Self.halves(pair) else { return nil }
+        name = halves.value == nil ? "" : halves.name
+        value = halves.value ?? halves.name
+        let byteCount =
+            isLatin1 ? name.unicodeScalars.count + value.unicodeScalars.count : name.utf8.count + value.utf8.count
+        guard (1...Self.maximumByteCount).contains(byteCount) else { return nil }
+        if isLatin1 { octets = text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
         for part in parts.dropFirst() {
             guard let (name, value) = Self.halves(part) else { continue }
             let text = value ?? ""
             if text.utf8.count <= Self.maximumAttributeByteCount { take(name.lowercased(), text) }
         }
     }
+
+    /// Name and value as a `Cookie` field has them: without `=` where there is no name.
+    package var text: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     private mutating func take(_ attribute: String, _ value: String) {
         switch attribute {

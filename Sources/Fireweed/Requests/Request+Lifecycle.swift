@@ -104,12 +104,17 @@ extension Request {
         // Cancelled, or without its session, before the next attempt: the last one was settled before the retry.
         let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
         contentEnded(attempt)
-        if let attempt {
-            attempt.storeCookies()
+        guard let attempt else { return decideAboutRetry() }
+        // Whoever hears of the response finds its cookies in the storage.
+        attempt.afterCookiesAreStored(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)
             tellMonitorsOfCompletion(of: attempt)
+            decideAboutRetry()
         }
+    }
+
+    private func decideAboutRetry() {
         let error = error
         if !isPastDeadline, let delay = reconnectionDelay(after: error) {
             return retry(after: delay) { handle(.settled) }

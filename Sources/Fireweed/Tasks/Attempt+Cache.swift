@@ -75,7 +75,7 @@ extension Attempt: CacheHost {
 
     func storeCookies(of head: ResponseHead, from url: URL) {
         guard core.settings.storesCookies else { return }
-        core.cookies.store(head, for: url, settings: core.settings, of: record)
+        store(head, for: url)
     }
 
     var background: any CacheHost {

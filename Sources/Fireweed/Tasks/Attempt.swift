@@ -48,6 +48,9 @@ final class Attempt: Sendable {
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
         var hasUnstoredCookies = false
+        /// What is entered while cookies of the attempt's responses are on their way into the storage; `nil` before
+        /// there were any.
+        var cookieWrites: DispatchGroup?
         var receivedByteCount: Int64 = 0
         /// Bytes that an earlier download has left: the response brings the rest alone.
         var firstByteOffset: Int64 = 0
@@ -187,7 +190,8 @@ final class Attempt: Sendable {
             state.withLock { [hop] in $0.hop = hop }
         }
         let fields = core.cookies.addingCookies(
-            for: hop, settings: core.settings, isWanted: record.existing?.httpShouldHandleCookies ?? true)
+            for: hop, urlText: urlText, settings: core.settings,
+            isWanted: record.existing?.httpShouldHandleCookies ?? true)
         var message = RequestMessage(
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
@@ -234,7 +238,7 @@ final class Attempt: Sendable {
         return secured
     }
 
-    /// Goes on to the next hop; on the session's queue, since cookies may have to be written and read.
+    /// Goes on to the next hop, on the session's queue.
     func begin(_ hop: Hop) {
         core.rootQueue.async { [self] in
             storeCookies()
@@ -283,9 +287,8 @@ final class Attempt: Sendable {
         }
     }
 
-    /// Stores what cookies the present response set, unless that was done.
-    ///
-    /// Not on the transport's thread: it may write a file.
+    /// Stores what cookies the present response set, unless that was done; requests that begin after the call carry
+    /// them.
     func storeCookies() {
         let cookies = state.withLock { state -> (head: ResponseHead, url: URL)? in
             guard state.hasUnstoredCookies, let head = state.head else { return nil }
@@ -293,6 +296,27 @@ final class Attempt: Sendable {
             return (head, state.hop.url)
         }
         guard let cookies else { return }
-        core.cookies.store(cookies.head, for: cookies.url, settings: core.settings, of: record)
+        store(cookies.head, for: cookies.url)
+    }
+
+    func store(_ head: ResponseHead, for url: URL) {
+        let writes = state.withLock { state in
+            let writes = state.cookieWrites ?? DispatchGroup()
+            state.cookieWrites = writes
+            return writes
+        }
+        writes.enter()
+        core.cookies.store(head, for: url, settings: core.settings, of: record) { writes.leave() }
+    }
+
+    /// Calls `body` when the cookies of the attempt's responses are in the storage: at once when there were none, else
+    /// on `queue`.
+    func afterCookiesAreStored(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+        storeCookies()
+        // Without waiting: most cookies are in the storage already.
+        guard let writes = state.withLock({ $0.cookieWrites }), writes.wait(timeout: .now()) == .timedOut else {
+            return body()
+        }
+        writes.notify(queue: queue, execute: body)
     }
 }

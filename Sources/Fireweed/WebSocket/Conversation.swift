@@ -52,7 +52,7 @@ extension WebSocketRequest {
     /// The handshake is done; on the transport's thread.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?) {
         if let attempt = lastAttempt, attempt.state.withLock({ $0.hasUnstoredCookies }) {
-            core.rootQueue.async { attempt.storeCookies() }  // it may write a file
+            core.rootQueue.async { attempt.storeCookies() }
         }
         // The channel is there before anyone hears of it: a listener may send or ping at once.
         while true {

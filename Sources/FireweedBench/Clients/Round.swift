@@ -4,6 +4,7 @@ import CBareLoop
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 
 /// The value that the small JSON decodes into.
 struct Small: Decodable, Sendable {
@@ -27,6 +28,7 @@ struct Round {
     func run() async throws -> Measurement {
         let url = scenario.server == .echo ? url : url.appendingPathComponent(scenario.path)
         if client == .fireweedSQLite { return try await cached(url) }
+        if client == .otherCookies || client == .ownCookies { return try await withCookies(url) }
         return try await Measurement.measure(count: scenario.count, ofChildren: scenario.name == "cold-start") {
             try await work(url)
         }
@@ -49,7 +51,7 @@ struct Round {
         case .libcurlFile, .fireweedStream, .fireweedFile: try await BodyRound(client: client).run(url)
         case .fireweedWebSocket: try await webSocket(url)
         case .pythonWebSockets: throw RoundError(text: "Python measures itself")
-        case .fireweedSQLite: break
+        case .fireweedSQLite, .otherCookies, .ownCookies: break
         case .foundationJSON, .fireweedEncode: try FormRound(client: client).run(count: scenario.count)
         case .libcurlForm, .fireweedMultipart, .libcurlUpload, .fireweedUploadFile:
             try await UploadRound(client: client, partCount: scenario.name == "multipart-2g" ? 2 : 1).run(url)
@@ -105,6 +107,23 @@ struct Round {
         let last = await session.request(url).serializingData().response
         guard last.metrics?.responseSource == .cache else { throw RoundError(text: "the cache did not answer") }
         return measurement
+    }
+
+    /// The cookies are in the storage before the clock starts.
+    private func withCookies(_ url: URL) async throws -> Measurement {
+        let session = session()
+        guard let storage = session.sessionConfiguration.httpCookieStorage, let host = url.host else {
+            throw RoundError(text: "there is nowhere to keep cookies")
+        }
+        let (own, others) = client == .ownCookies ? (50, 1_000) : (0, 10_000)
+        let hosts = Array(repeating: host, count: own) + (0..<others).map { "host-\($0).test" }
+        for (number, host) in hosts.enumerated() {
+            let cookie = HTTPCookie(properties: [
+                .name: "c\(number)", .value: "value", .domain: host, .path: "/",
+            ])
+            if let cookie { storage.setCookie(cookie) }
+        }
+        return try await Measurement.measure(count: scenario.count) { try await data(url, from: session) }
     }
 
     private func urlSession(_ url: URL) async throws {

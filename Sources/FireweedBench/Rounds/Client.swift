@@ -18,6 +18,10 @@ enum Client: String, Sendable {
     case fireweedUploadFile = "fireweed-upload-file"
     /// Every response comes from a `SQLiteResponseStore`; bare libcurl beside it asks the server each time.
     case fireweedSQLite = "fireweed-sqlite"
+    /// With 10,000 cookies of other hosts.
+    case otherCookies = "fireweed-other-cookies"
+    /// With 50 cookies of the server's, and 1,000 of other hosts.
+    case ownCookies = "fireweed-own-cookies"
     /// On one core, together with all of the server.
     case oneCore = "fireweed-one-core"
     case oneLoop = "fireweed-one-loop"

@@ -48,6 +48,12 @@ struct Scenario: Sendable {
                 name: "cache-hit-1", server: .nginx, path: "/small-fresh", count: 10_000, window: 1,
                 clients: [.libcurl, .fireweedSQLite]),
             Scenario(
+                name: "cookies", server: .nginx, path: "/small", count: 48_000, window: 64,
+                clients: [.libcurl, .fireweedData, .otherCookies, .ownCookies]),
+            Scenario(
+                name: "cookies-1", server: .nginx, path: "/small", count: 10_000, window: 1,
+                clients: [.libcurl, .fireweedData, .otherCookies, .ownCookies]),
+            Scenario(
                 name: "body-1g", server: .nginx, path: "/1g", count: 1, window: 1,
                 clients: [.libcurl, .urlSession, .fireweedStream, .libcurlFile, .fireweedFile]),
             Scenario(

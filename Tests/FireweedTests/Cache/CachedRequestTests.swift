@@ -162,16 +162,18 @@ struct CachedRequestTests {
         #expect(await request().serializingData().response.metrics?.responseSource != nil)
     }
 
-    @Test("the default session caches in URLCache.shared, one without urlCache does not")
+    @Test("the default session caches in memory, one without urlCache does not")
     func defaults() async throws {
         let server = try FixtureServer.start()
         let url = server.url("/cache/1000")
         let (with, without) = (Session(), Session.isolated { $0.urlCache = nil })
-        defer { URLCache.shared.removeCachedResponse(for: URLRequest(url: url)) }
+        let cache = try #require(with.sessionConfiguration.urlCache)
+        defer { cache.removeCachedResponse(for: URLRequest(url: url)) }
         _ = await with.request(url).serializingData().response
         #expect(await with.request(url).serializingData().response.metrics?.responseSource == .cache)
         await with.flushResponseStore()
-        #expect(URLCache.shared.cachedResponse(for: URLRequest(url: url)) != nil)
+        #expect(cache.cachedResponse(for: URLRequest(url: url)) != nil)
+        #expect(URLCache.shared.cachedResponse(for: URLRequest(url: url)) == nil)
         _ = await without.request(url).serializingData().response
         #expect(await without.request(url).serializingData().response.metrics?.responseSource == .network)
     }

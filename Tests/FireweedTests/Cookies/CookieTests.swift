@@ -28,6 +28,19 @@ struct CookieTests {
         #expect(left.cookies == ["b": "2"])
     }
 
+    @Test("octets that are not UTF-8 come back as they were (RFC 6265 §5.4)")
+    func octets() async throws {
+        let fields =
+            Data("HTTP/1.1 204 OK\r\nSet-Cookie: a=x".utf8) + [0xFC] + Data("y\r\nSet-Cookie: b=ü\r\n\r\n".utf8)
+        let server = try ScriptedServer.start([.receiveHead, .sendData(fields), .receiveHead, .sendData(fields), .hold])
+        for _ in 0..<2 { _ = await session.request(server.url()).serializingData().response }
+        let heads = server.events.events.compactMap { if case .head(_, let text) = $0 { text } else { nil } }
+        // The octet alone is no UTF-8, and shows as a replacement character.
+        #expect(heads.count == 2 && heads[1].contains("Cookie: a=x\u{FFFD}y; b=ü\r\n"))
+        let stored = session.sessionConfiguration.httpCookieStorage?.cookies ?? []
+        #expect(Set(stored.map(\.value)) == ["xüy", "ü"])
+    }
+
     @Test("sessions with storages of their own do not see each other's cookies")
     func isolation() async throws {
         _ = await session.request(server.url("/cookies/set?a=1")).serializingData().response

@@ -1,0 +1,158 @@
+// Cookies that outlive the process.
+
+public import Foundation
+public import FoundationNetworking
+import Glibc
+import Synchronization
+
+/// Keeps cookies in a file of the program's own, which only its owner can read (mode 0600).
+///
+/// The file is read once, when the object is made. Cookies that responses set are in the file before their response is
+/// delivered. One process at a time should use a file: the last one to write wins.
+///
+/// ```swift
+/// let cookies = try CookieFile(at: folder.appendingPathComponent("cookies.json"))
+/// let configuration = URLSessionConfiguration.af.default
+/// configuration.httpCookieStorage = cookies.storage
+/// let session = Session(configuration: configuration)
+/// ```
+public final class CookieFile: @unchecked Sendable {
+    // SAFETY: the storage synchronises itself; everything is constant.
+    private let store: CookieStore
+    private let writer: CookieFileWriter
+
+    /// Where the file is.
+    public let url: URL
+
+    /// The cookies, in memory; for the `httpCookieStorage` of configurations.
+    public var storage: HTTPCookieStorage { store.storage }
+
+    /// Reads a file, if there is one.
+    ///
+    /// - Parameters:
+    ///   - url: the file. Its folder is made, with mode 0700, when the first cookie is stored.
+    ///   - keepsSessionCookies: whether cookies without an end of their own are written too; false by default, as in
+    ///     browsers.
+    /// - Throws: `CocoaError` when the file cannot be read, `DecodingError` when it holds something else.
+    public init(at url: URL, keepsSessionCookies: Bool = false) throws {
+        self.url = url
+        guard let storage = URLSessionConfiguration.ephemeral.httpCookieStorage else {
+            preconditionFailure("Foundation's ephemeral configuration has a cookie storage")
+        }
+        writer = CookieFileWriter(url: url.resolvingSymlinksInPath(), keepsSessionCookies: keepsSessionCookies)
+        for cookie in try writer.load() { storage.setCookie(cookie) }
+        store = CookieStore.of(storage)
+        store.attach(writer)
+    }
+
+    /// Writes the file now: for cookies that were put into the storage, or taken out of it, by hand.
+    ///
+    /// - Throws: `CocoaError` or `POSIXError`; the old file stays then.
+    public func save() throws {
+        try writer.save(storage)
+    }
+
+    /// Why the file could not be written after the last response that set cookies; `nil` when it was.
+    public var lastError: (any Error)? { writer.lastError }
+}
+
+/// Reads and writes the file of a `CookieFile`.
+final class CookieFileWriter: Sendable {
+    private let url: URL
+    private let keepsSessionCookies: Bool
+    private let failure = Mutex<(any Error)?>(nil)
+
+    /// A cookie in the file; its domain has a dot before it unless the cookie is for one host alone.
+    private struct Entry: Codable {
+        var name: String
+        var value: String
+        var domain: String
+        var path: String
+        var expires: Date?
+        var isSecure: Bool
+        var isHTTPOnly: Bool
+        /// Name and value as they go on the wire, where they are not UTF-8.
+        var octets: Data?
+    }
+
+    init(url: URL, keepsSessionCookies: Bool) {
+        self.url = url
+        self.keepsSessionCookies = keepsSessionCookies
+    }
+
+    var lastError: (any Error)? { failure.withLock { $0 } }
+
+    /// The cookies of the file that have not expired; none when there is no file.
+    func load() throws -> [HTTPCookie] {
+        guard FileManager.default.fileExists(atPath: url.path) else { return [] }
+        let now = Date()
+        return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: url)).compactMap { entry in
+            guard entry.expires.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
+            return cookie(of: entry)
+        }
+    }
+
+    private func cookie(of entry: Entry) -> HTTPCookie? {
+        var properties: [HTTPCookiePropertyKey: Any] = [
+            .name: entry.name, .value: entry.value, .domain: entry.domain, .path: entry.path,
+        ]
+        if entry.isSecure { properties[.secure] = "TRUE" }
+        if entry.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
+        if let expires = entry.expires { properties[.expires] = expires } else { properties[.discard] = "TRUE" }
+        if let octets = entry.octets { return OctetCookie(properties: properties, octets: Array(octets)) }
+        return HTTPCookie(properties: properties)
+    }
+
+    /// Saves, and remembers whether that failed.
+    func saveChanges(of storage: HTTPCookieStorage) {
+        let error: (any Error)?
+        do {
+            try save(storage)
+            error = nil
+        } catch let failed {
+            error = failed
+        }
+        failure.withLock { $0 = error }
+    }
+
+    /// Puts a new file into the place of the old one, so that there is always a whole one.
+    func save(_ storage: HTTPCookieStorage) throws {
+        let now = Date()
+        let entries = (storage.cookies ?? []).compactMap { cookie -> Entry? in
+            guard cookie.expiresDate.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
+            return Entry(
+                name: cookie.name, value: cookie.value, domain: cookie.domain, path: cookie.path,
+                expires: cookie.expiresDate, isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly,
+                octets: (cookie as? OctetCookie).map { Data($0.octets) })
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = try encoder.encode(entries.sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) })
+        let folder = url.deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let temporary = folder.appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)").path
+        do {
+            try Self.write(data, to: temporary)
+            guard rename(temporary, url.path) == 0 else { throw Self.systemError }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private static func write(_ data: Data, to path: String) throws {
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw systemError }
+        defer { close(descriptor) }
+        var left = data[...]
+        while !left.isEmpty {
+            let count = left.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw systemError }
+            left = left.dropFirst(count)
+        }
+    }
+
+    private static var systemError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}

@@ -1,0 +1,126 @@
+// The cookies of a storage by their domains.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// Finds the cookies of a host without reading those of others, and decides what new ones change; pure.
+struct CookieIndex {
+    /// What a storage has to do, in order.
+    enum Change {
+        case set(HTTPCookie)
+        case delete(HTTPCookie)
+    }
+
+    /// As many cookies as are kept for one domain, taken from one response, and kept in all (§6.1 asks for 50 and 3,000
+    /// at least).
+    static let maximumCountOfDomain = 180
+    static let maximumCount = 3_000
+
+    /// By identity's domain, each list in the order in which its cookies are sent.
+    private var byDomain: [String: [IndexedCookie]] = [:]
+    private var known: [ObjectIdentifier: IndexedCookie] = [:]
+
+    var isEmpty: Bool { known.isEmpty }
+
+    /// True when the cookie, and not one that has replaced it, is there.
+    func contains(_ cookie: HTTPCookie) -> Bool { known[ObjectIdentifier(cookie)] != nil }
+
+    /// True when a cookie is there that Foundation's storage takes for the same one: it compares domains with the dot.
+    func containsOne(like cookie: HTTPCookie) -> Bool {
+        let identity = CookieIdentity(cookie)
+        return byDomain[identity.domain]?.contains { $0.identity == identity && $0.cookie.domain == cookie.domain }
+            ?? false
+    }
+
+    // MARK: What the storage says
+
+    /// Takes over what is in the storage; false when nothing is different.
+    mutating func replaceAll(with cookies: [HTTPCookie]) -> Bool {
+        if cookies.count == known.count, cookies.allSatisfy(contains) { return false }
+        let before = known
+        self = CookieIndex()
+        for cookie in cookies { insert(before[ObjectIdentifier(cookie)] ?? IndexedCookie(cookie)) }
+        for domain in byDomain.keys { byDomain[domain]?.sort(by: IndexedCookie.isSent) }
+        return true
+    }
+
+    private mutating func insert(_ entry: IndexedCookie) {
+        known[ObjectIdentifier(entry.cookie)] = entry
+        byDomain[entry.identity.domain, default: []].append(entry)
+    }
+
+    private mutating func remove(_ entry: IndexedCookie) {
+        let domain = entry.identity.domain
+        known[ObjectIdentifier(entry.cookie)] = nil
+        byDomain[domain]?.removeAll { $0 === entry }
+        if byDomain[domain]?.isEmpty == true { byDomain[domain] = nil }
+    }
+
+    // MARK: Sending (§5.4)
+
+    /// The cookies for a host in canonical form and a path, in the order of their field.
+    func cookies(forHost host: String, path: String, isSecure: Bool, now: Date) -> [IndexedCookie] {
+        var found: [IndexedCookie] = []
+        let isAddress = CanonicalHost.isAddress(host)
+        var domain = host[...]
+        while true {
+            for entry in byDomain[String(domain)] ?? []
+            where (!entry.isHostOnly || domain.utf8.count == host.utf8.count) && (isSecure || !entry.isSecure)
+                && !entry.isExpired(at: now) && CookieRules.pathMatches(path, entry.identity.path)
+            {
+                found.append(entry)
+            }
+            // Nothing is above an address (§5.1.3).
+            guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")), !isAddress else { break }
+            domain = domain[domain.utf8.index(after: dot)...]
+        }
+        return found.sorted(by: IndexedCookie.isSent)
+    }
+
+    // MARK: Keeping (§5.3)
+
+    /// Takes in the cookies of one response, in its order, and says what the storage has to do.
+    mutating func add(_ cookies: [HTTPCookie], isSecure: Bool, now: Date) -> [Change] {
+        // Of several with one identity the last one counts; beyond the limit the earlier ones would be the first to go.
+        var seen: Set<CookieIdentity> = []
+        let latest = cookies.reversed().filter { seen.insert(CookieIdentity($0)).inserted }
+        let secure = isSecure ? [:] : Dictionary(grouping: known.values.filter(\.isSecure), by: \.identity.name)
+        var (added, removed): ([IndexedCookie], [HTTPCookie]) = ([], [])
+        for cookie in latest.prefix(Self.maximumCountOfDomain).reversed() {
+            if secure[cookie.name]?.contains(where: { CookieRules.overlays(cookie, $0.cookie) }) == true { continue }
+            let identity = CookieIdentity(cookie)
+            let replaced = (byDomain[identity.domain] ?? []).filter { $0.identity == identity }
+            let entry = IndexedCookie(cookie, replacing: replaced.first)
+            if replaced.count == 1, !entry.isExpired(at: now), entry.says(theSameAs: replaced[0]) { continue }
+            for old in replaced {
+                remove(old)
+                // Foundation tells host-only cookies and others of one domain apart; here one replaces the other. What
+                // it replaces itself is not deleted: there must be no moment without the cookie.
+                if entry.isExpired(at: now) || old.cookie.domain != cookie.domain { removed.append(old.cookie) }
+            }
+            if entry.isExpired(at: now) { continue }
+            insert(entry)
+            added.append(entry)
+        }
+        for domain in Set(added.map(\.identity.domain)) {
+            byDomain[domain]?.sort(by: IndexedCookie.isSent)
+            removed += evict(from: byDomain[domain] ?? [], keeping: Self.maximumCountOfDomain, now: now)
+        }
+        if !added.isEmpty { removed += evict(from: Array(known.values), keeping: Self.maximumCount, now: now) }
+        // A cookie that came and went is never set.
+        let kept = added.filter { known[ObjectIdentifier($0.cookie)] != nil }
+        let dropped = Set(added.map { ObjectIdentifier($0.cookie) })
+        return kept.map { .set($0.cookie) }
+            + removed.filter { !dropped.contains(ObjectIdentifier($0)) }.map(Change.delete)
+    }
+
+    /// Makes room when there are too many cookies: the expired go first, then the oldest (§5.3, at its end).
+    private mutating func evict(from pool: [IndexedCookie], keeping limit: Int, now: Date) -> [HTTPCookie] {
+        guard pool.count > limit else { return [] }
+        let keyed = pool.map { (entry: $0, age: $0.isExpired(at: now) ? 0 : $0.made) }
+        let oldest = keyed.sorted { $0.age < $1.age }.prefix(pool.count - limit).map(\.entry)
+        for entry in oldest { remove(entry) }
+        return oldest.map(\.cookie)
+    }
+}

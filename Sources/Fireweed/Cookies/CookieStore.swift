@@ -1,0 +1,187 @@
+// One `HTTPCookieStorage`, as the sessions that use it see it.
+
+import CLinux
+import Dispatch
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Glibc
+import Synchronization
+
+/// Keeps an index of a storage's cookies, and brings what responses set into the storage.
+///
+/// Foundation's storage copies all of its cookies for every question, and on Linux it posts no notification when one
+/// changes (Swift 6.3, measured). So the index compares itself with the storage: before each request while the storage
+/// holds at most 32 cookies, else at most once in as many microseconds as it holds cookies. What other code puts into
+/// the storage is seen after that time at the latest; what responses set is seen at once.
+///
+/// A storage with a file writes all of it for each cookie that changes, which takes 90 ms beside 100 others. So the
+/// storage is written on a queue of its own, a few cookies of each response at a time, and requests are answered from
+/// the index meanwhile.
+final class CookieStore: @unchecked Sendable {
+    // SAFETY: the storage synchronises itself; everything else is constant or behind the `Mutex`.
+    let storage: HTTPCookieStorage
+    private let queue = DispatchQueue(label: "fireweed.cookies")
+    private let state = Mutex(State())
+
+    /// A field that was made before, good until a cookie changes.
+    private struct MadeField {
+        let base: FieldBlock
+        /// `nil` when there are no cookies for the URL.
+        let block: FieldBlock?
+        /// When the first of its cookies expires.
+        let validUntil: Date?
+    }
+
+    private struct State {
+        var index = CookieIndex()
+        /// By URL.
+        var made: [String: MadeField] = [:]
+        /// What the storage held when it was asked last: the objects, in its order.
+        var snapshot: [HTTPCookie] = []
+        var askedAt: UInt64 = 0
+        /// A look at the storage that began before the last change, or before one that is over, says nothing new.
+        var tickets = 0
+        var latest = 0
+        /// Responses whose cookies are being written.
+        var writingCount = 0
+        var file: CookieFileWriter?
+    }
+
+    private static let writtenAtOnce = 4
+    private static let alwaysAskedCount = 32
+    private static let maximumMadeCount = 256
+
+    // MARK: One for each storage
+
+    private struct Reference {
+        weak var store: CookieStore?
+    }
+
+    private static let stores = Mutex<[ObjectIdentifier: Reference]>([:])
+
+    /// The store of a storage: the same one for all sessions that share the storage.
+    static func of(_ storage: HTTPCookieStorage) -> CookieStore {
+        stores.withLock { stores in
+            let key = ObjectIdentifier(storage)
+            if let store = stores[key]?.store { return store }
+            stores = stores.filter { $0.value.store != nil }
+            let made = CookieStore(storage)
+            stores[key] = Reference(store: made)
+            return made
+        }
+    }
+
+    private init(_ storage: HTTPCookieStorage) {
+        self.storage = storage
+    }
+
+    /// Writes the file after each change of a response.
+    func attach(_ file: CookieFileWriter) {
+        state.withLock { $0.file = file }
+    }
+
+    // MARK: Out
+
+    /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, whose text is given, or `base` has a
+    /// field of its own.
+    func fields(adding base: FieldBlock, for url: URL, text: String) -> FieldBlock? {
+        compareWithStorage()
+        let (isEmpty, made) = state.withLock { ($0.index.isEmpty, $0.made[text]) }
+        if isEmpty { return nil }
+        let now = Date()
+        if let made, made.base === base, made.validUntil.map({ $0 > now }) ?? true { return made.block }
+        guard !base.contains("Cookie"), let host = url.host.map(CanonicalHost.text) else { return nil }
+        let (path, isSecure) = (CookieRules.requestPath(of: url), url.scheme?.lowercased() == "https")
+        return state.withLock { state in
+            let cookies = state.index.cookies(forHost: host, path: path, isSecure: isSecure, now: now)
+            let block = Self.field(of: cookies).map { FieldBlock(base.fields + [$0]) }
+            if state.made.count >= Self.maximumMadeCount { state.made = [:] }
+            state.made[text] = MadeField(
+                base: base, block: block, validUntil: cookies.compactMap(\.expires).min())
+            return block
+        }
+    }
+
+    private static func field(of cookies: [IndexedCookie]) -> Field? {
+        guard !cookies.isEmpty else { return nil }
+        let value = cookies.map(\.text).joined(separator: "; ")
+        guard FieldSyntax.isValue(value) else { return nil }
+        var field = Field(name: "Cookie", value: value)
+        if cookies.contains(where: { $0.octets != nil }) {
+            field.octets = Array(cookies.map { $0.octets ?? Array($0.text.utf8) }.joined(separator: Array("; ".utf8)))
+        }
+        return field
+    }
+
+    private func compareWithStorage() {
+        let ticket = state.withLock { state -> Int? in
+            guard state.writingCount == 0 else { return nil }
+            let now = fw_clock_nanoseconds(CLOCK_MONOTONIC)
+            let count = state.snapshot.count
+            guard count <= Self.alwaysAskedCount || now &- state.askedAt >= UInt64(count) * 1_000 else { return nil }
+            state.askedAt = now
+            state.tickets += 1
+            return state.tickets
+        }
+        guard let ticket else { return }
+        let cookies = storage.cookies ?? []
+        state.withLock { state in
+            guard state.writingCount == 0, ticket > state.latest else { return }
+            state.latest = ticket
+            let isSame = cookies.count == state.snapshot.count && zip(cookies, state.snapshot).allSatisfy { $0 === $1 }
+            guard !isSame else { return }
+            state.snapshot = cookies
+            if state.index.replaceAll(with: cookies) { state.made = [:] }
+        }
+    }
+
+    // MARK: In
+
+    /// Takes in the cookies of one response; requests that begin from now on carry them.
+    ///
+    /// - Parameters:
+    ///   - isSecure: whether the response came over TLS.
+    ///   - completion: called once when they are in the storage, and in its file: at once when nothing changes, else on
+    ///     a queue of the store.
+    func add(_ cookies: [HTTPCookie], isSecure: Bool, completion: @escaping @Sendable () -> Void) {
+        compareWithStorage()
+        let changes = state.withLock { state -> [CookieIndex.Change] in
+            let changes = state.index.add(cookies, isSecure: isSecure, now: Date())
+            guard !changes.isEmpty else { return [] }
+            state.made = [:]
+            state.writingCount += 1
+            state.tickets += 1
+            state.latest = state.tickets
+            return changes
+        }
+        guard !changes.isEmpty else { return completion() }
+        queue.async { [self] in write(changes[...], completion) }
+    }
+
+    /// Writes some of the changes and lets other responses have their turn before the rest.
+    private func write(_ changes: ArraySlice<CookieIndex.Change>, _ completion: @escaping @Sendable () -> Void) {
+        for change in changes.prefix(Self.writtenAtOnce) { write(change) }
+        let rest = changes.dropFirst(Self.writtenAtOnce)
+        guard rest.isEmpty else { return queue.async { [self] in write(rest, completion) } }
+        let file = state.withLock { state in
+            state.writingCount -= 1
+            state.tickets += 1
+            state.latest = state.tickets
+            state.askedAt = 0
+            return state.file
+        }
+        file?.saveChanges(of: storage)
+        completion()
+    }
+
+    /// Another response may have changed the same cookie since: the index knows.
+    private func write(_ change: CookieIndex.Change) {
+        switch change {
+        case .set(let cookie):
+            if state.withLock({ $0.index.contains(cookie) }) { storage.setCookie(cookie) }
+        case .delete(let cookie):
+            if !state.withLock({ $0.index.containsOne(like: cookie) }) { storage.deleteCookie(cookie) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// A stored cookie, read once.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// What tells cookies apart (RFC 6265 §5.3, step 11): name, domain and path.
+struct CookieIdentity: Hashable {
+    let name: String
+    /// In canonical form, without a dot before it.
+    let domain: String
+    let path: String
+
+    init(_ cookie: HTTPCookie) {
+        name = cookie.name
+        domain = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
+        path = cookie.path
+    }
+}
+
+/// A cookie of a storage, with everything that requests ask about it.
+final class IndexedCookie: Sendable {
+    let cookie: HTTPCookie
+    let identity: CookieIdentity
+    /// False when hosts below the domain get the cookie too.
+    let isHostOnly: Bool
+    let isSecure: Bool
+    let expires: Date?
+    /// When the cookie was made, or the first one that it replaces; in seconds of Foundation's reference date.
+    let made: TimeInterval
+    /// What a `Cookie` field says of it.
+    let text: String
+    /// The same where it is not UTF-8.
+    let octets: [UInt8]?
+
+    /// Reads a cookie, which takes the place of an earlier one in the order of a field (RFC 6265 §5.3, step 11.3).
+    init(_ cookie: HTTPCookie, replacing replaced: IndexedCookie? = nil) {
+        self.cookie = cookie
+        identity = CookieIdentity(cookie)
+        // A dot before the domain is Foundation's way to say that it is no host-only cookie.
+        isHostOnly = cookie.domain.utf8.first != UInt8(ascii: ".")
+        isSecure = cookie.isSecure
+        expires = cookie.expiresDate
+        made = replaced?.made ?? cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval ?? 0
+        text = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
+        octets = (cookie as? OctetCookie)?.octets
+    }
+
+    func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+
+    /// True when storing this cookie would change nothing about the other one.
+    func says(theSameAs other: IndexedCookie) -> Bool {
+        identity == other.identity && text == other.text && octets == other.octets && isHostOnly == other.isHostOnly
+            && isSecure == other.isSecure && expires == other.expires && cookie.isHTTPOnly == other.cookie.isHTTPOnly
+            && cookie.isSessionOnly == other.cookie.isSessionOnly
+    }
+
+    /// Longer paths first, and of equally long ones the older cookie (§5.4, step 2).
+    static func isSent(_ left: IndexedCookie, before right: IndexedCookie) -> Bool {
+        let (length, otherLength) = (left.identity.path.utf8.count, right.identity.path.utf8.count)
+        if length != otherLength { return length > otherLength }
+        return left.made != right.made ? left.made < right.made : left.identity.name < right.identity.name
+    }
+}
