@@ -62,7 +62,10 @@ struct CredentialSource: @unchecked Sendable {
                 var next = hop
                 next.credentials = made
                 next.refusedCredentials = refused
-                return next
+                next.digest = nil
+                // A WebSocket's handshake answers Digest by itself.
+                if scheme != .digest || hop.webSocket != nil { return next }
+                if let answered = next.answering([challenge]) { return answered }
             }
         }
         return nil
@@ -116,7 +119,7 @@ extension HTTPChallenge {
     /// Which of several challenges is taken: the one that gives least away.
     fileprivate var strength: Int {
         switch known {
-        case .digest: 3
+        case .digest: 3 + (DigestAnswer(self)?.algorithm.rawValue ?? 0)
         case .ntlm: 2
         case .basic: 1
         default: 0
@@ -158,5 +161,7 @@ extension Hop {
         hasOwnCredentials = false
         refusedCredentials = []
         remembered = nil
+        challenge = nil
+        digest = nil
     }
 }

@@ -42,6 +42,8 @@ enum Redirection {
         next.fields = RedirectRules.fields(
             hop.fields, dropping: crossesOrigin ? credentialFieldNames : nil, dropsContent: dropsContent)
         next.urlRequest = nil
+        next.challenge = nil
+        next.digest = nil
         if dropsContent { next.body = .none }
         if crossesOrigin { next.forgetCredentials() }
         return next
@@ -78,6 +80,8 @@ enum Redirection {
             shared.filter { own[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })
         next.body = body
         next.urlRequest = request
+        next.challenge = nil
+        next.digest = nil
         if !isSame { next.forgetCredentials() }
         return next
     }

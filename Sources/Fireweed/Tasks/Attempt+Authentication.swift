@@ -19,7 +19,10 @@ extension Attempt {
     /// Credentials that the message already carried have been refused with it: they are not sent a second time.
     func hop(answering head: ResponseHead) -> Hop? {
         let hop = state.withLock { $0.hop }
-        return core.credentials.answering(HTTPChallenge.all(in: head), to: hop)
+        let challenges = HTTPChallenge.all(in: head)
+        var next = hop.answering(challenges) ?? core.credentials.answering(challenges, to: hop)
+        next?.challenge = head
+        return next
     }
 
     /// Stores the request's credential when the origin has taken it in answer to a challenge.

@@ -23,6 +23,11 @@ extension Attempt {
     }
 
     private func cacheRequest(for hop: Hop, _ fields: FieldBlock, in cache: ResponseCache) -> CacheRequest {
+        // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
+        let isAnswer = hop.digest != nil
+        let fields =
+            isAnswer
+            ? FieldBlock(fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") }) : fields
         var request = CacheRequest(
             url: hop.url, method: hop.method, fields: fields, facts: cache.facts(of: fields), policy: cachePolicy)
         if case .none = hop.body {} else { request.hasContent = true }

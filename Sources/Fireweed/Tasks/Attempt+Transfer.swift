@@ -49,6 +49,7 @@ extension Attempt: TransferConsumer {
             let unwanted = Set(unwanted.map { $0.lowercased() })
             next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
             next.urlRequest = nil
+            next.digest = nil  // a nonce that was used is a new challenge's
             state.gate = .discarding(next: next, byteCount: 0)
         }
     }

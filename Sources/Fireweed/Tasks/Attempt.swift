@@ -189,13 +189,14 @@ final class Attempt: Sendable {
             urlText = hop.url.absoluteString
             state.withLock { [hop] in $0.hop = hop }
         }
-        let fields = core.cookies.addingCookies(
+        let cookieFields = core.cookies.addingCookies(
             for: hop, urlText: urlText, settings: core.settings,
             isWanted: record.existing?.httpShouldHandleCookies ?? true)
+        let fields = hop.authorizing(cookieFields)
         var message = RequestMessage(
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
-            credentials: hop.credentials, webSocket: hop.webSocket)
+            credentials: hop.transportCredentials, webSocket: hop.webSocket)
         message.tellsOfLulls = gathersContent
         let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
         let control =
@@ -250,7 +251,7 @@ final class Attempt: Sendable {
                 state.gate = .open
                 state.head = nil
                 state.response = nil
-                state.answeredChallenge = nil
+                state.answeredChallenge = hop.challenge
             }
             launch()
         }

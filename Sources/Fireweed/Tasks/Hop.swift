@@ -20,6 +20,10 @@ struct Hop: Sendable {
     var refusedCredentials: [RequestMessage.Credentials] = []
     /// The request's credential, to be stored once it was accepted.
     var remembered: URLCredential?
+    /// The response whose challenge the hop answers.
+    var challenge: ResponseHead?
+    /// The answer to a Digest challenge, which is for this method and this target alone.
+    var digest: DigestRound?
     /// Asks for a WebSocket; `nil` for every other kind of request.
     var webSocket: WebSocketOffer?
 }

@@ -1,11 +1,11 @@
 // The answer to a Digest challenge.
 
-import Foundation
+package import Foundation
 
-/// Makes the `Authorization` field of RFC 7616 §3.4 for a message without content; pure.
-struct DigestAnswer: Equatable {
+/// Makes the `Authorization` field of RFC 7616 §3.4; pure.
+package struct DigestAnswer: Equatable {
     /// The algorithms from the weakest to the strongest (RFC 7616 §3.7).
-    enum Algorithm: Int {
+    package enum Algorithm: Int {
         case md5, sha256, sha512Cut256
 
         /// `nil` for an unknown name; none given means MD5.
@@ -34,10 +34,10 @@ struct DigestAnswer: Equatable {
         case integrity = "auth-int"
     }
 
-    let algorithm: Algorithm
-    let nonce: String
+    package let algorithm: Algorithm
+    package let nonce: String
     /// Whether the peer says that the nonce of our last answer was too old, and its credentials right.
-    let isStale: Bool
+    package let isStale: Bool
     private let algorithmName: String?
     private let isSession: Bool
     private let realm: String
@@ -45,13 +45,20 @@ struct DigestAnswer: Equatable {
     private let protection: Protection
     private let hashesUser: Bool
 
+    /// True when the answer covers the content too (`qop=auth-int`).
+    package var coversContent: Bool { protection == .integrity }
+
     /// The strongest answer that one of the challenges allows; `nil` when there is none.
-    static func strongest(of challenges: [HTTPChallenge]) -> DigestAnswer? {
-        challenges.compactMap(DigestAnswer.init).max { $0.algorithm.rawValue < $1.algorithm.rawValue }
+    ///
+    /// Challenges with an unknown algorithm are ignored (RFC 7616 §3.3), and without `knowsContent` those that want it
+    /// covered.
+    package static func strongest(of challenges: [HTTPChallenge], knowsContent: Bool = true) -> DigestAnswer? {
+        challenges.compactMap(DigestAnswer.init).filter { knowsContent || !$0.coversContent }
+            .max { $0.algorithm.rawValue < $1.algorithm.rawValue }
     }
 
     /// `nil` for another scheme, for a challenge without a nonce, and for an algorithm or quality of protection that is unknown.
-    init?(_ challenge: HTTPChallenge) {
+    package init?(_ challenge: HTTPChallenge) {
         guard challenge.known == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
         algorithmName = challenge.parameters["algorithm"]
         let name = (algorithmName ?? "MD5").lowercased()
@@ -82,15 +89,18 @@ struct DigestAnswer: Equatable {
     ///   - method: the method of the message.
     ///   - target: the request target as it stands in the request line.
     ///   - clientNonce: random text of ours.
-    func field(_ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String) -> String
-    {
+    ///   - content: the content of the message, which counts where `coversContent`.
+    package func field(
+        _ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String,
+        content: Data = Data()
+    ) -> String {
         func hash(_ text: String) -> String { algorithm.hash.hexadecimalDigest(of: text) }
         var secret = hash("\(credentials.user):\(realm):\(credentials.password)")
         if isSession { secret = hash("\(secret):\(nonce):\(clientNonce)") }
         let count = "00000001"
         let middle = protection == .none ? "" : "\(count):\(clientNonce):\(protection.rawValue):"
-        let content = protection == .integrity ? ":\(hash(""))" : ""
-        let response = hash("\(secret):\(nonce):\(middle)\(hash("\(method):\(target)\(content)"))")
+        let covered = coversContent ? ":\(algorithm.hash.hexadecimalDigest(of: content))" : ""
+        let response = hash("\(secret):\(nonce):\(middle)\(hash("\(method):\(target)\(covered)"))")
         let user = hashesUser ? hash("\(credentials.user):\(realm)") : credentials.user
         var parts = [
             "username=\(Self.quoted(user))", "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))",
@@ -112,7 +122,7 @@ struct DigestAnswer: Equatable {
     }
 
     /// Random text for one answer.
-    static func makeClientNonce() -> String {
+    package static func makeClientNonce() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(generator.next() as UInt64, radix: 36) + String(generator.next() as UInt64, radix: 36)
     }

@@ -26,8 +26,11 @@ enum Hash {
     }
 
     /// The digest as hexadecimal digits in lower case.
-    func hexadecimalDigest(of text: String) -> String {
-        digest(of: text.utf8).map { byte in
+    func hexadecimalDigest(of text: String) -> String { hexadecimalDigest(of: text.utf8) }
+
+    /// The digest as hexadecimal digits in lower case.
+    func hexadecimalDigest(of bytes: some Collection<UInt8>) -> String {
+        digest(of: bytes).map { byte in
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0\(digits)" : digits
         }.joined()

@@ -73,6 +73,12 @@ public struct RequestMessage: Sendable {
 }
 
 extension RequestMessage {
+    /// The origin form of a target (RFC 9112 §3.2.1): path and query as they are written.
+    package static func target(of components: URLComponents) -> String {
+        let path = components.percentEncodedPath.isEmpty ? "/" : components.percentEncodedPath
+        return components.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+    }
+
     /// Whether an absolute URL names a host (RFC 9110 §4.2.1); `http:x`, `http:/x` and `http:///x` do not.
     ///
     /// Read byte by byte: every request is asked.

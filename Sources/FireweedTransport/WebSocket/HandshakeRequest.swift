@@ -23,7 +23,7 @@ struct HandshakeRequest {
             return nil
         }
         var lines = [
-            "GET \(Self.target(of: components)) HTTP/1.1",
+            "GET \(RequestMessage.target(of: components)) HTTP/1.1",
             "Host: \(message.fields.value(of: "Host") ?? host)",
             "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key.text)", "Sec-WebSocket-Version: 13",
         ]
@@ -38,18 +38,12 @@ struct HandshakeRequest {
     }
 
     /// The request target; `nil` when the message's URL is none.
-    var target: String? { URLComponents(string: message.url).map(Self.target) }
+    var target: String? { URLComponents(string: message.url).map(RequestMessage.target) }
 
     /// The subprotocols that the message offers, in order.
     var subprotocols: [String] {
         message.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Sec-WebSocket-Protocol") }
             .flatMap { $0.value.split(separator: ",") }.map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-
-    /// The origin form of the target (RFC 9112 §3.2.1).
-    private static func target(of components: URLComponents) -> String {
-        let path = components.percentEncodedPath.isEmpty ? "/" : components.percentEncodedPath
-        return components.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
     }
 
     /// Host and port; the port is left out where it is the scheme's own.

@@ -33,7 +33,7 @@ struct HARRecorderTests {
             .serializingData().response
         let file = folder.file("exchange.har")
         try recorder.write(to: file)
-        #expect(recorder.entryCount == 9)
+        #expect(recorder.entryCount == 10)
         recorder.removeAll()
         #expect(recorder.entryCount == 0)
         return file
@@ -92,7 +92,7 @@ struct HARRecorderTests {
         assert log["version"] == "1.2" and log["creator"]["name"] and log["creator"]["version"]
         pages = {page["id"] for page in log["pages"]}
         for page in log["pages"]: assert page["title"] and "onLoad" in page["pageTimings"]
-        entries = log["entries"]; assert len(entries) == 9, len(entries)
+        entries = log["entries"]; assert len(entries) == 10, len(entries)
         last = None
         for e in entries:
             assert e["pageref"] in pages
@@ -111,7 +111,7 @@ struct HARRecorderTests {
             else: assert e["_error"] and r["httpVersion"] == ""
         query = {pair["name"]: pair["value"] for pair in entries[0]["request"]["queryString"]}
         assert query == {"a": "1", "b": "x y", "token": "[redacted]"}, query
-        assert [e["response"]["status"] for e in entries] == [200, 302, 200, 200, 200, 200, 200, 0, 200]
+        assert [e["response"]["status"] for e in entries] == [200, 302, 200, 200, 200, 200, 200, 0, 401, 200]
         assert entries[1]["response"]["redirectURL"] == "/cookies" and entries[1]["response"]["cookies"] == [{"name": "c", "value": "[redacted]"}]
         assert entries[2]["request"]["cookies"] == [{"name": "c", "value": "[redacted]"}]
         assert entries[3]["request"]["bodySize"] > 0 and entries[4]["response"]["content"]["size"] != entries[4]["response"]["bodySize"]
@@ -127,7 +127,7 @@ struct HARRecorderTests {
         import json, sys
         from haralyzer import HarParser, HarPage
         har = json.load(open(sys.argv[1])); parser = HarParser(har)
-        assert len(parser.pages) == 1 and len(parser.pages[0].entries) == 9, parser.pages
+        assert len(parser.pages) == 1 and len(parser.pages[0].entries) == 10, parser.pages
         page = parser.pages[0]
         assert page.get_requests and page.post_requests
         entry = page.entries[0]

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTransport
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -121,6 +122,58 @@ struct ScriptedChallengeTests {
             _ = await request.serializingData().response
             let first = heads(server).compactMap { authorization($0) }.first
             #expect(first?.hasPrefix("Authorization: \(scheme)") == true, "\(String(describing: first))")
+        }
+    }
+
+    @Test(
+        "Digest is answered by every algorithm and quality of protection of RFC 7616, with content and without",
+        arguments: ["MD5", "SHA-256", "SHA-512-256", "SHA-512-256-sess"], ["auth", "auth-int", nil])
+    func digest(algorithm: String, quality: String?) async throws {
+        let parameters = quality.map { ", qop=\"\($0)\"" } ?? ""
+        let challenge = "Digest realm=\"r\", nonce=\"n\", algorithm=\(algorithm)\(parameters)"
+        let credentials = RequestMessage.Credentials(user: "u", password: "p")
+        for content in ["", "content"] {
+            let server = try ScriptedServer.start([
+                .receiveHead, .receive(byteCount: content.utf8.count), .send(Self.refusal([challenge])), .receiveHead,
+                .receive(byteCount: content.utf8.count), .send(Self.welcome), .hold,
+            ])
+            let request = session.upload(Data(content.utf8), to: server.url("/a%20b?c"), method: .put)
+                .authenticate(username: "u", password: "p")
+            #expect(try await request.serializingString().value == "ok")
+            let answers = heads(server).map { authorization($0) }
+            #expect(answers.count == 2 && answers[0] == nil)
+            let answer = try #require(answers.last ?? nil)
+            let own = HTTPChallenge.all(in: String(answer.dropFirst("Authorization: ".count))).first
+            let expected = DigestAnswer.strongest(of: HTTPChallenge.all(in: challenge))?.field(
+                credentials, method: "PUT", target: "/a%20b?c", clientNonce: own?.parameters["cnonce"] ?? "",
+                content: Data(content.utf8))
+            #expect(answer == "Authorization: \(expected ?? "")")
+        }
+    }
+
+    @Test(
+        "an algorithm that nobody knows is ignored (RFC 7616 §3.3)",
+        arguments: [
+            (["Digest realm=r, nonce=n, algorithm=SHA3, qop=auth", "Basic realm=r"], "Basic dTpw"),
+            (["Digest realm=r, nonce=n, algorithm=SHA3, Basic realm=r"], "Basic dTpw"),
+            (["Digest realm=r, nonce=n, qop=other, NTLM, Basic realm=r"], "NTLM "),
+            (["Digest realm=r, nonce=a, algorithm=X", "Digest realm=r, nonce=b, algorithm=md5"], "Digest "),
+            (["Digest realm=r, nonce=n, algorithm=SHA3"], nil),
+        ] as [([String], String?)])
+    func unknownAlgorithm(challenges: [String], answer: String?) async throws {
+        let steps: [ScriptedServer.Step] = Array(
+            repeating: [.receiveHead, .send(Self.refusal(challenges))], count: 8
+        ).flatMap { $0 }
+        let server = try ScriptedServer.start(steps)
+        let request = session.request(server.url()).authenticate(username: "u", password: "p")
+        let response = await request.serializingData().response
+        #expect(response.response?.statusCode == 401)
+        let answers = heads(server).map { authorization($0) }
+        #expect(answers.first == .some(nil))
+        if let answer {
+            #expect(answers.dropFirst().first??.hasPrefix("Authorization: \(answer)") == true, "\(answers)")
+        } else {
+            #expect(answers.count == 1)
         }
     }
 

@@ -47,6 +47,18 @@ struct DigestAnswerTests {
         #expect(field.hasSuffix("userhash=true"))
     }
 
+    @Test("with auth-int alone the content is covered, and a challenge that wants it is left when it is not known")
+    func integrity() throws {
+        let line = "Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\", algorithm=MD5"
+        let field = try #require(answer(line)).field(
+            .init(user: "u", password: "p"), method: "POST", target: "/", clientNonce: "c", content: Data("body".utf8))
+        // hashlib: md5(md5("u:r:p") + ":n:00000001:c:auth-int:" + md5("POST:/:" + md5("body")))
+        #expect(field.contains("response=\"e095c7eec80723d91a53d22f9e0d16a7\""))
+        let challenges = HTTPChallenge.all(in: line)
+        #expect(DigestAnswer.strongest(of: challenges, knowsContent: false) == nil)
+        #expect(DigestAnswer.strongest(of: challenges) != nil)
+    }
+
     @Test("without a quality of protection the older form is answered (RFC 2069)")
     func older() throws {
         let field = try #require(answer("Digest realm=\"r\", nonce=\"n\"")).field(
