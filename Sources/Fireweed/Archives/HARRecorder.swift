@@ -61,9 +61,15 @@ public final class HARRecorder: EventMonitor {
         return state.withLock { $0.entries.count }
     }
 
-    /// Writes the archive to a file, in the place of one that is there; throws what writing throws.
+    /// Writes the archive to a file that only this user can read (mode 0600), in place of a file that is there.
+    ///
+    /// A symbolic link is followed, a device or a pipe is written to. Throws `CocoaError` when that fails, as for a folder.
     public func write(to url: URL) throws {
-        try archive.write(to: url, options: .atomic)
+        do {
+            try FileInstaller.writePrivately(archive, to: url)
+        } catch let failure as FileFailure {
+            throw failure.cocoaError
+        }
     }
 
     /// Forgets every entry.

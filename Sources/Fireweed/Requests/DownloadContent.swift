@@ -3,6 +3,7 @@
 import FireweedTransport
 import Foundation
 import FoundationNetworking
+import Glibc
 import Synchronization
 
 /// Where the content of a download is at this moment, and what it is to go on from.
@@ -11,11 +12,20 @@ struct DownloadContent: Sendable {
     var sink: FileSink?
     /// The file, once it is whole and at its place.
     var complete: ContentFile?
-    /// True when `complete` was moved to the destination, so that a retry has to take it back.
-    var isAtDestination = false
+    /// The file at the destination, which a retry has to take back.
+    var installed: URL?
+    /// The move to the destination, while it waits for validation.
+    var plannedMove: PlannedMove?
+
+    /// What could not be moved to the destination.
+    var unmoved: OwnedFile?
 
     /// Where the caller wants the partial file, if there is such a wish.
     var place: URL?
+    /// Whether the folders above `place` are made.
+    var makesFolders = false
+    /// The file beside which content lies while it comes, if there is such a wish.
+    var sibling: URL?
     /// What there is to go on from, open and locked until the outcome stands.
     var partial: PartialFile?
     /// The first byte that the present attempt asks for.
@@ -30,17 +40,32 @@ struct DownloadContent: Sendable {
     var isSettled = false
 }
 
+/// A complete file, and where it goes once the response is valid.
+struct PlannedMove: Sendable {
+    let file: PartialFile
+    let target: URL
+    let options: DownloadRequest.Options
+}
+
 extension DownloadRequest {
     /// The sink of the present attempt; one to a new temporary file where the head did not decide otherwise.
     func sink(of attempt: Attempt) -> FileSink {
         content.withLock { content in
             if let sink = content.sink { return sink }
             let made = FileSink(
-                open: { try PartialFile(temporary: OwnedFile()) },
+                open: { [sibling = content.sibling] in try Self.newFile(beside: sibling) },
                 onRoom: { [weak attempt] in attempt?.resumeIntake() },
                 onFailure: { [weak attempt] in attempt?.cancel(with: $0.transferFailure) })
             content.sink = made
             return made
+        }
+    }
+
+    private static func newFile(beside target: URL?) throws -> PartialFile {
+        switch try target.map(FileDestination.init(at:)) {
+        case .vacant(let path): try PartialFile(beside: path, isReplacing: false)
+        case .file(let path, _): try PartialFile(beside: path, isReplacing: true)
+        case .stream, nil: try PartialFile(temporary: OwnedFile())
         }
     }
 
@@ -100,20 +125,57 @@ extension DownloadRequest {
             guard let task = attempt.sessionTask as? SessionDownloadTask else { return }
             monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: file.url)
         }
-        guard let destination, let response = attempt.httpURLResponse else { return placed(file, file.url, attempt) }
+        let partialFile = content.withLock { $0.place }
+        let isOtherAnswer = partialFile != nil && partialFile != file.url
+        guard let destination, let response = attempt.httpURLResponse, !isOtherAnswer else {
+            return placed(file, file.url, attempt)
+        }
         let (target, options) = destination(file.url, response)
         tellMonitors { monitor, _ in monitor.request(self, didCreateDestinationURL: target) }
         guard target != file.url else { return placed(file, target, attempt) }
-        do {
-            let files = core.delegate.fileManager
-            if options.contains(.createIntermediateDirectories) {
-                try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+        guard partialFile != nil || options.contains(.waitForValidation) else {
+            return try move(file, to: target, options, attempt)
+        }
+        content.withLock { content in
+            content.complete = ContentFile(url: file.url, owner: file.owner)
+            content.plannedMove = PlannedMove(file: file, target: target, options: options)
+        }
+    }
+
+    /// Validation is over: a file that waited for it gets to its destination, or stays where it is.
+    func finishPlannedMove(_ attempt: Attempt) {
+        let planned = content.withLock { content in
+            defer { content.plannedMove = nil }
+            return content.plannedMove
+        }
+        guard let planned else { return }
+        guard error == nil else {
+            return tellMonitors { monitor, _ in
+                monitor.request(
+                    self, didFinishDownloadingUsing: attempt.sessionTask, with: .success(planned.file.url))
             }
-            try FileMove.move(
-                file.url, to: target, replacing: options.contains(.removePreviousFile), files: files)
+        }
+        do {
+            try move(planned.file, to: planned.target, planned.options, attempt)
+        } catch {
+            content.withLock { $0.complete = nil }
+            record(error, attempt)
+        }
+    }
+
+    private func move(_ file: PartialFile, to target: URL, _ options: Options, _ attempt: Attempt) throws {
+        let installed: URL?
+        do {
+            if options.contains(.createIntermediateDirectories) {
+                try core.delegate.fileManager.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            }
+            installed = try FileInstaller.move(
+                file.url, to: target, replacing: options.contains(.removePreviousFile))
         } catch {
             // What came is complete: it stays where the error says that it is.
             file.owner?.take()
+            content.withLock { $0.unmoved = file.owner }
             let cause = (error as? FileFailure)?.cocoaError ?? error
             let failure = AFError.downloadedFileMoveFailed(error: cause, source: file.url, destination: target)
             tellMonitors { monitor, _ in
@@ -122,15 +184,14 @@ extension DownloadRequest {
             throw failure
         }
         file.owner?.moved()
-        placed(file, target, attempt)
+        placed(file, target, attempt, installed: installed)
     }
 
-    private func placed(_ file: PartialFile, _ url: URL, _ attempt: Attempt) {
+    private func placed(_ file: PartialFile, _ url: URL, _ attempt: Attempt, installed: URL? = nil) {
         file.complete()
-        let hasMoved = url != file.url
         content.withLock { content in
-            content.complete = ContentFile(url: url, owner: hasMoved ? nil : file.owner)
-            content.isAtDestination = hasMoved
+            content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
+            content.installed = installed
             content.sink = nil
         }
         tellMonitors { monitor, _ in
@@ -172,20 +233,27 @@ extension DownloadRequest {
 
     // MARK: Over and over
 
+    /// Removes what a request that has ended leaves in a file of the library's own, without waiting for the last reference to it.
+    package func removeOwnedFile() {
+        let owners = content.withLock { [$0.complete?.owner, $0.produced?.owner, $0.unmoved, $0.sink?.partial?.owner] }
+        for owner in owners { owner?.remove() }
+    }
+
     /// Forgets what the last attempt produced; what was there before it, and the caller's partial file, stay.
     func takeBackContent() {
         let mistaken = content.withLock { content in
             defer {
                 content.sink = nil
                 content.complete = nil
-                content.isAtDestination = false
+                content.installed = nil
+                content.plannedMove = nil
                 content.produced = nil
                 content.expectedByteCount = nil
                 content.isSettled = false
             }
-            return content.isAtDestination ? content.complete?.url : nil
+            return content.installed
         }
-        if let mistaken, !FileMove.isStream(mistaken) { try? core.delegate.fileManager.removeItem(at: mistaken) }
+        if let mistaken { unlink(mistaken.path) }
     }
 
     /// The outcome stands: others may go on from the partial file, and whoever waits for resume data gets it.

@@ -13,13 +13,22 @@ import Synchronization
 /// for the partial file of a download that ended early, and its resume data.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
+    ///
+    /// Only a regular file is ever replaced, and it keeps its mode and, where this process may set it, its owner. Symbolic links at
+    /// the destination are followed, and stay. A device, a pipe or an open descriptor (`/dev/stdout`) is written to. A folder or a
+    /// socket at the destination is `AFError.downloadedFileMoveFailed`.
     public struct Options: OptionSet, Sendable {
         /// The bits.
         public let rawValue: Int
         /// Makes the folders above the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-        /// Removes what is at the destination: in one step with the move, where the file system can do that.
+        /// Replaces the file at the destination, in one step with the move; without this option, anything there is an error.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
+        /// Moves the file only after every validation of the request has passed.
+        ///
+        /// Without this option the content of a response that is refused, such as 404, is at the destination too, as with
+        /// Alamofire. With it the destination stays as it was, and the file that validations see is the temporary one.
+        public static let waitForValidation = Options(rawValue: 1 << 2)
 
         /// Makes options of bits.
         public init(rawValue: Int) {
@@ -99,6 +108,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     override func contentEnded(_ attempt: Attempt?) {
         finishContent(attempt)
+    }
+
+    override func validationEnded(_ attempt: Attempt) {
+        finishPlannedMove(attempt)
     }
 
     override func resetContent() {

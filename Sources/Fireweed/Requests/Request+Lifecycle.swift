@@ -109,6 +109,7 @@ extension Request {
         attempt.afterCookiesAreStored(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)
+            validationEnded(attempt)
             tellMonitorsOfCompletion(of: attempt)
             decideAboutRetry()
         }

@@ -100,6 +100,9 @@ public class Request: @unchecked Sendable {
     /// Everything has come, or nothing more will; called off the transport's thread, before validation.
     func contentEnded(_ attempt: Attempt?) {}
 
+    /// Every validator has run, or none had to because of an error; called before the retriers.
+    func validationEnded(_ attempt: Attempt) {}
+
     /// Whether the head is wanted, though nobody asked to be shown it.
     var inspectsHead: Bool { false }
 

@@ -131,5 +131,6 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override func cleanup() {
         guard case .file(let url, shouldRemove: true) = uploadable else { return }
         try? fileManager.removeItem(at: url)
+        if TemporaryFiles.isPlace(url) { TemporaryFiles.leave(url) }
     }
 }

@@ -31,7 +31,7 @@ struct FormUpload: UploadableConvertible {
         case .reader(let make):
             let file = try OwnedFile()
             try Self.copy(make(), to: file.url)
-            file.take()
+            file.handOver()
             return .file(file.url, shouldRemove: true)
         }
     }

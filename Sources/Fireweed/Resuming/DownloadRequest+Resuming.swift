@@ -25,9 +25,28 @@ extension DownloadRequest {
     ///
     /// A file at that place which no download has left there is left alone: the request fails with `ResumeError.notPartial`. What the
     /// process has written is safe when the process ends; after a crash of the machine it is what the file system promises.
+    ///
+    /// - Parameters:
+    ///   - partialFile: the partial file, a regular file of this user or nothing yet.
+    ///   - options: `.createIntermediateDirectories` makes the folders above the partial file; other options mean nothing here.
     @discardableResult
-    public func resumable(at partialFile: URL) -> Self {
-        content.withLock { $0.place = partialFile }
+    public func resumable(at partialFile: URL, options: Options = []) -> Self {
+        content.withLock { content in
+            content.place = partialFile
+            content.makesFolders = options.contains(.createIntermediateDirectories)
+        }
+        return self
+    }
+
+    /// Writes the content beside `file` while it comes, so that the move to a destination in the same folder is one rename.
+    ///
+    /// The content has a hidden name, `.name.….part`, and goes when the download fails. A file of a process that was killed goes when
+    /// the next download beside the same `file` starts. A link at `file` is followed. Where `file` is a device or a pipe, the content
+    /// is in a temporary folder, as without this call. A folder or a socket at `file` fails the request when content comes. To be
+    /// called before the request is resumed; `resumable(at:options:)` has precedence.
+    @discardableResult
+    public func staged(beside file: URL) -> Self {
+        content.withLock { $0.sibling = file }
         return self
     }
 
@@ -36,9 +55,10 @@ extension DownloadRequest {
     /// The record of a request: as it was given, or for the rest of what is in the caller's partial file.
     func record(of convertible: any URLRequestConvertible) throws -> RequestRecord {
         let record = try RequestRecord(convertible)
-        guard let place = content.withLock({ $0.place }) else { return record }
+        let (place, makesFolders) = content.withLock { ($0.place, $0.makesFolders) }
+        guard let place else { return record }
         guard record.method == "GET" else { throw ResumeError.unsupportedMethod(record.method) }
-        let partial = try content.withLock({ $0.partial }) ?? PartialFile(at: place)
+        let partial = try content.withLock({ $0.partial }) ?? PartialFile(at: place, makingFolders: makesFolders)
         return try self.record(for: record.urlRequest, after: partial)
     }
 

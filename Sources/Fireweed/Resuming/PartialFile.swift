@@ -35,6 +35,14 @@ final class PartialFile: Sendable {
         guard descriptor >= 0 else { throw FileFailure.current(.create, url) }
     }
 
+    /// Makes a new file beside the one that it is to become.
+    ///
+    /// A file that it is to replace may be private: until it gets that file's mode, the new one is.
+    convenience init(beside target: String, isReplacing: Bool) throws {
+        let (url, descriptor) = try SiblingFile.make(beside: target, mode: isReplacing ? 0o600 : 0o666)
+        self.init(url: url, hasSidecar: false, owner: OwnedFile(sibling: url), descriptor: descriptor, resumeData: nil)
+    }
+
     /// Opens the file that resume data names; `nil` when it is gone.
     ///
     /// Throws `ResumeError`.
@@ -46,7 +54,15 @@ final class PartialFile: Sendable {
     /// Opens or makes the file at a place of the caller's, with a sidecar.
     ///
     /// Throws `ResumeError`: a file that is not empty and has no sidecar is none of ours.
-    convenience init(at url: URL) throws {
+    convenience init(at url: URL, makingFolders: Bool) throws {
+        if makingFolders {
+            do {
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            } catch {
+                throw ResumeError.unusable(url, underlying: error)
+            }
+        }
         guard let opened = try Self.open(url, flags: O_CREAT) else {
             throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
         }
@@ -55,10 +71,12 @@ final class PartialFile: Sendable {
         guard known != nil || byteCount == 0 else { throw ResumeError.notPartial(url) }
     }
 
-    private init(url: URL, hasSidecar: Bool, descriptor: Int32, resumeData: ResumeData?) {
+    private init(
+        url: URL, hasSidecar: Bool, owner: OwnedFile? = nil, descriptor: Int32, resumeData: ResumeData?
+    ) {
         self.url = url
         self.hasSidecar = hasSidecar
-        owner = nil
+        self.owner = owner
         self.descriptor = descriptor
         state = Mutex(State(resumeData: resumeData))
     }

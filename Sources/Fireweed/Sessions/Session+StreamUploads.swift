@@ -13,6 +13,8 @@ public enum StreamRequestContent {
     case data(Data)
     /// What a file holds, read as it is sent.
     case file(URL)
+    /// What a stream gives, read once as it is sent, in chunks: a redirect or a retry that needs the content again fails.
+    case stream(InputStream)
     /// A form; above the threshold for memory it goes straight from its parts.
     case form(MultipartFormData)
 }
@@ -20,14 +22,15 @@ public enum StreamRequestContent {
 extension Session {
     /// A request that sends content, and whose response's content is handed on as it comes.
     ///
-    /// A form that cannot be read fails the request with `AFError.multipartEncodingFailed`. Content is sent again after a redirect
-    /// that keeps the method, an authentication round and a retry.
+    /// A form that cannot be read fails the request with `AFError.multipartEncodingFailed`. Content other than a
+    /// stream is sent again after a redirect that keeps the method, an authentication round and a retry.
     public func streamRequest(_ request: URLRequest, uploading content: StreamRequestContent?) -> DataStreamRequest {
         var request = request
         let body = content.map { content in
             switch content {
             case .data(let data): return Result<BodySource, any Error>.success(.data(data))
             case .file(let file): return .success(.reader { try FileBodyReader(opening: file) })
+            case .stream(let stream): return .success(.oneShot(stream, byteCount: nil))
             case .form(let form):
                 request.headers.update(.contentType(form.contentType))
                 let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold

@@ -122,12 +122,7 @@ public final class StrictTransportSecurity: Sendable {
         guard let file else { return }
         writing.async { [self] in
             guard let data = try? JSONEncoder().encode(hosts) else { return }
-            let path = file.path
-            if !FileManager.default.fileExists(atPath: path) {
-                _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            }
-            try? data.write(to: file, options: .atomic)
-            try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            try? FileInstaller.writePrivately(data, to: file)
         }
     }
 

@@ -99,19 +99,6 @@ struct DownloadRequestTests {
         try FileManager.default.removeItem(at: source.deletingLastPathComponent())
     }
 
-    @Test("a folder in the way is an error, and goes only when it is to be removed")
-    func folderInTheWay() async throws {
-        let target = folder.file("folder")
-        try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
-        try Data("mine".utf8).write(to: target.appendingPathComponent("file"))
-        let refused = session.download(server.url("/bytes/10"), to: { _, _ in (target, []) })
-        let error = await refused.serializingData().response.error
-        #expect(error?.isDownloadedFileMoveError == true)
-        #expect(try Data(contentsOf: target.appendingPathComponent("file")) == Data("mine".utf8))
-        let replaced = session.download(server.url("/bytes/10"), to: { _, _ in (target, .removePreviousFile) })
-        #expect(try await replaced.serializingData().value.count == 10)
-    }
-
     @Test("a destination on another file system gets the file whole", arguments: [false, true])
     func otherFileSystem(isReplacing: Bool) async throws {
         let shared = URL(fileURLWithPath: "/dev/shm/fireweed-\(UUID().uuidString)")

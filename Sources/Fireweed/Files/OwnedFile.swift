@@ -4,35 +4,57 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A file in a temporary folder of its own, removed with its last reference unless it was taken.
+/// A file of the library's own, removed with its last reference unless it was taken.
 ///
 /// Requests, responses and errors that can give its URL away hold a reference; giving it away takes it.
 final class OwnedFile: Sendable {
     let url: URL
+    /// Whether the file has a temporary folder of its own, which goes with it.
+    private let hasFolder: Bool
     private let isTaken = Atomic<Bool>(false)
 
-    /// A new place, where there is no file yet.
+    /// A new place in a temporary folder of its own, where there is no file yet.
     ///
     /// Throws when its folder cannot be made.
     init() throws {
         url = try TemporaryFiles.newPlace()
+        hasFolder = true
+    }
+
+    /// A file that was made beside the one that it is to become.
+    init(sibling: URL) {
+        url = sibling
+        hasFolder = false
     }
 
     /// From now on the file is somebody else's.
     func take() {
+        guard !isTaken.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        if hasFolder { TemporaryFiles.keep(url) }
+    }
+
+    /// From now on somebody else removes the file and its folder; when this process is killed, the next one does.
+    func handOver() {
         isTaken.store(true, ordering: .releasing)
     }
 
     /// The file has gone from its folder; the folder goes now.
     func moved() {
-        take()
-        TemporaryFiles.leave(url)
+        isTaken.store(true, ordering: .releasing)
+        if hasFolder { TemporaryFiles.leave(url) }
+    }
+
+    /// Removes the file now, whoever took it.
+    func remove() {
+        isTaken.store(true, ordering: .releasing)
+        unlink(url.path)
+        if hasFolder { TemporaryFiles.leave(url) }
     }
 
     deinit {
         guard !isTaken.load(ordering: .acquiring) else { return }
         unlink(url.path)
-        TemporaryFiles.leave(url)
+        if hasFolder { TemporaryFiles.leave(url) }
     }
 }
 

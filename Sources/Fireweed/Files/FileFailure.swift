@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 
 /// A failed call on a file: which file, which call, and the kernel's reason.
-struct FileFailure: Error {
+package struct FileFailure: Error {
     enum Step {
         case create, write
     }
@@ -23,7 +23,7 @@ struct FileFailure: Error {
 
     var posixError: POSIXError { POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
 
-    var text: String {
+    package var text: String {
         let what = step == .create ? "could not be created" : "could not be written"
         return "\(file.path) \(what): \(Self.text(of: posixError))"
     }
@@ -41,7 +41,7 @@ struct FileFailure: Error {
     var cocoaError: CocoaError {
         let code: CocoaError.Code =
             switch self.code {
-            case EEXIST: .fileWriteFileExists
+            case EEXIST, EISDIR, ESOCKTNOSUPPORT: .fileWriteFileExists
             case ENOSPC, EDQUOT: .fileWriteOutOfSpace
             case ENOENT: .fileNoSuchFile
             case EACCES, EPERM: .fileWriteNoPermission
@@ -71,8 +71,14 @@ struct FileFailure: Error {
         case .EROFS: "the file system is read-only"
         case .EEXIST: "something is there already"
         case .EISDIR: "a folder is there"
+        case .ESOCKTNOSUPPORT: "a socket is there"
+        case .ENXIO: "nothing reads from the pipe that is there"
         case .ELOOP: "a symbolic link is there"
         default: String(cString: strerror(code.rawValue))
         }
     }
+}
+
+extension FileFailure: LocalizedError {
+    package var errorDescription: String? { text }
 }

@@ -1,0 +1,78 @@
+// What is at a path where content is to go.
+
+package import Foundation
+import Glibc
+
+/// A place for content, after following the symbolic links at its end.
+package enum FileDestination: Equatable {
+    /// Who may do what with a file.
+    package struct Attributes: Equatable, Sendable {
+        package let mode: UInt32
+        let user: UInt32
+        let group: UInt32
+
+        /// Whether no class of users may write to the file.
+        package var isReadOnly: Bool { mode & 0o222 == 0 }
+    }
+
+    /// Nothing is at this path; the content makes a new file there.
+    case vacant(String)
+    /// A regular file is at this path; content replaces it whole.
+    case file(String, Attributes)
+    /// A device, a pipe or an open descriptor (`/dev/stdout`): content is written to it, and never replaces it.
+    case stream(String)
+
+    /// Looks at a path.
+    ///
+    /// Throws `FileFailure` for a folder, for a socket, and for a path that cannot be looked at.
+    package init(at url: URL) throws {
+        var path = url.path
+        for _ in 0..<40 {  // as many links as the kernel follows (path_resolution(7))
+            var status = stat()
+            guard lstat(path, &status) == 0 else {
+                guard errno == ENOENT else { throw FileFailure.current(.create, url) }
+                self = .vacant(path)
+                return
+            }
+            if status.st_mode & S_IFMT != S_IFLNK {
+                self = try Self.destination(at: path, status, of: url)
+                return
+            }
+            if status.st_dev == Self.procDevice {
+                self = try Self.descriptor(at: path, of: url)
+                return
+            }
+            path = try Self.target(of: path)
+        }
+        throw FileFailure(step: .create, file: url, code: ELOOP)
+    }
+
+    private static func destination(at path: String, _ status: stat, of url: URL) throws -> FileDestination {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            return .file(
+                path, Attributes(mode: status.st_mode & 0o7777, user: status.st_uid, group: status.st_gid))
+        case S_IFCHR, S_IFBLK, S_IFIFO: return .stream(path)
+        case S_IFDIR: throw FileFailure(step: .create, file: url, code: EISDIR)
+        default: throw FileFailure(step: .create, file: url, code: ESOCKTNOSUPPORT)
+        }
+    }
+
+    /// What a link of procfs stands for: an open descriptor, which need not have a name (proc_pid_fd(5)).
+    private static func descriptor(at path: String, of url: URL) throws -> FileDestination {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileFailure.current(.create, url) }
+        _ = try destination(at: path, status, of: url)
+        return .stream(path)
+    }
+
+    private static func target(of link: String) throws -> String {
+        let target = try FileManager.default.destinationOfSymbolicLink(atPath: link)
+        return target.hasPrefix("/") ? target : (link as NSString).deletingLastPathComponent + "/" + target
+    }
+
+    private static let procDevice: dev_t? = {
+        var status = stat()
+        return stat("/proc/self/", &status) == 0 ? status.st_dev : nil
+    }()
+}

@@ -1,0 +1,191 @@
+// Complete content gets to its destination, all or nothing.
+
+package import Foundation
+import Glibc
+
+/// Puts files at destinations so that a destination has its old content or the new one, and never a part.
+///
+/// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay. Devices, pipes
+/// and open descriptors are written to. Folders and sockets are errors.
+package enum FileInstaller {
+    /// Moves a file; without `replacing`, anything that is at the destination is an error and stays.
+    ///
+    /// Returns the file that has the content now, after following links; `nil` when the content was written to a device or a pipe.
+    /// Throws `FileFailure`; source and destination are then as they were, except what a device or a pipe has taken.
+    static func move(_ source: URL, to target: URL, replacing: Bool) throws -> URL? {
+        if !replacing { try refuseAnything(at: target) }
+        switch try FileDestination(at: target) {
+        case .stream(let path):
+            try pour(source, intoStreamAt: path, of: target)
+            unlink(source.path)
+            return nil
+        case .vacant(let path):
+            try install(source, at: path, keeping: nil, replacing: replacing)
+            return URL(fileURLWithPath: path)
+        case .file(let path, let attributes):
+            try install(source, at: path, keeping: attributes, replacing: replacing)
+            return URL(fileURLWithPath: path)
+        }
+    }
+
+    /// Writes data to a file that only this user may read, in place of the file that was there.
+    package static func writePrivately(_ data: Data, to target: URL) throws {
+        switch try FileDestination(at: target) {
+        case .stream(let path):
+            let output = try openStream(path, of: target)
+            defer { close(output) }
+            try ignoringBrokenPipes { try write(data, to: output, of: target) }
+        case .vacant(let path), .file(let path, _):
+            let (sibling, descriptor) = try SiblingFile.make(beside: path, mode: 0o600)
+            defer { close(descriptor) }
+            do {
+                // The mode at creation is what the umask leaves of it.
+                guard fchmod(descriptor, 0o600) == 0 else { throw FileFailure.current(.create, target) }
+                try write(data, to: descriptor, of: target)
+                guard fsync(descriptor) == 0 else { throw FileFailure.current(.write, target) }
+                guard Glibc.rename(sibling.path, path) == 0 else { throw FileFailure.current(.create, target) }
+            } catch {
+                unlink(sibling.path)
+                throw error
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private static func refuseAnything(at target: URL) throws {
+        var status = stat()
+        guard lstat(target.path, &status) == 0 else { return }
+        let isFolder = status.st_mode & S_IFMT == S_IFDIR
+        throw FileFailure(step: .create, file: target, code: isFolder ? EISDIR : EEXIST)
+    }
+
+    private static func install(
+        _ source: URL, at path: String, keeping attributes: FileDestination.Attributes?, replacing: Bool
+    ) throws {
+        if let attributes { try keep(attributes, on: source) }
+        if rename(source.path, path, replacing: replacing) { return }
+        guard errno == EXDEV else { throw FileFailure.current(.create, URL(fileURLWithPath: path)) }
+        // Another file system: copied beside the destination first, then renamed there.
+        let sibling = try copy(source, beside: path)
+        do {
+            if let attributes { try keep(attributes, on: sibling) }
+            guard rename(sibling.path, path, replacing: replacing) else {
+                throw FileFailure.current(.create, URL(fileURLWithPath: path))
+            }
+        } catch {
+            unlink(sibling.path)
+            throw error
+        }
+        unlink(source.path)
+    }
+
+    /// Gives a new file the mode and the owner of the file that it replaces.
+    private static func keep(_ attributes: FileDestination.Attributes, on file: URL) throws {
+        var status = stat()
+        guard lstat(file.path, &status) == 0 else { throw FileFailure.current(.create, file) }
+        var mode = attributes.mode
+        if (status.st_uid, status.st_gid) != (attributes.user, attributes.group),
+            lchown(file.path, attributes.user, attributes.group) != 0
+        {
+            // Only root may give files away (chown(2)): what remains is the group, as far as the kernel allows it, and
+            // no right to run as somebody else.
+            _ = lchown(file.path, uid_t.max, attributes.group)
+            mode &= 0o777
+        }
+        guard chmod(file.path, mode) == 0 else { throw FileFailure.current(.create, file) }
+    }
+
+    private static func copy(_ source: URL, beside path: String) throws -> URL {
+        var status = stat()
+        guard stat(source.path, &status) == 0 else { throw FileFailure.current(.create, source) }
+        let (sibling, output) = try SiblingFile.make(beside: path, mode: status.st_mode & 0o777)
+        defer { close(output) }
+        do {
+            try pour(source, into: output, of: sibling)
+        } catch {
+            unlink(sibling.path)
+            throw error
+        }
+        return sibling
+    }
+
+    private static func rename(_ source: String, _ target: String, replacing: Bool) -> Bool {
+        if replacing { return Glibc.rename(source, target) == 0 }
+        // A second name first, which is refused when one is there; then the old name goes.
+        if link(source, target) == 0 { return unlink(source) == 0 }
+        guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return false }
+        // A file system without second names: what is left is to look first.
+        guard access(target, F_OK) != 0 else {
+            errno = EEXIST
+            return false
+        }
+        return Glibc.rename(source, target) == 0
+    }
+
+    // MARK: Devices and pipes
+
+    private static func pour(_ source: URL, intoStreamAt path: String, of target: URL) throws {
+        let output = try openStream(path, of: target)
+        defer { close(output) }
+        try ignoringBrokenPipes { try pour(source, into: output, of: target) }
+    }
+
+    private static func openStream(_ path: String, of target: URL) throws -> Int32 {
+        // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes behind what
+        // is there.
+        let output = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard output >= 0 else { throw FileFailure.current(.create, target) }
+        guard fcntl(output, F_SETFL, O_WRONLY | O_APPEND) == 0 else {
+            let failure = FileFailure.current(.write, target)
+            close(output)
+            throw failure
+        }
+        return output
+    }
+
+    /// Makes a reader that goes away an error of a write, and not a signal that ends the process.
+    private static func ignoringBrokenPipes(_ body: () throws -> Void) rethrows {
+        var signals = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, &before)
+        defer {
+            var pending = sigset_t()
+            var number: Int32 = 0
+            sigpending(&pending)
+            if sigismember(&before, SIGPIPE) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &number) }
+            pthread_sigmask(SIG_SETMASK, &before, nil)
+        }
+        try body()
+    }
+
+    // MARK: Bytes
+
+    private static func pour(_ source: URL, into output: Int32, of target: URL) throws {
+        let input = open(source.path, O_RDONLY | O_CLOEXEC)
+        guard input >= 0 else { throw FileFailure.current(.create, source) }
+        defer { close(input) }
+        var block = Data(count: 256 * 1024)
+        while true {
+            let count = block.withUnsafeMutableBytes { read(input, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw FileFailure.current(.write, source) }
+            guard count > 0 else { return }
+            try write(block.prefix(count), to: output, of: target)
+        }
+    }
+
+    private static func write(_ data: Data, to output: Int32, of target: URL) throws {
+        try data.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(output, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw FileFailure.current(.write, target) }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+}

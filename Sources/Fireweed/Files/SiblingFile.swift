@@ -1,0 +1,69 @@
+// Files that are written beside the file that they become.
+
+import Foundation
+import Glibc
+
+/// Makes files under hidden names beside their target: `.name.0123456789abcdef.part`.
+///
+/// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a lock was left
+/// by a process that was killed, and goes when the next file for the same target is made.
+enum SiblingFile {
+    /// Makes a new file beside `target`, whose links were followed; the caller closes the descriptor.
+    ///
+    /// Throws `FileFailure`.
+    static func make(beside target: String, mode: UInt32) throws -> (url: URL, descriptor: Int32) {
+        removeLeftovers(beside: target)
+        while true {
+            let url = URL(fileURLWithPath: folder(of: target), isDirectory: true)
+                .appendingPathComponent(prefix(for: target) + token() + suffix)
+            let descriptor = open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+            if descriptor < 0, errno == EEXIST { continue }
+            guard descriptor >= 0 else {
+                let code = errno
+                throw FileFailure(step: .create, file: URL(fileURLWithPath: target), code: code)
+            }
+            var status = stat()
+            // Another process may take the file for a leftover in the moment before it is locked.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
+                return (url, descriptor)
+            }
+            close(descriptor)
+        }
+    }
+
+    /// Removes what killed processes have left for `target`.
+    private static func removeLeftovers(beside target: String) {
+        let (folder, prefix) = (folder(of: target), prefix(for: target))
+        // A folder that can be written but not listed keeps its leftovers.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            guard name.hasPrefix(prefix), name.hasSuffix(suffix),
+                name.utf8.count == prefix.utf8.count + tokenLength + suffix.utf8.count
+            else { continue }
+            let path = "\(folder)/\(name)"
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard descriptor >= 0 else { continue }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+            close(descriptor)
+        }
+    }
+
+    private static let suffix = ".part"
+    private static let tokenLength = 16
+
+    private static func token() -> String {
+        let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+        return String(repeating: "0", count: tokenLength - digits.count) + digits
+    }
+
+    /// The name's beginning: 255 bytes are as long as a name may be (pathname limits, path_resolution(7)).
+    private static func prefix(for target: String) -> String {
+        var name = (target as NSString).lastPathComponent
+        while name.utf8.count > 200 { name.removeLast() }
+        return ".\(name)."
+    }
+
+    private static func folder(of target: String) -> String {
+        let folder = (target as NSString).deletingLastPathComponent
+        return folder.isEmpty ? "." : folder
+    }
+}

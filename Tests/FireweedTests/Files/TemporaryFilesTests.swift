@@ -1,0 +1,57 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Fireweed
+
+@Suite("Temporary files of ended processes")
+struct TemporaryFilesTests {
+    let folder: TemporaryFolder
+    private static let current = ProcessIdentity.current
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// The identities of this process with one part changed: boot, namespace, number or start.
+    private func changed(_ index: Int, to text: String) throws -> ProcessIdentity {
+        var parts = Self.current.text.split(separator: "/").map(String.init)
+        parts[index] = text
+        return try #require(ProcessIdentity(parts.joined(separator: "/")))
+    }
+
+    @Test("an identity is read as it was written, and this process lives")
+    func identity() {
+        #expect(ProcessIdentity(Self.current.text) == Self.current)
+        #expect(!Self.current.hasEnded)
+        for text in ["", "a/b/c", "a/b/x/d", "a/b/1/2/3"] { #expect(ProcessIdentity(text) == nil) }
+    }
+
+    @Test("a process is known to have ended by its start, its number or the machine's start")
+    func ended() throws {
+        #expect(try changed(3, to: "1").hasEnded)  // the number was used again
+        #expect(try changed(2, to: "\(Int32.max)").hasEnded)
+        #expect(try changed(0, to: "another-boot").hasEnded)
+        #expect(try !changed(1, to: "pid:[1]").hasEnded)  // another container's processes cannot be seen
+    }
+
+    @Test("the files of ended processes go; those of living ones, taken ones and foreign folders stay")
+    func sweep() throws {
+        let dead = try changed(2, to: "\(Int32.max)")
+        func place(of process: ProcessIdentity) throws -> URL {
+            let place = try TemporaryFiles.newPlace(in: folder.url, of: process)
+            try Data("x".utf8).write(to: place)
+            return place
+        }
+        let (left, taken, own) = (try place(of: dead), try place(of: dead), try place(of: .current))
+        TemporaryFiles.keep(taken)
+        let foreign = folder.file("fireweed-of-somebody")
+        try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: false)
+        TemporaryFiles.removeLeftovers(in: folder.url)
+        let exists = { (file: URL) in FileManager.default.fileExists(atPath: file.path) }
+        #expect(!exists(left.deletingLastPathComponent()))
+        #expect(exists(taken) && exists(own) && exists(foreign))
+        TemporaryFiles.leave(taken)
+        #expect(exists(taken), "a folder with a file in it stays")
+    }
+}
