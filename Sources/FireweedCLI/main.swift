@@ -13,7 +13,7 @@ do {
     let code: ExitCode
     switch invocation.task {
     case .help:
-        Terminal.write(Help.text + "\n")
+        Terminal.write("\(Help.text)\n")
         code = .success
     case .version:
         Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")

@@ -59,9 +59,9 @@ struct LineEditorTests {
     func drawing() {
         var editor = LineEditor()
         _ = typed(&editor, "abc\u{1B}[D")
-        #expect(editor.drawing(prompt: "> ", width: 80) == "\r\u{1B}[K> abc\u{1B}[1D")
+        #expect(editor.drawing(prompt: "> ", width: 80).text == "\r\u{1B}[K> abc\u{1B}[1D")
         _ = typed(&editor, "\u{5}" + String(repeating: "x", count: 100))
-        #expect(editor.drawing(prompt: "> ", width: 20) == "\r\u{1B}[K> " + String(repeating: "x", count: 17))
+        #expect(editor.drawing(prompt: "> ", width: 20).text == "\r\u{1B}[K> " + String(repeating: "x", count: 17))
     }
 
     @Test(

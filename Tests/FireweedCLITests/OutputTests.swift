@@ -15,7 +15,7 @@ struct OutputTests {
             ("[]", "[]"), ("  42 ", "42"), (#""text""#, #""text""#),
         ])
     func json(text: String, expected: String) {
-        #expect(JSONText(isColoured: false).formatted(text) == expected)
+        #expect(JSONText(isColoured: false).formatted(text)?.text == expected)
     }
 
     @Test("what is no JSON is left alone", arguments: ["", "hello", "{", "[1,2", "{]", "\"open", "{\"a\":nope}"])

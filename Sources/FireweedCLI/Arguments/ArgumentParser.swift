@@ -120,6 +120,12 @@ enum ArgumentParser {
             throw UsageError(
                 message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
         }
+        if invocation.goesOn, invocation.writesToStandardOutput {
+            throw UsageError(message: "--continue needs a file, which standard output is not")
+        }
+        if invocation.savesAnyStatus, invocation.goesOn {
+            throw UsageError(message: "--any-status and --continue cannot go together")
+        }
         if invocation.printsCURL, invocation.isDownload || invocation.outputFile != nil {
             throw UsageError(message: "--curl sends nothing, so there is nothing for --download or --output")
         }
@@ -132,7 +138,7 @@ enum ArgumentParser {
         if invocation.keyFile != nil, invocation.certificateFile == nil {
             throw UsageError(message: "--key needs --cert")
         }
-        if invocation.isStreamed, invocation.isDownload || invocation.outputFile != nil {
+        if invocation.isStreamed, invocation.savesToFile {
             throw UsageError(message: "--stream prints, and --download and --output save; they cannot go together")
         }
         return invocation

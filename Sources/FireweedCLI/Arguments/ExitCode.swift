@@ -14,12 +14,16 @@ enum ExitCode: Int32 {
     case clientError = 4
     /// 5xx under `--check-status`.
     case serverError = 5
-    /// No connection, no such host, a connection lost.
+    /// No connection, no such host, a connection lost, no response.
     case network = 6
     /// The TLS handshake failed or the server is not trusted.
     case tls = 7
     /// The command line is wrong.
     case usage = 64
-    /// Interrupted from the keyboard.
+    /// Ended by SIGHUP: the terminal has gone.
+    case hungUp = 129
+    /// Interrupted from the keyboard (SIGINT).
     case interrupted = 130
+    /// Ended by SIGTERM.
+    case terminated = 143
 }

@@ -29,11 +29,16 @@ enum Help {
               field@file              a file, with --form
               A backslash before a separator takes its meaning away.
 
+            Content comes from data items, --raw, --upload or --from-curl; without these, from standard input, read to its end,
+            when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is read, in chunks.
+
+            -o and -d save nothing but the content of a 2xx, all or nothing: a file that is there stays as it is until then.
+
             Options:
             \(options.joined(separator: "\n"))
 
             Exit codes: 0 success, 1 failure, 2 time-out, 3/4/5 status under --check-status, 6 network, 7 TLS,
-            64 wrong usage, 130 interrupted.
+            64 wrong usage, 129, 130 and 143 ended by SIGHUP, Ctrl-C and SIGTERM.
 
             `fireweed ws` opens a WebSocket: at a prompt on a terminal (/help lists its commands), else each line of standard
             input is a message, and standard output has the server's. It ends with the server's close, or some

@@ -39,6 +39,9 @@ struct Invocation: Sendable, Equatable {
     var uploadFile: String?
     var print: String?
     var outputFile: String?
+    /// Save content whatever the status is.
+    var savesAnyStatus = false
+    var ignoresStandardInput = false
     var isDownload = false
     var goesOn = false
     var isStreamed = false
@@ -77,6 +80,16 @@ struct Invocation: Sendable, Equatable {
     var compresses = false
     var quietTime = 0.5
     var watches = false
+
+    /// Whether `--output` names standard output, which is written to directly.
+    var writesToStandardOutput: Bool {
+        outputFile.map { ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains($0) } ?? false
+    }
+
+    /// Whether the response's content goes to a file.
+    var savesToFile: Bool {
+        !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
+    }
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

@@ -62,7 +62,12 @@ struct Option: Sendable {
                 effect: .value("FILE") {
                     $0.outputFile = $1; return true
                 },
-                help: "Write the response's content to FILE."),
+                help:
+                    "Write the content to FILE when all of it has come, and only that of a 2xx; \"-\" is standard output."
+            ),
+            Option(
+                names: ["--any-status"], effect: .flag { $0.savesAnyStatus = true },
+                help: "With -o and -d: save the content whatever the status, that of a 404 or 503 too."),
             Option(
                 names: ["-d", "--download"], effect: .flag { $0.isDownload = true },
                 help: "Download to a file named by the response or the URL, with a bar."),
@@ -71,7 +76,11 @@ struct Option: Sendable {
                 help: "Download, and go on where an earlier run of the same command was interrupted."),
             Option(
                 names: ["-S", "--stream"], effect: .flag { $0.isStreamed = true },
-                help: "Print content as it arrives, also on a terminal. Server-sent events always come one at a time."),
+                help:
+                    "Print content as it arrives, also on a terminal, and send standard input as it is read."),
+            Option(
+                names: ["-I", "--ignore-stdin"], effect: .flag { $0.ignoresStandardInput = true },
+                help: "Do not read content from standard input, which may be a pipe that stays open."),
             Option(
                 names: ["--timeout"],
                 effect: .value("SECONDS") { invocation, text in

@@ -10,6 +10,7 @@ struct RequestPlan {
         case none
         case data(Data, type: String)
         case file(URL, type: String)
+        case input(StandardInput.Rest, type: String)
         case multipart(MultipartFormData)
     }
 
@@ -24,7 +25,7 @@ struct RequestPlan {
     /// Makes a plan; reads the files that items name.
     ///
     /// Throws `UsageError`, and what reading throws.
-    init(_ invocation: Invocation, standardInput: Data? = nil) throws {
+    init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         if let command = invocation.curlCommand {
             self = try RequestPlan(command)
             return
@@ -34,7 +35,7 @@ struct RequestPlan {
         content = try Self.content(invocation, standardInput)
         var headers = HTTPHeaders()
         switch content {
-        case .data(_, let type), .file(_, let type): headers.add(.contentType(type))
+        case .data(_, let type), .file(_, let type), .input(_, let type): headers.add(.contentType(type))
         case .none, .multipart: break
         }
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
@@ -51,6 +52,22 @@ struct RequestPlan {
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
         timeout = nil
+    }
+
+    /// Refuses what no field can hold (RFC 9110 §5.1, §5.5): it would be left out, or begin a field of its own.
+    static func check(_ headers: HTTPHeaders) throws {
+        for header in headers {
+            let isToken = header.name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+            guard isToken, !header.name.isEmpty else {
+                throw UsageError(message: "\"\(header.name)\" is no name of a header field")
+            }
+            guard !header.value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
+                throw UsageError(message: "the value of the field \(header.name) has a line break or a NUL in it")
+            }
+        }
     }
 
     /// Makes a plan of a curl command, whose files are looked for in the present folder.
@@ -85,7 +102,7 @@ struct RequestPlan {
         return url
     }
 
-    private static func content(_ invocation: Invocation, _ standardInput: Data?) throws -> Content {
+    private static func content(_ invocation: Invocation, _ standardInput: StandardInput.Content?) throws -> Content {
         if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
         if let path = invocation.uploadFile {
             guard FileManager.default.isReadableFile(atPath: path) else {
@@ -96,7 +113,12 @@ struct RequestPlan {
         }
         let items = invocation.items.filter(\.isData)
         guard !items.isEmpty else {
-            return standardInput.map { .data($0, type: "application/json") } ?? .none
+            switch standardInput {
+            case .data(let data): return .data(data, type: "application/json")
+            case .file(let file): return .file(file, type: "application/json")
+            case .rest(let rest): return .input(rest, type: "application/json")
+            case nil: return .none
+            }
         }
         if invocation.bodyForm == .json { return .data(try json(items), type: "application/json") }
         if items.contains(where: \.isFile) { return .multipart(try multipart(items)) }

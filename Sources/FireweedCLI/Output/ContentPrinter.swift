@@ -38,7 +38,7 @@ struct ContentPrinter {
             return []
         case .text: return shown(piece)
         case .events(let areRaw):
-            return splitter.take(piece).flatMap { areRaw ? $0 : Array(text.event($0).utf8) }
+            return splitter.take(piece).flatMap { areRaw ? $0 : text.event($0).bytes }
         }
     }
 
@@ -46,8 +46,8 @@ struct ContentPrinter {
     mutating func finish() -> [UInt8] {
         switch form {
         case .bytes: []
-        case .whole(let type): Array(text.content(held, type: type).utf8)
-        case .text: streamed.finish().map { Array(MessageText.withoutControls($0).utf8) } ?? []
+        case .whole(let type): text.content(held, type: type).bytes
+        case .text: streamed.finish().map { TerminalText(foreign: $0).bytes } ?? []
         case .events(let areRaw):
             // What is left is no event, but it came: a pipe gets every byte.
             areRaw ? splitter.rest : []
@@ -60,7 +60,7 @@ struct ContentPrinter {
             hasGivenUp = true
             return Array("\n(bytes that are no text; use -o FILE, --download or a pipe)\n".utf8)
         }
-        return Array(MessageText.withoutControls(streamed.append(piece)).utf8)
+        return TerminalText(foreign: streamed.append(piece)).bytes
     }
 }
 

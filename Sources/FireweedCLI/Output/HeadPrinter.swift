@@ -7,7 +7,7 @@ import Foundation
 struct HeadPrinter: Sendable {
     private let parts: String
     private let text: MessageText
-    private let contentText: String
+    private let contentText: TerminalText
 
     init(parts: String, text: MessageText, content: RequestPlan.Content) {
         self.parts = parts
@@ -16,8 +16,9 @@ struct HeadPrinter: Sendable {
             switch content {
             case .data(let data, let type) where parts.contains("B"): text.content(data, type: type) + "\n"
             case .file(let file, _) where parts.contains("B"): "(the content of \(file.path))\n\n"
+            case .input where parts.contains("B"): "(the content of standard input)\n\n"
             case .multipart where parts.contains("B"): "(multipart content)\n\n"
-            case .none, .data, .file, .multipart: ""
+            case .none, .data, .file, .input, .multipart: ""
             }
     }
 

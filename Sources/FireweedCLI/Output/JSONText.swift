@@ -5,8 +5,8 @@ struct JSONText {
     let isColoured: Bool
 
     /// The text on several lines; `nil` when it is no JSON, as far as its tokens tell.
-    func formatted(_ text: String) -> String? {
-        var output = ""
+    func formatted(_ text: String) -> TerminalText? {
+        var output: TerminalText = ""
         var depth = 0
         var scanner = Array(text.unicodeScalars)[...]
         var closers: [Unicode.Scalar] = []
@@ -25,18 +25,16 @@ struct JSONText {
                 closers.append(closer)
                 depth += 1
                 guard depth < 512 else { return nil }
-                output.unicodeScalars.append(scalar)
-                output += line(depth)
+                output += "\(scalar)\(line(depth))"
             case "}", "]":
                 guard closers.popLast() == scalar else { return nil }
                 scanner.removeFirst()
                 depth -= 1
-                output += line(depth)
-                output.unicodeScalars.append(scalar)
+                output += "\(line(depth))\(scalar)"
             case ",":
                 scanner.removeFirst()
                 guard !closers.isEmpty else { return nil }
-                output += "," + line(depth)
+                output += ",\(line(depth))"
             case ":":
                 scanner.removeFirst()
                 output += ": "
@@ -58,8 +56,8 @@ struct JSONText {
         case literal = "36"
     }
 
-    private func coloured(_ text: String, _ colour: Colour) -> String {
-        isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    private func coloured(_ text: String, _ colour: Colour) -> TerminalText {
+        isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : "\(text)"
     }
 
     private func line(_ depth: Int) -> String {

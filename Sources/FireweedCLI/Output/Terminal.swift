@@ -19,19 +19,47 @@ enum Terminal {
         write(bytes, to: STDOUT_FILENO)
     }
 
-    static func write(_ text: String) {
-        write(Array(text.utf8))
+    static func write(_ text: TerminalText) {
+        write(text.bytes)
+    }
+
+    /// Writes text from elsewhere to standard output: a pipe or a file gets every character, a terminal gets no control characters.
+    static func writeContent(_ text: String) {
+        write(isOutput ? TerminalText(foreign: text).bytes : Array(text.utf8))
     }
 
     /// Writes to standard error.
-    static func tell(_ text: String) {
-        write(Array(text.utf8), to: STDERR_FILENO)
+    static func tell(_ text: TerminalText) {
+        write(text.bytes, to: STDERR_FILENO)
     }
 
-    /// Asks for a password without showing it; `nil` where nobody can be asked.
+    /// Asks for a password without showing it; `nil` where nobody can be asked, and after Ctrl-D.
+    ///
+    /// Ctrl-C interrupts the process, as everywhere else.
     static func askForPassword(of user: String) -> String? {
-        guard isInput, isError, let typed = getpass("Password for \(user): ") else { return nil }
-        return String(cString: typed)
+        guard isError, let terminal = RawTerminal() else { return nil }
+        tell("Password for \(user): ")
+        var editor = LineEditor()
+        var answer: LineEditor.Action?
+        while answer == nil, let byte = readByte() { answer = editor.handle([byte]).first }
+        terminal.restore()
+        tell("\n")
+        switch answer {
+        case .submit(let password): return password
+        case .interrupt: raise(SIGINT)
+        case .end, nil: break
+        }
+        return nil
+    }
+
+    /// The next byte of standard input; `nil` at its end.
+    private static func readByte() -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            return count == 1 ? byte : nil
+        }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {

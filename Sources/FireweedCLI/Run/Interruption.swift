@@ -1,35 +1,57 @@
-// Ctrl-C while something is being printed.
+// Signals that end the command, while something has to be cleaned up.
 
 import Dispatch
 import Glibc
 import Synchronization
 
-/// Ends what goes on when the user interrupts, between two writes; a second interruption ends the process at once.
+/// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process at once.
 final class Interruption {
-    private let source: any DispatchSourceSignal
+    private let sources: [any DispatchSourceSignal]
     private let happened: Flag
 
-    /// True once the user has interrupted.
-    var hasHappened: Bool { happened.value.load(ordering: .acquiring) }
+    /// The exit code for the signal that came; `nil` when none came.
+    var code: ExitCode? { ExitCode(rawValue: 128 + happened.signal.load(ordering: .acquiring)) }
 
     private final class Flag: Sendable {
-        let value = Atomic<Bool>(false)
+        /// The first signal's number; 0 before one came, which stands for no exit code.
+        let signal = Atomic<Int32>(0)
     }
 
-    /// Takes over the signal; `action` runs on a queue of its own, once.
+    /// Takes over the signals; `action` runs on a queue of its own, once.
     init(action: @escaping @Sendable () -> Void) {
         let flag = Flag()
         happened = flag
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        source.setEventHandler {
-            guard !flag.value.exchange(true, ordering: .acquiringAndReleasing) else { return }
-            signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
-            action()
+        // A signal that is ignored from the start stays ignored: nohup(1) does that.
+        sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { number -> any DispatchSourceSignal in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                let (isFirst, _) = flag.signal.compareExchange(
+                    expected: 0, desired: number, ordering: .acquiringAndReleasing)
+                guard isFirst else { _exit(128 + number) }
+                action()
+            }
+            source.resume()
+            return source
         }
-        source.resume()
-        self.source = source
     }
 
-    deinit { source.cancel() }
+    deinit {
+        for source in sources {
+            source.cancel()
+            Self.endProcess(at: Int32(source.handle))
+        }
+    }
+
+    /// From now on the signal ends the process at once.
+    private static func endProcess(at number: Int32) {
+        signal(number) { _exit(128 + $0) }
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        let address: (__sighandler_t?) -> Int = { unsafeBitCast($0, to: Int.self) }
+        return address(action.__sigaction_handler.sa_handler) == address(SIG_IGN)
+    }
 }

@@ -16,25 +16,39 @@ extension RequestRunner {
         }
         let task = session.download(request, to: destination(place))
         authentication?.apply(to: task)
-        if invocation.retryCount > 0 {
-            task.validate { _, response, _ in
-                SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
-            }
-        }
+        validate(task)
         if let place {
             task.resumable(at: place)
             let size = try? FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int64
             meter.begin(at: size ?? 0)
+        } else {
+            // Without a name that is known before the response, only the folder is.
+            task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
         if Terminal.isError { task.downloadProgress(queue: .global()) { meter.show($0) } }
+        let interruption = Interruption { task.cancel() }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
+        // The process may end before the last reference to the library's own file goes.
+        if response.error != nil { task.removeOwnedFile() }
+        if let code = interruption.code { return code }
         tell(task.resumption)
         if parts.contains("h"), invocation.isDownload, let answer = response.response {
             let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
             Terminal.tell(text.head(of: answer, protocolName: protocolName))
         }
-        return finish(response, hasPartialFile: place != nil)
+        return finish(response, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
+    }
+
+    /// Refuses what may be tried again; at last, what is not to be saved.
+    private func validate(_ task: DownloadRequest) {
+        let savesAnyStatus = invocation.savesAnyStatus
+        let retries = invocation.retryCount > 0
+        task.validate { _, response, _ in
+            if retries, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
+            let isSaved = savesAnyStatus || (200..<300).contains(response.statusCode)
+            return isSaved ? .success(()) : .failure(RefusedStatus())
+        }
     }
 
     private func downloadedRequest() throws -> URLRequest {
@@ -44,6 +58,7 @@ extension RequestRunner {
         switch plan.content {
         case .data(let data, _): request.httpBody = data
         case .file(let file, _): request.httpBodyStream = InputStream(url: file)
+        case .input(let input, _): request.httpBodyStream = input.stream()
         case .multipart(let form):
             request.httpBody = try form.encode()
             request.headers.update(.contentType(form.contentType))
@@ -52,27 +67,30 @@ extension RequestRunner {
         return request
     }
 
-    /// Where a complete file goes; what is no success stays in its temporary place.
+    /// Where a complete file goes.
     private func destination(_ partialFile: URL?) -> DownloadRequest.Destination {
         let given = invocation.outputFile
         let url = plan.url
-        return { temporary, response in
-            guard (200..<300).contains(response.statusCode) else { return (temporary, []) }
+        return { _, response in
             if let partialFile { return (partialFile.deletingPathExtension(), []) }
-            let target = given.map { URL(fileURLWithPath: $0) } ?? FileName.free(for: response, url: url)
-            return (target, given == nil ? [] : .removePreviousFile)
+            guard let given else { return (FileName.free(for: response, url: url), .waitForValidation) }
+            return (URL(fileURLWithPath: given), [.removePreviousFile, .waitForValidation])
         }
     }
 
-    private func finish(_ response: AFDownloadResponse<URL>, hasPartialFile: Bool) -> ExitCode {
-        if let status = response.response?.statusCode, !(200..<300).contains(status) {
-            if let file = response.value { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
-            Terminal.tell("fireweed: nothing was saved: the status is \(status)\n")
-            let code = finish(error: visible(response.error), status: status, metrics: response.metrics)
+    private func finish(
+        _ response: AFDownloadResponse<URL>, savedByteCount: Int64, hasPartialFile: Bool
+    ) -> ExitCode {
+        if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
+            let hint: TerminalText = invocation.savesAnyStatus ? "" : "; --any-status saves it"
+            Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
+            let code = finish(error: nil, status: status, metrics: response.metrics)
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
-            let count = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64) ?? 0
+            let attributes = try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
+            let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
+            let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
             let seconds = String(format: "%.1f s", metrics.taskInterval.duration)
             Terminal.tell("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
         }

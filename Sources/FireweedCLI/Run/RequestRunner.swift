@@ -15,8 +15,9 @@ struct RequestRunner {
     let text = MessageText(isColoured: Terminal.isOutput)
     var session: Session { made.session }
 
-    init(_ invocation: Invocation, standardInput: Data?) throws {
+    init(_ invocation: Invocation, standardInput: StandardInput.Content?) throws {
         self.invocation = invocation
+        try OutputFile.check(invocation)
         plan = try RequestPlan(invocation, standardInput: standardInput)
         file = try invocation.sessionName.map { try SessionFile(name: $0) }
         var saved = try file?.load() ?? SavedSession()
@@ -26,6 +27,7 @@ struct RequestRunner {
         var headers = plan.headers
         // A field of the command line wins.
         if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        try RequestPlan.check(headers)
         self.headers = headers
         self.saved = saved
         made = try SessionMaker.session(for: invocation, plan: plan, saved: file == nil ? nil : saved)
@@ -37,8 +39,7 @@ struct RequestRunner {
             Terminal.tell(
                 "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
         }
-        let goesToFile = invocation.isDownload || invocation.goesOn || invocation.outputFile != nil
-        let code = goesToFile ? await download() : await print()
+        let code = invocation.savesToFile ? await download() : await print()
         if invocation.usesCache { await session.flushResponseStore() }
         return keep() ? code : .failure
     }
@@ -65,21 +66,25 @@ struct RequestRunner {
     private func prepare(_ request: DataRequest) -> DataRequest {
         authentication?.apply(to: request)
         guard invocation.retryCount > 0 else { return request }
-        return request.validate { _, response, _ in
-            SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RetriedStatus()) : .success(())
-        }
+        return request.validate { _, response, _ in Self.retried(response) }
     }
 
-    /// A status that was tried again; when it stays, it is the response's, and no error.
-    struct RetriedStatus: Error {}
+    /// Why a response is not taken as it is: it may be tried again, or its content is not to be saved.
+    ///
+    /// When the status stays, it is the response's, and no error.
+    struct RefusedStatus: Error {}
+
+    static func retried(_ response: HTTPURLResponse) -> Request.ValidationResult {
+        SessionMaker.retriedStatuses.contains(response.statusCode) ? .failure(RefusedStatus()) : .success(())
+    }
 
     func visible(_ error: AFError?) -> AFError? {
-        error?.underlyingError is RetriedStatus ? nil : error
+        error?.underlyingError is RefusedStatus ? nil : error
     }
 
     /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
     var parts: String {
-        invocation.print ?? (Terminal.isOutput ? "hb" : "b")
+        invocation.print ?? (Terminal.isOutput && !invocation.writesToStandardOutput ? "hb" : "b")
     }
 
     /// The request has been made, since the session makes requests eagerly, and is never resumed.
@@ -92,7 +97,7 @@ struct RequestRunner {
         }
         // Without the prompt, so that a shell can take it from a pipe.
         let command = request.cURLDescription()
-        Terminal.write((command.hasPrefix("$ ") ? String(command.dropFirst(2)) : command) + "\n")
+        Terminal.writeContent((command.hasPrefix("$ ") ? String(command.dropFirst(2)) : command) + "\n")
         return .success
     }
 
@@ -146,7 +151,7 @@ struct RequestRunner {
             }
         }
         meter.end()
-        if interruption.hasHappened { return .interrupted }  // what is half there stays unprinted
+        if let code = interruption.code { return code }  // what is half there stays unprinted
         if parts.contains("b") { Terminal.write(printer.finish()) }
         if completion?.response == nil { heads.printRequest(request) }
         return finish(
@@ -166,8 +171,10 @@ struct RequestRunner {
     private func form(of response: HTTPURLResponse?) -> ContentPrinter.Form {
         let type = response?.headers["Content-Type"]
         let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        if essence == "text/event-stream" { return .events(areRaw: !Terminal.isOutput) }
-        if !Terminal.isOutput { return .bytes }
+        if essence == "text/event-stream" {
+            return .events(areRaw: !Terminal.isOutput || invocation.writesToStandardOutput)
+        }
+        if !Terminal.isOutput || invocation.writesToStandardOutput { return .bytes }
         return invocation.isStreamed ? .text : .whole(type: type)
     }
 
@@ -183,6 +190,7 @@ struct RequestRunner {
         case .none: session.request(plan.url, method: plan.method, headers: headers)
         case .data(let data, _): session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .file(let file, _): session.upload(file, to: plan.url, method: plan.method, headers: headers)
+        case .input(let input, _): session.upload(input.stream(), to: plan.url, method: plan.method, headers: headers)
         case .multipart(let form):
             session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: headers)
         }
@@ -193,6 +201,7 @@ struct RequestRunner {
         case .none: nil
         case .data(let data, _): .data(data)
         case .file(let file, _): .file(file)
+        case .input(let input, _): .stream(input.stream())
         case .multipart(let form): .form(form)
         }
     }
@@ -200,16 +209,21 @@ struct RequestRunner {
     // MARK: The end
 
     func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
-        if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell(CacheFolder.note(of: metrics)) }
+        if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell("\(CacheFolder.note(of: metrics))") }
         if invocation.showsTiming, let metrics {
-            Terminal.tell(Waterfall(metrics).text(width: Terminal.width))
+            Terminal.tell("\(Waterfall(metrics).text(width: Terminal.width))")
         }
-        if let error {
+        // Without a response there is nothing to serialise: that is a consequence, and no cause.
+        if let error, status != nil || !error.isResponseSerializationError {
             let failure = ErrorText(error)
             Terminal.tell("fireweed: \(failure.message)\n")
             return failure.code
         }
-        guard invocation.checksStatus, let status else { return .success }
+        guard let status else {
+            Terminal.tell("fireweed: no response came\n")
+            return .network
+        }
+        guard invocation.checksStatus else { return .success }
         switch status {
         case 300..<400: return .redirect
         case 400..<500: return .clientError

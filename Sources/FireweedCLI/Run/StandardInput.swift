@@ -5,41 +5,129 @@ import Glibc
 
 /// What is piped or redirected into the command.
 enum StandardInput {
-    /// The content of standard input when it is a file or a pipe and nothing else gives content; `nil` when it is empty.
-    static func content(for invocation: Invocation) -> Data? {
-        guard invocation.rawBody == nil, invocation.uploadFile == nil, invocation.curlCommand == nil,
-            !invocation.items.contains(where: \.isData),
-            isFileOrPipe
+    /// Where content is.
+    enum Content: Sendable {
+        /// All of it, in memory: its length is known, and it can be sent again.
+        case data(Data)
+        /// A file that is read as it is sent.
+        case file(URL)
+        /// The beginning, and what is still to be read.
+        case rest(Rest)
+    }
+
+    /// A beginning that was read, and the rest of standard input, which is read as it is sent.
+    struct Rest: Sendable {
+        fileprivate let first: [UInt8]
+
+        /// The whole as a stream; to be called once.
+        func stream() -> InputStream { StandardInputStream(after: first) }
+    }
+
+    /// So much content is kept in memory; more is read as it is sent.
+    private static let memoryLimit = 1 << 20
+    /// After so many milliseconds without content the user is told what is being waited for.
+    private static let patience: Int32 = 10_000
+
+    /// The content of standard input when it is a file, a pipe or a socket, and nothing else gives content; `nil` when it is empty.
+    ///
+    /// Waits for the end of standard input, or until more has come than is kept in memory.
+    static func content(for invocation: Invocation) -> Content? {
+        guard !invocation.ignoresStandardInput, !invocation.goesOn, invocation.rawBody == nil,
+            invocation.uploadFile == nil, invocation.curlCommand == nil, !invocation.items.contains(where: \.isData),
+            let kind
         else { return nil }
-        // A pipe that stays open and silent is no content, unless the method says that there must be some.
-        let expectsContent = invocation.method.map { !["GET", "HEAD"].contains($0) } ?? false
-        guard expectsContent || hasSomething else { return nil }
-        let data = contentToEnd
-        return data.isEmpty ? nil : data
+        let limit = invocation.isStreamed ? 1 : memoryLimit
+        if kind == S_IFREG, let file = file(longerThan: limit) { return .file(file) }
+        announceWaiting()
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while bytes.count < limit {
+            let count = readPiece(&buffer)
+            guard count > 0 else { return bytes.isEmpty ? nil : .data(Data(bytes)) }
+            bytes += buffer.prefix(count)
+        }
+        return .rest(Rest(first: bytes))
+    }
+
+    /// The file that standard input is, when it is to be sent from its beginning and can be opened once more.
+    private static func file(longerThan limit: Int) -> URL? {
+        var status = stat()
+        guard fstat(STDIN_FILENO, &status) == 0, status.st_size > off_t(limit), lseek(STDIN_FILENO, 0, SEEK_CUR) == 0
+        else { return nil }
+        let path = "/proc/self/fd/\(STDIN_FILENO)"
+        return access(path, R_OK) == 0 ? URL(fileURLWithPath: path, isDirectory: false) : nil
+    }
+
+    private static func announceWaiting() {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        guard poll(&input, 1, patience) == 0 else { return }
+        Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
     }
 
     /// Read with read(2): Foundation's own way ends the process when a signal comes meanwhile.
-    private static var contentToEnd: Data {
-        var data = Data()
-        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+    fileprivate static func readPiece(_ buffer: inout [UInt8]) -> Int {
         while true {
             let count = read(STDIN_FILENO, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return data }
-            data.append(contentsOf: buffer.prefix(count))
+            if count >= 0 || errno != EINTR { return count }
         }
     }
 
-    /// True when there is something to read, or the end of it, within a moment.
-    private static var hasSomething: Bool {
-        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        return poll(&input, 1, 100) > 0
+    /// The kind of file that standard input is, where it is one that content is read from.
+    private static var kind: mode_t? {
+        var status = stat()
+        guard fstat(STDIN_FILENO, &status) == 0 else { return nil }
+        let kind = status.st_mode & S_IFMT
+        return [S_IFREG, S_IFIFO, S_IFSOCK].contains(kind) ? kind : nil
+    }
+}
+
+/// Standard input behind bytes that were read from it.
+private final class StandardInputStream: InputStream {
+    private var first: ArraySlice<UInt8>
+    private var status = Stream.Status.notOpen
+    private var failure: (any Error)?
+
+    init(after first: [UInt8]) {
+        self.first = first[...]
+        super.init(data: Data())
     }
 
-    private static var isFileOrPipe: Bool {
-        var status = stat()
-        guard fstat(STDIN_FILENO, &status) == 0 else { return false }
-        let kind = status.st_mode & S_IFMT
-        return kind == S_IFREG || kind == S_IFIFO
+    override var streamStatus: Stream.Status { status }
+    override var streamError: (any Error)? { failure }
+    override var hasBytesAvailable: Bool { status == .open }
+
+    override func open() {
+        if status == .notOpen { status = .open }
+    }
+
+    override func close() {
+        status = .closed
+    }
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+        guard status == .open, length > 0 else { return status == .error ? -1 : 0 }
+        if !first.isEmpty {
+            let piece = first.prefix(length)
+            buffer.update(from: Array(piece), count: piece.count)
+            first = first.dropFirst(piece.count)
+            return piece.count
+        }
+        while true {
+            let count = Glibc.read(STDIN_FILENO, buffer, length)
+            if count < 0, errno == EINTR { continue }
+            if count < 0 {
+                failure = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+                status = .error
+            } else if count == 0 {
+                status = .atEnd
+            }
+            return count
+        }
+    }
+
+    override func getBuffer(
+        _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length: UnsafeMutablePointer<Int>
+    ) -> Bool {
+        false
     }
 }

@@ -15,7 +15,7 @@ struct StatusRunner {
         }
         guard watches else {
             let status = manager.status
-            Terminal.write(Self.text(of: status) + "\n")
+            Terminal.write("\(Self.text(of: status))\n")
             return Self.code(of: status)
         }
         for await status in manager.statuses() { Terminal.write("\(Self.clock(Date())) \(Self.text(of: status))\n") }

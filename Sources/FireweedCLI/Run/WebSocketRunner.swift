@@ -15,8 +15,12 @@ struct WebSocketRunner {
         let plan = try RequestPlan(invocation)
         session = try SessionMaker.session(for: invocation, plan: plan, saved: nil).session
         let authentication = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        if let names = invocation.subprotocol {
+            try RequestPlan.check([HTTPHeader(name: "Sec-WebSocket-Protocol", value: names)])
+        }
         var headers = plan.headers
         if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        try RequestPlan.check(headers)
         sendsBinary = invocation.sendsBinary
         quietTime = .seconds(invocation.quietTime)
         let configuration = WebSocketRequest.Configuration(
@@ -27,7 +31,7 @@ struct WebSocketRunner {
     }
 
     func run() async -> ExitCode {
-        let console = SocketConsole(terminal: RawTerminal())
+        let console = SocketConsole(terminal: Terminal.isOutput ? RawTerminal() : nil)
         let task = request.webSocketTask()
         let events = task.streamingMessageEvents()
         let input = Task { await feed(task, console) }

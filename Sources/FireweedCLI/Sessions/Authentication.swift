@@ -26,7 +26,7 @@ struct Authentication: Equatable {
         case (_, let secret?) where secret.contains(":"): self.init(type: type, secret: secret)
         case (_, let user?):
             guard let password = askForPassword(user) else {
-                throw UsageError(message: "--auth needs USER:PASSWORD where no password can be asked for")
+                throw UsageError(message: "--auth needs USER:PASSWORD when no password is entered")
             }
             self.init(type: type, secret: "\(user):\(password)")
         }

@@ -1,7 +1,7 @@
 // The file of a named session.
 
+import Fireweed
 import Foundation
-import Glibc
 
 /// Reads and writes a session's file, which nobody else can read.
 struct SessionFile {
@@ -36,39 +36,14 @@ struct SessionFile {
         }
     }
 
-    /// Puts a new file in the place of the old one, so that there is always a whole one; throws `POSIXError`.
+    /// Puts a new file in place of the old one, so that there is always a whole one; throws what writing throws.
     func save(_ session: SavedSession) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let data = try encoder.encode(session)
-        let folder = url.deletingLastPathComponent()
         try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let temporary = folder.appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)").path
-        do {
-            try Self.write(data, to: temporary)
-            guard rename(temporary, url.path) == 0 else { throw Self.error }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try FileInstaller.writePrivately(data, to: url)
     }
-
-    private static func write(_ data: Data, to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw error }
-        defer { close(descriptor) }
-        // The mode at creation is what the umask leaves of it.
-        guard fchmod(descriptor, 0o600) == 0 else { throw error }
-        var left = data[...]
-        while !left.isEmpty {
-            let count = left.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw error }
-            left = left.dropFirst(count)
-        }
-        guard fsync(descriptor) == 0 else { throw error }
-    }
-
-    private static var error: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }

@@ -137,11 +137,12 @@ struct LineEditor {
     }
 
     /// What draws the line anew: back to the margin, the prompt and what fits of the line around the cursor, the cursor's place.
-    func drawing(prompt: String, width: Int) -> String {
+    func drawing(prompt: String, width: Int) -> TerminalText {
         let room = max(width - prompt.count - 1, 8)
         let start = max(0, cursor - room)
         let shown = line[start...].prefix(room)
         let behind = start + shown.count - cursor
-        return "\r\u{1B}[K\(prompt)\(String(shown))" + (behind > 0 ? "\u{1B}[\(behind)D" : "")
+        let back: TerminalText = behind > 0 ? "\u{1B}[\(behind)D" : ""
+        return "\r\u{1B}[K\(prompt)\(String(shown))\(back)"
     }
 }

@@ -6,9 +6,9 @@ import Glibc
 final class RawTerminal {
     private var saved = termios()
 
-    /// `nil` when standard input or output is no terminal.
+    /// `nil` when standard input is no terminal.
     init?() {
-        guard Terminal.isInput, Terminal.isOutput, tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
+        guard Terminal.isInput, tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
         var raw = saved
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
         raw.c_iflag &= ~tcflag_t(IXON | ICRNL)

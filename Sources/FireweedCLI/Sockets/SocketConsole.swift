@@ -39,7 +39,7 @@ actor SocketConsole {
     func show(_ message: URLSessionWebSocketTask.Message) {
         lastMessage = .now
         switch (message, terminal) {
-        case (.string(let text), nil): Terminal.write(text + "\n")
+        case (.string(let text), nil): Terminal.writeContent(text + "\n")
         case (.data(let data), nil): Terminal.write(Array(data))
         case (.string(let text), _): above("< \(text)")
         case (.data(let data), _): above("< \(Self.hex(data))")
@@ -63,7 +63,7 @@ actor SocketConsole {
         Terminal.write(editor.drawing(prompt: "> ", width: Terminal.width))
     }
 
-    private func above(_ text: String) {
+    private func above(_ text: TerminalText) {
         Terminal.write("\r\u{1B}[K\(text)\n")
         if isPromptShown { draw() }
     }

@@ -37,7 +37,7 @@ private struct ShowingEvaluator: ServerTrustEvaluating {
     let rule: any ServerTrustEvaluating
 
     func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        Terminal.tell(CertificateTree.text(of: trust))
+        Terminal.tell("\(CertificateTree.text(of: trust))")
         try rule.evaluate(trust, forHost: host)
     }
 }

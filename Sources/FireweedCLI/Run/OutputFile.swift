@@ -1,0 +1,52 @@
+// The file that `--output` names, before anything is sent.
+
+import Fireweed
+import Foundation
+import Glibc
+
+/// Why nothing can be saved where the user wants it.
+struct OutputError: LocalizedError, Equatable {
+    let errorDescription: String?
+}
+
+/// Looks at the file that content goes to.
+enum OutputFile {
+    /// Throws `OutputError` where content could not be saved when it has come: nothing is sent for it then.
+    static func check(_ invocation: Invocation) throws {
+        guard invocation.savesToFile, let path = invocation.outputFile else { return }
+        guard !path.isEmpty, !path.hasSuffix("/") else { throw error(path, "a folder is there") }
+        switch try destination(path) {
+        case .stream where invocation.goesOn: throw error(path, "only a file can be continued")
+        case .stream(let device):
+            guard access(device, W_OK) == 0 else { throw error(path, "that is not permitted") }
+        case .file(let file, let attributes):
+            // For root every file is writable: who takes all rights to write away means it.
+            guard !attributes.isReadOnly, access(file, W_OK) == 0 else { throw error(path, "the file is read-only") }
+            try checkFolder(of: file, path)
+        case .vacant(let file): try checkFolder(of: file, path)
+        }
+    }
+
+    private static func destination(_ path: String) throws -> FileDestination {
+        do {
+            return try FileDestination(at: URL(fileURLWithPath: path))
+        } catch {
+            throw OutputError(errorDescription: error.localizedDescription)
+        }
+    }
+
+    private static func checkFolder(of file: String, _ path: String) throws {
+        let folder = (file as NSString).deletingLastPathComponent
+        var status = stat()
+        guard stat(folder.isEmpty ? "." : folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw error(path, "its folder does not exist")
+        }
+        guard access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
+            throw error(path, "its folder cannot be written to")
+        }
+    }
+
+    private static func error(_ path: String, _ reason: String) -> OutputError {
+        OutputError(errorDescription: "\(path) cannot be written: \(reason)")
+    }
+}

@@ -1,0 +1,65 @@
+// The built command, watched while it runs.
+
+import FixtureServer
+import Foundation
+
+/// A run of the command whose streams are read and written while it runs.
+///
+/// A thread of its own reads: tests must not wait on the threads that tasks run on.
+final class RunningCommand {
+    let process = Process()
+    private let input = Pipe()
+    private var pieces: AsyncStream<Data>.Iterator
+    private var held = Data()
+
+    static var program: URL { Bundle.main.bundleURL.appendingPathComponent("fireweed") }
+
+    /// Runs the command; on a terminal of its own with `onTerminal`, where what is typed and what is shown are one stream.
+    init(
+        _ arguments: [String], in folder: URL, onTerminal: Bool = false, environment: [String: String] = [:]
+    ) throws {
+        let output = Pipe()
+        if onTerminal {
+            let quoted = ([Self.program.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
+            process.arguments = ["-qec", quoted, "/dev/null"]
+        } else {
+            process.executableURL = Self.program
+            process.arguments = arguments
+        }
+        process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        let (stream, continuation) = AsyncStream<Data>.makeStream()
+        pieces = stream.makeAsyncIterator()
+        try process.start()
+        let reader = output.fileHandleForReading
+        Thread {
+            while case let data = reader.nextContent(), !data.isEmpty { continuation.yield(data) }
+            continuation.finish()
+        }.start()
+    }
+
+    func type(_ text: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+    }
+
+    func endInput() throws {
+        try input.fileHandleForWriting.close()
+    }
+
+    /// Reads until a text has come; everything that came so far.
+    func read(until text: String) async -> String {
+        while !String(decoding: held, as: UTF8.self).contains(text), let more = await pieces.next() { held += more }
+        return String(decoding: held, as: UTF8.self)
+    }
+
+    /// Everything that came, up to the end, and how the command ended.
+    func rest() async -> (output: String, code: Int32) {
+        while let more = await pieces.next() { held += more }
+        process.waitUntilExit()  // it has closed its output: this is a moment
+        return (String(decoding: held, as: UTF8.self), process.terminationStatus)
+    }
+}

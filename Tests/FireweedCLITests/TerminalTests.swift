@@ -1,0 +1,86 @@
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("On a terminal", .timeLimit(.minutes(Patience.minutes)))
+struct TerminalTests {
+    private static let evil = "a\u{1B}]0;title\u{7}b\u{9B}2Jc\u{7F}\r"
+    private static let clean = "a]0;titleb2Jc"
+
+    @Test("what is interpolated has no control characters, and our own literals have them")
+    func interpolation() {
+        let evil = Self.evil
+        let inner: TerminalText = "\u{1B}[1m\(evil)\u{1B}[0m"
+        #expect(("\(inner)\n" as TerminalText).text == "\u{1B}[1m\(Self.clean)\u{1B}[0m\n")
+        #expect(TerminalText(foreign: "ä\n\tü€ \u{85}").text == "ä\n\tü€ ")
+        let others: TerminalText = "\(Optional(evil) as Any)\(evil.dropFirst())"
+        #expect(others.text.unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    }
+
+    @Test("content of every kind is shown without control characters, and a pipe gets every byte")
+    func content() throws {
+        let text = MessageText(isColoured: false)
+        let json = "{\"a\":\"\(Self.evil)\"}"
+        #expect(text.content(Data(json.utf8), type: "application/json").text == "{\n    \"a\": \"\(Self.clean)\"\n}\n")
+        #expect(text.content(Data(Self.evil.utf8), type: nil).text == Self.clean + "\n")
+        let event = "event: \(Self.evil.dropLast())\ndata: {\"a\":\"\(Self.evil.dropLast())\"}\n\n"
+        let shown = text.event(Array(event.utf8)).text
+        #expect(shown == "event: \(Self.clean)\ndata: {\n    \"a\": \"\(Self.clean)\"\n}\n\n")
+        let url = try #require(URL(string: "http://h/"))
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: nil,
+                headerFields: ["X-\u{1B}A": "b\u{1B}c"]))
+        #expect(!text.head(of: response, protocolName: nil).text.contains("\u{1B}"))
+        for form in [ContentPrinter.Form.bytes, .events(areRaw: true)] {
+            var printer = ContentPrinter(form: form, text: text)
+            #expect(printer.take(Data(event.utf8)) + printer.finish() == Array(event.utf8))
+        }
+    }
+
+    @Test("messages and the close reason of a WebSocket are shown without control characters")
+    func webSocket() async throws {
+        let folder = try TemporaryFolder()
+        let url = try WebSocketServer.shared.url("/echo").absoluteString
+        let running = try RunningCommand(["ws", url], in: folder.url, onTerminal: true)
+        _ = await running.read(until: "> ")
+        try running.type("/close 4000 x\u{9B}2Jy\r")
+        let output = await running.rest().output
+        #expect(output.contains("4000"))
+        #expect(!output.contains("\u{9B}"))
+    }
+
+    // MARK: The password prompt
+
+    private func prompt(_ server: FixtureServer, _ folder: TemporaryFolder) async throws -> RunningCommand {
+        let url = server.url("/basic-auth/user/secret").absoluteString
+        let running = try RunningCommand(["--check-status", "-a", "user", url], in: folder.url, onTerminal: true)
+        let text = await running.read(until: "Password for user: ")
+        #expect(text.hasSuffix("Password for user: "))
+        return running
+    }
+
+    @Test("a typed password is sent and not shown")
+    func password() async throws {
+        let (server, folder) = (try FixtureServer.start(), try TemporaryFolder())
+        let running = try await prompt(server, folder)
+        try running.type("secres\u{7F}t\r")
+        let result = await running.rest()
+        #expect(result.code == 0 && !result.output.contains("secre"), "\(result.output)")
+    }
+
+    @Test(
+        "Ctrl-C at the password prompt ends the command, Ctrl-D sends nothing",
+        arguments: [("\u{3}", 130), ("\u{4}", 64)])
+    func noPassword(key: String, code: Int32) async throws {
+        let (server, folder) = (try FixtureServer.start(), try TemporaryFolder())
+        let running = try await prompt(server, folder)
+        try running.type(key)
+        let result = await running.rest()
+        #expect(result.code == code, "\(result.output)")
+        #expect(server.requests.isEmpty)
+    }
+}
