@@ -46,7 +46,7 @@ enum Terminal {
         tell("\n")
         switch answer {
         case .submit(let password): return password
-        case .interrupt: raise(SIGINT)
+        case .interrupt: exit(ExitCode.interrupted.rawValue)  // a signal could be blocked by whoever started us
         case .end, nil: break
         }
         return nil
