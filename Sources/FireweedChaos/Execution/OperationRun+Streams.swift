@@ -5,25 +5,19 @@ import Foundation
 
 extension OperationRun {
     func runStream() async {
-        let isBoth = operation.reading.isAwaited && operation.reading.handlerCount > 0
-        let request = make {
-            // A handler would begin the request, and a sequence that comes later misses the beginning.
-            $0.streamRequest(
-                url, interceptor: interceptor, shouldAutomaticallyResume: isBoth ? false : nil,
-                requestModifier: modifier)
-        }
-        let meddler = prepareStream(request)
+        let request = makeStream()
+        let meddler = makeMeddler()
         for number in 0..<operation.reading.handlerCount {
             addHandler("stream handler \(number)", to: request, meddler)
         }
-        guard operation.reading.isAwaited else { return begin(request) }
+        guard operation.reading.isAwaited else { return begin(request, meddler) }
         let stream = request.streamTask().streamingData()
         let ticket = record.expect("end of the sequence")
         let follower = self.follower
         await task.run {
             var count = 0
             var iterator = stream.makeAsyncIterator()
-            if isBoth { request.resume() } else { begin(request) }
+            begin(request, meddler)
             while let element = await iterator.next() {
                 take(element, follower, meddler, request) { ticket.call($0) }
                 count += 1
@@ -34,10 +28,16 @@ extension OperationRun {
         }
     }
 
-    private func prepareStream(_ request: DataStreamRequest) -> Meddler {
-        let meddler = Meddler(record, slot: slot, task: task) { [self] request in
-            if let request = request as? DataStreamRequest { addHandler("late stream handler", to: request, nil) }
+    /// A request that its first handler does not begin: those that come later would miss the beginning.
+    private func makeStream() -> DataStreamRequest {
+        make {
+            $0.streamRequest(
+                url, interceptor: interceptor, shouldAutomaticallyResume: false, requestModifier: modifier)
         }
+    }
+
+    /// Prepares and begins a request whose listeners are there.
+    private func begin(_ request: DataStreamRequest, _ meddler: Meddler) {
         if operation.headDecision != nil || meddler.awaits(.head) {
             request.onHTTPResponse(on: queue) { [weak request] _, completion in
                 decide(meddler, request, completion)
@@ -49,7 +49,13 @@ extension OperationRun {
         }
         if operation.validates { request.validate(statusCode: 200..<300) }
         prepare(request, meddler)
-        return meddler
+        request.resume()
+    }
+
+    private func makeMeddler() -> Meddler {
+        Meddler(record, slot: slot, task: task) { [self] request in
+            if let request = request as? DataStreamRequest { addHandler("late stream handler", to: request, nil) }
+        }
     }
 
     /// Everything that the content may be.
@@ -94,15 +100,15 @@ extension OperationRun {
     // MARK: Server-sent events
 
     func runEvents() async {
-        let request = make { $0.streamRequest(url, interceptor: interceptor, requestModifier: modifier) }
-        let meddler = prepareStream(request)
+        let request = makeStream()
+        let meddler = makeMeddler()
         let events = request.serverSentEvents()
         let ticket = record.expect("end of the events")
         await task.run {
             var count = 0
             do throws(AFError) {
                 var iterator = events.makeAsyncIterator()
-                begin(request)
+                begin(request, meddler)
                 while let event = try await iterator.next() {
                     count += 1
                     record.note("event \(event.data)")

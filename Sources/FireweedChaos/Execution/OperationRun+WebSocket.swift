@@ -8,20 +8,27 @@ extension OperationRun {
     private static let messageCount = 4
 
     func runWebSocket() async {
-        let request = make { $0.webSocketRequest(to: url, interceptor: interceptor, requestModifier: modifier) }
+        let request = make {
+            $0.webSocketRequest(
+                to: url, interceptor: interceptor, shouldAutomaticallyResume: false, requestModifier: modifier)
+        }
         let meddler = Meddler(record, slot: slot, task: task) { [self] request in
             if let request = request as? WebSocketRequest { addHandler("late socket handler", to: request, nil) }
         }
-        prepare(request, meddler)
         for number in 0..<operation.reading.handlerCount {
             addHandler("socket handler \(number)", to: request, number == 0 ? meddler : nil)
         }
-        guard operation.reading.isAwaited else { return begin(request) }
+        guard operation.reading.isAwaited else {
+            prepare(request, meddler)
+            request.resume()
+            return
+        }
         let isTalking = operation.reading.handlerCount == 0
         let events = request.webSocketTask().streamingMessageEvents()
         let talk = Talk(self, isTalking: isTalking, meddler: meddler)
         let ticket = record.expect("end of the socket's events")
-        begin(request)
+        prepare(request, meddler)
+        request.resume()
         await task.run {
             for await event in events { talk.take(event, request) { ticket.call($0) } }
             if Task.isCancelled { ticket.callIfMissing() }

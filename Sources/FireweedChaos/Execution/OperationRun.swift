@@ -66,7 +66,9 @@ struct OperationRun: Sendable {
 
     var interceptor: (any RequestInterceptor)? { operation.interception.map { PlannedInterceptor(plan: $0) } }
 
-    /// Everything that is the same for all kinds; the timers run from now on.
+    /// Everything that is the same for all kinds; the timers run from now on, and may begin the request.
+    ///
+    /// A stream or a socket that has begun says nothing again to those who come later: their listeners are there before this.
     func prepare(_ request: Request, _ meddler: Meddler) {
         if operation.isAuthenticated {
             request.authenticate(username: "user", password: "secret", persistence: .none)

@@ -39,7 +39,7 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
         let content = KnownContent.bytes(id: Self.id, count: Self.byteCount)
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(Self.byteCount)\r\n\r\n"
         let half = ScriptedServer.Step.sendData(content.prefix(Self.byteCount / 2))
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        let chunk = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n".utf8) + content.prefix(100)
         let coded = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
         let answer: [ScriptedServer.Step] = [.send(head), .sendData(content)]
         return switch self {
@@ -55,8 +55,8 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
         case .closesInContent: [.send(head), half, .close]
         case .resetsInContent: [.send(head), half, .reset]
         case .neverEndsContent: [.send(head), half, .hold]
-        case .closesInChunk: [.send(chunked + "5\r\nhel"), .close]
-        case .brokenChunk: [.send(chunked + "XYZ\r\n"), .hold]
+        case .closesInChunk: [.sendData(chunk.dropLast(10)), .close]
+        case .brokenChunk: [.sendData(chunk), .send("\r\nXYZ\r\n"), .hold]
         case .closesInCoding: [.send(coded), .sendData(Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x4B])), .close]
         case .closesAfterAnswer: answer + [.close]
         case .answersTwice: answer + answer + [.hold]
