@@ -269,8 +269,10 @@ final class ConnectionPool {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
-        // See `handle(for:)`.
-        if transfer.message.credentials == nil, !isShutDown { keep(handle) }
+        // See `handle(for:)`. And while other streams use the connection, libcurl 7.88 leaves what came for a paused transfer in the
+        // handle (`multi_done`): the next transfer would be given it in front of its own content.
+        let mayHoldContent = !transfer.pauses.isDisjoint(with: [.suspended, .intakeFull])
+        if transfer.message.credentials == nil, !mayHoldContent, !isShutDown { keep(handle) }
         if let queue = transfer.queue {
             if transfer.report.tls != nil, let name = transfer.report.protocolName, queue.learn(protocolName: name) {
                 lowerSweepDeadline(to: context.now + Self.reminderDelay)

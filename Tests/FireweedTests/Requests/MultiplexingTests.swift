@@ -43,6 +43,32 @@ struct MultiplexingTests {
         }
     }
 
+    @Test("what came for a cancelled request is never part of a later response")
+    func cancelledWithContent() async throws {
+        let server = try Multiplexing(byteCount: 1 << 20)
+        let expected = try await server.session.request(server.small).serializingData().value
+        // One stream keeps the connection in use.
+        let resting = server.session.streamRequest(server.big)
+        var iterator = resting.streamTask().streamingData().makeAsyncIterator()
+        #expect(await iterator.next() != nil)
+        for _ in 0..<10 {
+            // Its content waits for a decision that never comes; the request after it shows that the content is here.
+            let (heads, head) = AsyncStream<Void>.makeStream()
+            let cancelled = server.session.request(server.big)
+                .onHTTPResponse(on: .global()) { _, _ in head.finish() }
+            let task = cancelled.serializingData()
+            async let response = task.response
+            for await _ in heads {}
+            #expect(await server.askForSmall(times: 1).isEmpty)
+            cancelled.cancel()
+            #expect(await response.error?.isExplicitlyCancelledError == true)
+            let later = server.session.request(server.small)
+                .onHTTPResponse(on: .global()) { _, decide in decide(.allow) }
+            #expect(try await later.serializingData().value == expected)
+        }
+        resting.cancel()
+    }
+
     @Test("a stream that rests holds nobody up, and memory stays flat")
     func multiplexed() async throws {
         let server = try Multiplexing(byteCount: 1 << 30)
