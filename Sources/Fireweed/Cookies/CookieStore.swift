@@ -39,6 +39,8 @@ final class CookieStore: @unchecked Sendable {
         var made: [String: MadeField] = [:]
         /// What the storage held when it was asked last: the objects, in its order.
         var snapshot: [HTTPCookie] = []
+        /// Whether our own writes came after the snapshot: the storage may equal the snapshot again when others undo them.
+        var isSnapshotOutdated = false
         var askedAt: UInt64 = 0
         /// A look at the storage that began before the last change, or before one that is over, says nothing new.
         var tickets = 0
@@ -129,8 +131,11 @@ final class CookieStore: @unchecked Sendable {
         state.withLock { state in
             guard state.writingCount == 0, ticket > state.latest else { return }
             state.latest = ticket
-            let isSame = cookies.count == state.snapshot.count && zip(cookies, state.snapshot).allSatisfy { $0 === $1 }
+            let isSame =
+                !state.isSnapshotOutdated && cookies.count == state.snapshot.count
+                && zip(cookies, state.snapshot).allSatisfy { $0 === $1 }
             guard !isSame else { return }
+            state.isSnapshotOutdated = false
             state.snapshot = cookies
             if state.index.replaceAll(with: cookies) { state.made = [:] }
         }
@@ -169,6 +174,7 @@ final class CookieStore: @unchecked Sendable {
             state.tickets += 1
             state.latest = state.tickets
             state.askedAt = 0
+            state.isSnapshotOutdated = true
             return state.file
         }
         file?.saveChanges(of: storage)

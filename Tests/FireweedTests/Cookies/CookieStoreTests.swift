@@ -53,6 +53,17 @@ struct CookieStoreTests {
         #expect(try sent() == nil)
     }
 
+    @Test("a cookie of a response that other code takes away is not sent again")
+    func takenAway() async throws {
+        #expect(try sent() == nil)
+        let added = try cookie("u")
+        await add([added])
+        #expect(try sent() == "u=1")
+        await add([try cookie("v")])
+        for cookie in storage.cookies ?? [] { storage.deleteCookie(cookie) }
+        #expect(try sent() == nil)
+    }
+
     @Test("what other code changes in a large storage is seen soon")
     func othersInLargeStorage() async throws {
         for number in 0..<300 { storage.setCookie(try cookie("c\(number)", domain: "h\(number).test")) }
