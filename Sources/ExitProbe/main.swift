@@ -19,6 +19,19 @@ if urls.first == "--growth", let url = urls.dropFirst().first {
     exit(0)
 }
 
+// `ExitProbe --drops URL`: 120 sessions that are dropped in mid-download; prints what the process has before them, and after them.
+if urls.first == "--drops", let url = urls.dropFirst().first {
+    try await Drops(url: url).run()
+    exit(0)
+}
+
+// `ExitProbe --fork URL`: a request, then a fork; prints what a request of the parent's session ends with in the child, and whether
+// the parent's goes on.
+if urls.first == "--fork", let url = urls.dropFirst().first {
+    try await Forking(session: session, url: url).run()
+    exit(0)
+}
+
 // `ExitProbe --hostile`: the plan is on standard input.
 if urls.first == "--hostile" {
     let plan = try JSONDecoder().decode(Hostility.Plan.self, from: FileHandle.standardInput.readDataToEndOfFile())

@@ -364,6 +364,7 @@ final class ConnectionPool {
     /// Nothing may be running.
     private func replaceMulti() {
         curl_multi_cleanup(multi)
+        context.sockets.forgetAll(of: self)
         engineDeadline = nil
         idleDeadline = nil
         queues.removeAll()

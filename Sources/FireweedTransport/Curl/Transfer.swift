@@ -47,6 +47,7 @@ final class Transfer: TransferControl, @unchecked Sendable {
     }
 
     func start() {
+        guard !lane.loop.isLeftBehind else { return failLeftBehind() }
         lane.loop.post(self)
     }
 

@@ -13,6 +13,8 @@ package final class EventLoop: TaskExecutor, Sendable {
     private let mailbox = Mailbox()
     private let poller: Poller
     private let thread = Atomic<UInt>(0)
+    /// The process that has the loop's thread.
+    private let forkCount: Int
 
     /// Starts a loop; `name` (up to 15 bytes) is what thread lists show.
     ///
@@ -20,6 +22,8 @@ package final class EventLoop: TaskExecutor, Sendable {
     package init?(name: String) {
         guard let poller = Poller() else { return nil }
         self.poller = poller
+        ForkCount.watch()
+        forkCount = ForkCount.current
         let start = Unmanaged.passRetained(ThreadStart(loop: self, name: name))
         var handle = pthread_t()
         guard pthread_create(&handle, nil, runLoop, start.toOpaque()) == 0 else {
@@ -34,6 +38,9 @@ package final class EventLoop: TaskExecutor, Sendable {
     package var isCurrent: Bool {
         thread.load(ordering: .relaxed) == UInt(pthread_self())
     }
+
+    /// True in a process that was forked from the loop's: the loop's thread is not there.
+    var isLeftBehind: Bool { forkCount != ForkCount.current }
 
     /// Runs `work` on the loop's thread, soon.
     ///

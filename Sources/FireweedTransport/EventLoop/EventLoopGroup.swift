@@ -10,6 +10,8 @@ package enum EventLoopGroup {
     package static func loops(_ count: Int) -> [EventLoop] {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in
+            // A process that was forked makes loops of its own.
+            if loops.first?.isLeftBehind == true { loops = [] }
             while loops.count < wanted, let loop = EventLoop(name: "fireweed-loop-\(loops.count)") {
                 loops.append(loop)
             }

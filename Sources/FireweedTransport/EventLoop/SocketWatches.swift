@@ -67,6 +67,14 @@ struct SocketWatches {
         watches[Int(descriptor)].isOwned = false
     }
 
+    /// Forgets all that `watcher` waits for.
+    ///
+    /// To be called when all its sockets are closed. Those that libcurl 7.88 closes without a word would keep it until their numbers
+    /// are used again.
+    mutating func forgetAll(of watcher: any SocketWatcher) {
+        for index in watches.indices where watches[index].watcher === watcher { drop(Int32(index)) }
+    }
+
     /// Sets what `watcher` waits for; empty ends the watch.
     mutating func set(_ readiness: SocketReadiness, of descriptor: Int32, for watcher: any SocketWatcher) {
         makeRoom(for: descriptor)

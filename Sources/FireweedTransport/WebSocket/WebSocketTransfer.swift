@@ -31,7 +31,14 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
 
     // MARK: TransferControl
 
-    func start() { onLoop { $0.start() } }
+    func start() {
+        guard !lane.loop.isLeftBehind else {
+            let consumer = consumer.take()
+            consumer?.transferDidFinish(.forked, report: TransferReport())
+            return
+        }
+        onLoop { $0.start() }
+    }
     func cancel() { onLoop { $0.cancel() } }
     func suspend() { onLoop { $0.pause(adding: .suspended) } }
     func resume() { onLoop { $0.unpause(removing: .suspended) } }

@@ -59,6 +59,38 @@ struct ProcessExitTests {
         #expect(output.code == 0)
     }
 
+    @Test("120 sessions that are dropped in mid-download leave no descriptor and no thread")
+    func droppedSessions() async throws {
+        struct Facts: Decodable {
+            let threads: Int
+            let descriptors: Int
+        }
+        let server = try FixtureServer.start()
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
+            ["--drops", server.url("/bytes/1000000000").absoluteString], in: folder.url)
+        let facts = try JSONDecoder().decode([Facts].self, from: output.data)
+        let (first, last) = (try #require(facts.first), try #require(facts.last))
+        // Dispatch opens a descriptor when it first has a timer of another kind.
+        #expect(last.descriptors <= first.descriptors + 1, "\(first) \(last)")
+        #expect(last.threads <= first.threads + 4, "\(first) \(last)")
+    }
+
+    @Test("in a process that was forked, a request of the parent's session fails with a reason; the parent goes on")
+    func fork() async throws {
+        let server = try FixtureServer.start()
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
+            ["--fork", server.url("/get").absoluteString],
+            in: folder.url)
+        let lines = String(decoding: output.data, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains("make a new session after fork()") == true, "\(lines)")
+        #expect(lines.last == "parent goes on, child ended with 0")
+    }
+
     /// How a run ended, when that was not as it should be.
     private func failure(of program: URL, _ arguments: [String]) async -> [String] {
         await withCheckedContinuation { continuation in

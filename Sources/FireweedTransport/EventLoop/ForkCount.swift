@@ -1,0 +1,35 @@
+// Whether this process was forked from one that had event loops.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// Counts the calls of fork(2) between the first process that had an event loop and this process.
+///
+/// A child has none of its parent's threads (fork(2)): nothing that is given to the parent's loops would ever be done there.
+enum ForkCount {
+    private static let count = Atomic<Int>(0)
+    private static let isWatching: Bool = {
+        // The child's only thread calls this before fork(2) returns; a number is all that may be touched there.
+        pthread_atfork(nil, nil) { ForkCount.count.wrappingAdd(1, ordering: .relaxed) }
+        return true
+    }()
+
+    /// How often the process was forked since the first call of `watch`.
+    static var current: Int { count.load(ordering: .relaxed) }
+
+    /// Begins to count.
+    static func watch() {
+        _ = current  // made before a child could need it
+        _ = isWatching
+    }
+}
+
+extension TransferFailure {
+    /// What every exchange of a session fails with in a process that was forked after the session had begun to work.
+    static let forked = TransferFailure.exchange(
+        .cannotLoadFromNetwork,
+        detail: "this process was forked from one that had used the session: the session's threads are not here; "
+            + "make a new session after fork(), or fork before the first session is made",
+        engineCode: 0)
+}
