@@ -51,10 +51,12 @@ public struct TransactionMetrics: Sendable {
     /// The response of this hop, if its head came.
     public var response: HTTPURLResponse? { hop.head?.httpURLResponse(for: hop.url) }
 
-    /// When the exchange began.
+    /// When the exchange began; it may have waited in line for a connection after that.
     public var fetchStartDate: Date? { date(after: 0) }
     /// When the name's look-up began; `nil` on a reused connection.
-    public var domainLookupStartDate: Date? { isNewConnection && report.nameLookup > 0 ? fetchStartDate : nil }
+    public var domainLookupStartDate: Date? {
+        isNewConnection && report.nameLookup > 0 ? date(after: report.waited) : nil
+    }
     /// When the name's look-up ended.
     public var domainLookupEndDate: Date? { isNewConnection ? date(after: report.nameLookup, ifPositive: true) : nil }
     /// When connecting began; `nil` on a reused connection.
@@ -69,13 +71,13 @@ public struct TransactionMetrics: Sendable {
     public var secureConnectionEndDate: Date? {
         isNewConnection ? date(after: report.secureConnect, ifPositive: true) : nil
     }
-    /// When the request began to leave.
+    /// When the request began to leave; `nil` for a request of which nothing was sent.
     public var requestStartDate: Date? { date(after: report.requestStart, ifPositive: true) }
     /// When the last byte of the request's content had been handed over; `nil` for a request without content.
     public var requestEndDate: Date? { date(after: report.requestEnd, ifPositive: true) }
     /// When the first byte of the response came.
     public var responseStartDate: Date? { date(after: report.responseStart, ifPositive: true) }
-    /// When the exchange ended.
+    /// When the exchange ended, by its response, a failure, a time-out or a cancel.
     public var responseEndDate: Date? { date(after: report.total, ifPositive: true) }
 
     /// `http/1.1` or `h2`, as ALPN names them; `nil` without a response.
@@ -88,7 +90,7 @@ public struct TransactionMetrics: Sendable {
     /// A request that sent nothing shows as `.unknown`.
     public var resourceFetchType: ResourceFetchType {
         switch hop.source {
-        case .network: .networkLoad
+        case .network: hop.head != nil || report.requestStart > 0 ? .networkLoad : .unknown
         case .cache, .revalidation: .localCache
         case .notSent: .unknown
         }

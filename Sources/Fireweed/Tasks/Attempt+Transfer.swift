@@ -126,6 +126,9 @@ extension Attempt: TransferConsumer {
     }
 
     private func hopDidFinish(_ failure: TransferFailure?, _ report: TransferReport) {
+        var report = report
+        // What ended before it came to a transport has no time of its own.
+        if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
         let step = state.withLock { state -> AfterDecision in
             state.records.append(
                 HopRecord(

@@ -16,7 +16,7 @@ final class ConnectionPool {
     private let share: UnsafeMutableRawPointer
     /// Where the secrets of connections go, if anywhere.
     let keyLog: KeyLog?
-    private var running: [Transfer] = []
+    private(set) var running: [Transfer] = []
     /// Handles for the next transfers, by whether they read much at a time.
     private var freeHandles: [EasyHandle] = []
     private var freeLargeHandles: [EasyHandle] = []
@@ -25,8 +25,11 @@ final class ConnectionPool {
     private var lastQueue: OriginQueue?
     private var isAdmitting = false
     private var isShutDown = false
+    /// How often libcurl was let work.
+    private var driveCount: UInt64 = 0
     let meter = MovementMeter()
     var framing = FramingWatch()
+    var sockets = OriginSockets()
     /// There while connections may speak HTTP/2 in clear text.
     private(set) var watchdog: ReadingWatchdog?
     /// When libcurl wants to be called, if at all.
@@ -72,6 +75,8 @@ final class ConnectionPool {
         }
         idleDeadline = nil
         transfer.slot = running.count
+        transfer.report.startNanoseconds = wallClockNanoseconds()
+        sockets.willServe(timeout: transfer.message.idleTimeout)
         running.append(transfer)
         lowerSweepDeadline(to: nextLook(at: transfer))
         let queue = queue(of: transfer.message.url)
@@ -88,9 +93,9 @@ final class ConnectionPool {
         }
         do {
             try handle.prepare(for: transfer)
-            transfer.report.startNanoseconds = wallClockNanoseconds()
+            transfer.launchDrive = driveCount
             try checked(curl_multi_add_handle(multi, handle.easy))
-            if !transfer.pauses.isEmpty { handle.apply(transfer.pauses) }
+            if !transfer.pauses.isEmpty { applyPauses(of: transfer) }
         } catch {
             transfer.failure = transfer.failure ?? error as? TransferFailure ?? .unreadableBody(error)
             end(transfer, code: CURLE_OK)
@@ -104,14 +109,23 @@ final class ConnectionPool {
 
     func pause(_ transfer: Transfer, adding reason: PauseReasons) {
         transfer.pauses.insert(reason)
-        transfer.handle?.apply(transfer.pauses)
+        applyPauses(of: transfer)
     }
 
     func unpause(_ transfer: Transfer, removing reason: PauseReasons) {
         guard transfer.pauses.contains(reason) else { return }
         transfer.pauses.remove(reason)
         touch(transfer)
-        transfer.handle?.apply(transfer.pauses)
+        applyPauses(of: transfer)
+    }
+
+    /// Tells libcurl what stands still; ends a transfer that fails by what libcurl had kept of it.
+    ///
+    /// libcurl hands kept content over in that very call, and does not end the transfer when the content is refused.
+    private func applyPauses(of transfer: Transfer) {
+        guard let handle = transfer.handle else { return }
+        let code = handle.apply(transfer.pauses)
+        if code != CURLE_OK { end(transfer, code: code) }
     }
 
     /// Notes that a byte moved, or that the connection is being made.
@@ -173,7 +187,10 @@ final class ConnectionPool {
         // A launch that fails comes back here; the loop below goes on for it.
         guard !isAdmitting, !isShutDown else { return }
         isAdmitting = true
-        while let next = queue.next() { launch(next) }
+        while let next = queue.next() {
+            next.report.waited = (wallClockNanoseconds() - next.report.startNanoseconds) / 1000
+            launch(next)
+        }
         isAdmitting = false
     }
 
@@ -182,6 +199,7 @@ final class ConnectionPool {
     /// Lets libcurl work on a socket, or on its timers, and reports what ended by that.
     private func drive(_ descriptor: curl_socket_t, _ events: Int32) {
         var stillRunning: Int32 = 0
+        driveCount &+= 1
         watchdog?.callBegins()
         curl_multi_socket_action(multi, descriptor, events, &stillRunning)
         if let port = watchdog?.callEnded(), port != 0 { meter.refusedPort = port }
@@ -209,10 +227,15 @@ final class ConnectionPool {
         guard transfer.failure == nil else {
             return perform(transfer.state.handle(.end), on: transfer, code: CURLE_OK)
         }
+        addAgain(transfer, handle)
+    }
+
+    /// Gives a transfer that was taken back to libcurl again.
+    private func addAgain(_ transfer: Transfer, _ handle: EasyHandle) {
         touch(transfer)
         do {
             try checked(curl_multi_add_handle(multi, handle.easy))
-            if !transfer.pauses.isEmpty { handle.apply(transfer.pauses) }
+            if !transfer.pauses.isEmpty { applyPauses(of: transfer) }
         } catch {
             transfer.failure = transfer.failure ?? error as? TransferFailure
             perform(transfer.state.handle(.end), on: transfer, code: CURLE_OK)
@@ -257,12 +280,18 @@ final class ConnectionPool {
         }
     }
 
+    /// Whether libcurl has begun to work on the transfer; until then its handle knows the numbers of the handle's previous transfer.
+    func isWithEngine(_ transfer: Transfer) -> Bool {
+        transfer.handle != nil && transfer.launchDrive != driveCount
+    }
+
     /// Takes the transfer's handle back and says how the transfer ended.
     private func detach(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
         forget(transfer)
         guard let handle = transfer.handle else { return transfer.failure }
-        let failure = handle.conclude(transfer, code: code)
-        if failure != nil || framing.hasSilence {
+        let hasBegun = isWithEngine(transfer)
+        let failure = handle.conclude(transfer, code: code, hasBegun: hasBegun)
+        if hasBegun, failure != nil || framing.hasSilence {
             framing.transferEnded(
                 onPort: handle.localPort, lastActivity: transfer.lastActivity, wasCut: failure != nil)
         }
@@ -295,6 +324,12 @@ final class ConnectionPool {
 
     private func report(_ transfer: Transfer, _ failure: TransferFailure?) {
         transfer.content = .none
+        if failure != nil {
+            // libcurl's clock stops when it has worked on a transfer last.
+            let now = wallClockNanoseconds()
+            if transfer.report.startNanoseconds == 0 { transfer.report.startNanoseconds = now }
+            transfer.report.total = max(0, now - transfer.report.startNanoseconds) / 1000
+        }
         transfer.outcome = failure
         context.atEndOfTurn(transfer)
     }
@@ -338,23 +373,54 @@ final class ConnectionPool {
     /// Ends what has timed out, reminds libcurl of what stands still, and finds the next moment to look.
     private func sweep() {
         sweepDeadline = nil
-        for transfer in running {
-            if let reminder = reminder(of: transfer), reminder <= context.now {
-                transfer.remindedActivity = transfer.lastActivity
-                transfer.handle?.remind()
-            }
+        var suspects: [OriginQueue] = []
+        for transfer in running where transfer.state == .running {
+            if let reminder = reminder(of: transfer), reminder <= context.now { remind(transfer) }
             if let deadline = deadline(of: transfer), deadline <= context.now {
                 let detail = "no byte moved within the time-out, or the time for the whole exchange is over"
                 transfer.failure =
                     transfer.failure
                     ?? .exchange(.timedOut, detail: detail, engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue))
+                if let queue = transfer.queue, !suspects.contains(where: { $0 === queue }), suspectsPeer(of: transfer) {
+                    queue.renewConnections()
+                    suspects.append(queue)
+                }
                 end(transfer, code: CURLE_OPERATION_TIMEDOUT)
             } else {
                 lowerSweepDeadline(to: nextLook(at: transfer))
             }
         }
+        for queue in suspects { closeIdleConnections(of: queue) }
         // Many different deadlines must not make many sweeps.
         sweepDeadline = sweepDeadline.map { max($0, context.now + 2_000_000) }
+    }
+
+    private func remind(_ transfer: Transfer) {
+        transfer.remindedActivity = transfer.lastActivity
+        guard let handle = transfer.handle else { return }
+        if handle.isStuck { return move(transfer, handle) }
+        let code = handle.remind()
+        if code != CURLE_OK { end(transfer, code: code) }
+    }
+
+    /// Gives a transfer whose request could not leave another connection, once.
+    private func move(_ transfer: Transfer, _ handle: EasyHandle) {
+        guard let queue = transfer.queue else { return }
+        queue.renewConnections()
+        curl_multi_remove_handle(multi, handle.easy)
+        defer { closeIdleConnections(of: queue) }
+        guard !transfer.hasMoved, handle.beginAnew(transfer) else {
+            transfer.failure = transfer.failure ?? .noStreams
+            return end(transfer, code: CURLE_OK)
+        }
+        transfer.hasMoved = true
+        transfer.launchDrive = driveCount
+        addAgain(transfer, handle)
+    }
+
+    /// Looks at a stream that is about to begin when nothing has come of it for a while.
+    func streamBegins(of transfer: Transfer) {
+        lowerSweepDeadline(to: context.now + Self.reminderDelay)
     }
 
     // MARK: The multi handle
@@ -456,7 +522,7 @@ extension ConnectionPool: FramingRules {
 
     /// Those that the connection with this local port serves.
     private func transfers(onPort port: Int) -> [Transfer] {
-        running.filter { port > 0 && $0.handle?.localPort == port }
+        running.filter { port > 0 && isWithEngine($0) && $0.handle?.localPort == port }
     }
 
     func isExcused(_ descriptor: Int32) -> Bool {

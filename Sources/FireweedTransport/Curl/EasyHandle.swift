@@ -52,6 +52,9 @@ final class EasyHandle: CurlHandle {
     private var isPlainGet = true
     private var url = ""
     private var isSecure = false
+    private var generation = 0
+    /// The socket of the connection that was looked for last; -1 for none.
+    private var knownSocket: Int32 = -1
     /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
     private let parts: OpaquePointer
     /// The connection of the last transfer: the next one mostly has the same.
@@ -119,15 +122,30 @@ final class EasyHandle: CurlHandle {
         }
         if let credentials = message.credentials { try apply(credentials) }
         try checkLength(of: message)
+        if isSecure { setGeneration(transfer.queue?.generation ?? 0) }
+    }
+
+    /// Lets the transfer use none but the connections of this generation.
+    private func setGeneration(_ generation: Int) {
+        guard generation != self.generation else { return }
+        self.generation = generation
+        // libcurl uses a connection again only for the same options. These mean something to Schannel alone.
+        let bits = [Int(CURLSSLOPT_NO_REVOKE), Int(CURLSSLOPT_REVOKE_BEST_EFFORT), Int(CURLSSLOPT_AUTO_CLIENT_CERT)]
+        let options = bits.enumerated().reduce(0) { generation >> $1.offset & 1 == 1 ? $0 | $1.element : $0 }
+        set(CURLOPT_SSL_OPTIONS, options)
     }
 
     /// Gathers what the transfer took, and says why it failed if it did.
-    func conclude(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
+    ///
+    /// Where libcurl has not begun with the transfer, the handle's numbers are those of an earlier one.
+    func conclude(_ transfer: Transfer, code: CURLcode, hasBegun: Bool) -> TransferFailure? {
         var counts = fw_report()
-        fw_easy_get_report(easy, &counts)
-        let hasResponse = transfer.hasDeliveredHead || transfer.heldHead != nil
-        transfer.report.fill(from: counts, hasResponse: hasResponse)
-        transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
+        if hasBegun {
+            fw_easy_get_report(easy, &counts)
+            let hasResponse = transfer.hasDeliveredHead || transfer.heldHead != nil
+            transfer.report.fill(from: counts, hasResponse: hasResponse)
+            transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
+        }
         deliverHeldHead(of: transfer)
         if let failure = transfer.failure { return failure }
         if endsWithHead { return nil }
@@ -207,22 +225,30 @@ final class EasyHandle: CurlHandle {
     /// How much is read at once.
     var bufferByteCount: Int { pool.settings.options.bufferByteCount(isLarge: hasLargeBuffer) }
 
-    /// Stops bytes, or lets them move, as the transfer's reasons ask for.
+    /// Stops bytes, or lets them move, as the transfer's reasons ask for; gives the code of what libcurl handed over in this call, if
+    /// that failed.
     ///
     /// Up to the end of the head bytes come in all the same: libcurl gathers what comes while it is paused in three pieces at most, and
     /// fails when interim responses or trailers would be a fourth one. The head waits here then.
-    func apply(_ pauses: PauseReasons) {
+    @discardableResult
+    func apply(_ pauses: PauseReasons) -> CURLcode {
         if !pauses.contains(.suspended), let transfer, let head = transfer.heldHead, !mayContinue(after: head) {
             deliverHeldHead(of: transfer)
         }
         let mask = pauses.curlMask
-        curl_easy_pause(easy, headReader.isAwaitingHead ? mask & ~CURLPAUSE_RECV : mask)
+        return setPause(headReader.isAwaitingHead ? mask & ~CURLPAUSE_RECV : mask)
     }
 
     /// Lets libcurl look whether it has kept something of the transfer.
-    func remind() {
-        curl_easy_pause(easy, CURLPAUSE_RECV)
-        curl_easy_pause(easy, CURLPAUSE_CONT)
+    func remind() -> CURLcode {
+        let code = setPause(CURLPAUSE_RECV)
+        return code == CURLE_OK ? setPause(CURLPAUSE_CONT) : code
+    }
+
+    private func setPause(_ mask: Int32) -> CURLcode {
+        let code = curl_easy_pause(easy, mask)
+        // A transfer without a connection has nothing that could stand still.
+        return code == CURLE_BAD_FUNCTION_ARGUMENT ? CURLE_OK : code
     }
 
     // MARK: Heads
@@ -236,7 +262,53 @@ final class EasyHandle: CurlHandle {
         headReader.expectHead()
         sendings.sendingBegins(sentByteCount: sentRequestByteCount)
         if let transfer, !transfer.pauses.isEmpty { apply(transfer.pauses) }
+        noteStreamStart()
         return true
+    }
+
+    /// Notes what was written until now, where that tells later whether the request has left.
+    private func noteStreamStart() {
+        guard let transfer, let queue = transfer.queue, queue.isMultiplexed else { return }
+        transfer.writtenMark = queue.runningCount == 1 ? writtenByteCount(of: transfer) : nil
+        pool.streamBegins(of: transfer)
+    }
+
+    /// Whether the request of the transfer has not been written, though the request was about to leave.
+    ///
+    /// libcurl 7.88 uses an idle connection again whose peer allows no streams (RFC 9113 §5.1.2), and the request waits there.
+    var isStuck: Bool {
+        guard let transfer, let mark = transfer.writtenMark, let now = writtenByteCount(of: transfer) else {
+            return false
+        }
+        return (0...Self.windowUpdateByteCount).contains(now - mark)
+    }
+
+    /// What libcurl writes at most for a stream that may not begin: a `WINDOW_UPDATE` in a record of TLS 1.3 (RFC 9113 §6.9, RFC 8446
+    /// §5.2).
+    ///
+    /// The shortest `HEADERS` of a request is longer, since each request has a field more than the four that it must have.
+    private static let windowUpdateByteCount: Int64 = 13 + 22
+
+    /// What was written on the transfer's connection in all; `nil` where nobody knows.
+    private func writtenByteCount(of transfer: Transfer) -> Int64? {
+        // libcurl does not name the socket of a transfer that runs.
+        let port = localPort
+        guard port > 0, let origin = transfer.queue?.origin else { return nil }
+        if knownSocket < 0 || LocalPort.of(knownSocket) != port {
+            let sockets = pool.sockets.open(of: origin)
+            knownSocket = sockets.first { LocalPort.of($0.descriptor) == port }?.descriptor ?? -1
+        }
+        return knownSocket < 0 ? nil : FramingWatch.writtenByteCount(of: knownSocket)
+    }
+
+    /// Prepares a transfer of which nothing has left for another connection; false when its content cannot be read again.
+    func beginAnew(_ transfer: Transfer) -> Bool {
+        transfer.writtenMark = nil
+        sendings = SendingGuard()  // nothing was written of the first sending
+        setGeneration(transfer.queue?.generation ?? 0)
+        guard transfer.sentByteCount > 0 else { return true }
+        transfer.sentByteCount = 0
+        return rewindContent(of: transfer, to: 0)
     }
 
     /// Whether the request may be sent now; false ends the transfer.
@@ -630,17 +702,22 @@ final class EasyHandle: CurlHandle {
 extension TransferReport {
     /// Takes over libcurl's counts.
     mutating func fill(from counts: fw_report, hasResponse: Bool) {
-        nameLookup = counts.name_lookup
-        connect = counts.connect
-        secureConnect = counts.app_connect
-        requestStart = counts.pre_transfer
-        responseStart = hasResponse ? counts.start_transfer : 0
-        total = counts.total
+        nameLookup = moment(counts.name_lookup)
+        connect = moment(counts.connect)
+        secureConnect = moment(counts.app_connect)
+        requestStart = moment(counts.pre_transfer)
+        responseStart = hasResponse ? moment(counts.start_transfer) : 0
+        total = moment(counts.total)
         requestHeaderByteCount = Int64(counts.request_bytes)
         requestBodyByteCount = counts.uploaded
         responseHeaderByteCount = Int64(counts.header_bytes)
         responseBodyByteCount = counts.downloaded
         isReusedConnection = counts.connects == 0 && counts.pre_transfer > 0
+    }
+
+    /// A moment that libcurl counts from when the transfer left the line; 0 for what did not happen.
+    private func moment(_ microseconds: Int64) -> Int64 {
+        microseconds > 0 ? microseconds + waited : 0
     }
 }
 

@@ -88,14 +88,26 @@ struct FramingWatch {
 
     /// How many bytes a TCP socket has received in all; -1 when the kernel does not say.
     static func receivedByteCount(of descriptor: Int32) -> Int64 {
-        // `tcp_info` of <netinet/tcp.h> ends before that field. The kernel's (<linux/tcp.h>, since Linux 4.1) has it at this
-        // offset, and its layout is fixed.
-        let offset = 128
-        return withUnsafeTemporaryAllocation(byteCount: offset + 8, alignment: 8) { bytes in
+        tcpCount(at: 128, of: descriptor) ?? -1
+    }
+
+    /// How many bytes were written to a TCP socket in all, on their way or not; `nil` when the kernel does not say.
+    static func writtenByteCount(of descriptor: Int32) -> Int64? {
+        var waiting: Int32 = 0
+        guard let acknowledged = tcpCount(at: 120, of: descriptor), ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0
+        else { return nil }
+        return acknowledged + Int64(waiting)
+    }
+
+    /// A count of the kernel's `tcp_info` (<linux/tcp.h>, since Linux 4.1), whose layout is fixed.
+    ///
+    /// The structure of <netinet/tcp.h> ends before these counts.
+    private static func tcpCount(at offset: Int, of descriptor: Int32) -> Int64? {
+        withUnsafeTemporaryAllocation(byteCount: offset + 8, alignment: 8) { bytes in
             var length = socklen_t(bytes.count)
             guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, bytes.baseAddress, &length) == 0,
                 Int(length) == bytes.count
-            else { return -1 }
+            else { return nil }
             return bytes.load(fromByteOffset: offset, as: Int64.self)
         }
     }

@@ -14,6 +14,8 @@ final class OriginQueue {
     private(set) var runningCount = 0
     /// Whether the peer was found to carry several exchanges on one connection.
     private(set) var isMultiplexed = false
+    /// New transfers use connections that were made in the same generation, and no others.
+    private(set) var generation = 0
     private var waiting: [Transfer] = []
     /// What stands before it has left the line already.
     private var head = 0
@@ -74,6 +76,16 @@ final class OriginQueue {
         if connectionLimit > 0 { limit = isMultiplexed ? nil : connectionLimit }
         return isMultiplexed && !wasMultiplexed
     }
+
+    /// Lets new transfers use none of the present connections over TLS.
+    func renewConnections() {
+        generation = (generation + 1) % Self.generationCount
+    }
+
+    /// As many as can be told to libcurl.
+    ///
+    /// A connection that is so many generations old would be used again.
+    private static let generationCount = 8
 
     /// The part of an absolute URL up to the path.
     static func origin(of url: String) -> String {

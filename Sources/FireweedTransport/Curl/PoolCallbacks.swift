@@ -33,7 +33,9 @@ extension SocketReadiness {
 
 /// A socket as libcurl asks for it, which no program that is started inherits; -1 when there is none to be had.
 func openSocket(for address: curl_sockaddr) -> Int32 {
-    socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.`protocol`)
+    let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.`protocol`)
+    if descriptor >= 0, address.family != AF_UNIX { KeepAlive.enable(on: descriptor) }
+    return descriptor
 }
 
 /// libcurl waits for other events on a socket than before.

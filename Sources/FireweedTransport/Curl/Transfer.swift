@@ -18,6 +18,12 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// `nil` before the start, after the end, and in line for a connection.
     var handle: EasyHandle?
     var queue: OriginQueue?
+    /// What had been written on the connection when the request was about to leave, where this tells whether the request has left.
+    var writtenMark: Int64?
+    /// Whether the transfer was given another connection, since its request could not leave on the first one.
+    var hasMoved = false
+    /// How often libcurl had worked when the transfer was given to it.
+    var launchDrive: UInt64 = 0
     /// Place in the pool's list of running transfers.
     var slot = 0
     var pauses: PauseReasons = []
@@ -49,6 +55,12 @@ final class Transfer: TransferControl, @unchecked Sendable {
     func start() {
         guard !lane.loop.isLeftBehind else { return failLeftBehind() }
         lane.loop.post(self)
+    }
+
+    /// Ends the transfer on the caller's thread, in a process that has no thread of the loop.
+    private func failLeftBehind() {
+        let consumer = consumer.take()
+        consumer?.transferDidFinish(.forked, report: TransferReport())
     }
 
     /// Notes that content came.

@@ -117,6 +117,7 @@ private func socketWanted(
         handle.pool.context.sockets.didOpen(descriptor)
         OpenedSocket(descriptor).map { socket in
             handle.openedSockets.append(socket)
+            handle.pool.sockets.didOpen(socket, origin: handle.transfer?.queue?.origin ?? "")
             handle.pool.watchdog?.didOpen(socket)
         }
     }
@@ -128,6 +129,7 @@ private func socketUnwanted(_ owner: UnsafeMutableRawPointer, _ descriptor: curl
     pool.context.sockets.willClose(descriptor)
     pool.watchdog?.willClose(descriptor)
     pool.framing.forget(descriptor)
+    pool.sockets.willClose(descriptor)
     return close(descriptor)
 }
 

@@ -29,7 +29,14 @@ extension TransportOptions {
 
     /// How much is read at once.
     func bufferByteCount(isLarge: Bool) -> Int {
-        min(max(receiveBufferByteCount ?? (isLarge ? 512 * 1024 : 60 * 1024), 1024), 512 * 1024)
+        min(max(receiveBufferByteCount ?? (isLarge ? largeBufferByteCount : 60 * 1024), 1024), 512 * 1024)
+    }
+
+    /// As much as can expand to twice the allowed ratio, and be kept.
+    ///
+    /// libcurl 7.88 decodes what it has read at once, and keeps at most 64 MiB of a transfer that is paused; more is its "out of memory".
+    private var largeBufferByteCount: Int {
+        min(512 * 1024, 32 << 20 / max(maximumExpansionRatio ?? 1, 1))
     }
 
     /// libcurl's own default of 300 s would also run while a transfer waits for a free connection: as good as never.

@@ -46,3 +46,9 @@ public enum TransferFailure: Error, Sendable {
         return URLError(code, userInfo: info)
     }
 }
+
+extension TransferFailure {
+    /// A server of HTTP/2 lets no stream begin, on a new connection neither.
+    static let noStreams = TransferFailure.exchange(
+        .networkConnectionLost, detail: "the server allows no streams (MAX_CONCURRENT_STREAMS is 0)", engineCode: 0)
+}

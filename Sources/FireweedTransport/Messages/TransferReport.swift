@@ -12,8 +12,10 @@ public struct TransferReport: Sendable {
         public var cipher: String
     }
 
-    /// When the transfer began, in nanoseconds since 1970.
+    /// When the transfer began, in nanoseconds since 1970; from then on it may wait in line for a connection.
     public var startNanoseconds: Int64 = 0
+    /// Microseconds from the start that the transfer waited in line for a connection.
+    package var waited: Int64 = 0
     /// Microseconds from the start until the name was looked up, or 0.
     public var nameLookup: Int64 = 0
     /// Microseconds from the start until the connection to the peer or its proxy stood, or 0.

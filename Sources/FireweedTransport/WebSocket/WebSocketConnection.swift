@@ -164,6 +164,8 @@ final class WebSocketConnection {
         transfer?.consumer = nil
         transfer = nil
         pool.remove(self)
+        // Nothing was sent, and the report says when that was.
+        if began == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
         let cause = failure ?? .closedWebSocket
         outbox.fail(cause)
         pings.fail(cause)

@@ -3,10 +3,10 @@
 import CBrotli
 import CZlib
 import CZstd
-import Foundation
+package import Foundation
 
 /// `/gzip`, `/deflate`, `/brotli`, `/zstd`.
-enum Coding {
+package enum Coding {
     static func answer(_ name: String, _ request: ReceivedRequest) -> FixtureResponse? {
         guard let coding = codings[name] else { return nil }
         var object = Echoing.description(request)
@@ -17,11 +17,16 @@ enum Coding {
     }
 
     private static let codings: [String: (key: String, token: String, encode: @Sendable (Data) -> Data?)] = [
-        "gzip": ("gzipped", "gzip", { deflated($0, windowBits: 15 + 16) }),
+        "gzip": ("gzipped", "gzip", gzip),
         "deflate": ("deflated", "deflate", { deflated($0, windowBits: 15) }),
         "brotli": ("brotli", "br", brotli),
         "zstd": ("zstd", "zstd", zstd),
     ]
+
+    /// The data in the content coding `gzip`.
+    package static func gzip(_ data: Data) -> Data? {
+        deflated(data, windowBits: 15 + 16)
+    }
 
     private static func deflated(_ data: Data, windowBits: Int32) -> Data? {
         var stream = z_stream()

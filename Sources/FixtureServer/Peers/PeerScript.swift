@@ -97,6 +97,7 @@ enum PeerScript {
             whole = good + frame(DATA, 1, n, b"hello")
             acts = {
                 "answer": lambda: stream.sendall(whole),
+                "gate closed, answer": lambda: stream.sendall(whole),
                 "goaway": lambda: forever(stream, frame(GOAWAY, 0, 0, struct.pack(">II", 0x7FFFFFFF, 0))),
                 "goaway refusing": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, 11))),
                 "goaway then answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", n, 0)) + whole),
@@ -124,6 +125,7 @@ enum PeerScript {
                 "length too short": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x0f\x0d\x012") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
                 "upper-case field": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x00\x01A\x01b") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
                 "http/1 instead": lambda: stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+                "close the gate, answer": lambda: stream.sendall(whole + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0))),
                 "silence": lambda: exactly(stream, 1 << 30),
                 "close": lambda: None,
                 "close on the second, else answer": lambda: stream.sendall(whole) if n == 1 else stream.shutdown(socket.SHUT_RDWR),
@@ -132,7 +134,8 @@ enum PeerScript {
 
         def http2(stream, number):
             exactly(stream, 24)
-            stream.sendall(frame(SETTINGS, 0, 0))
+            gate = struct.pack(">HI", 3, 0) if config["act"].startswith("gate closed") else b""
+            stream.sendall(frame(SETTINGS, 0, 0, gate))
             while True:
                 first = exactly(stream, 9)
                 length = struct.unpack(">I", b"\0" + first[:3])[0]

@@ -1,0 +1,97 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Metrics of exchanges that did not end well", .timeLimit(.minutes(Patience.minutes)))
+struct UnfinishedMetricsTests {
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test("a time-out and a cancel take as long as they took")
+    func duration() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .hold])
+        let session = Session.isolated()
+        let clock = ContinuousClock()
+        let start = clock.now
+        let late = session.request(server.url()) { $0.timeoutInterval = 0.5 }
+        #expect(await late.serializingData().response.error?.urlErrorCode == .timedOut)
+        let whole = start.duration(to: clock.now)
+        let metrics = try #require(late.metrics)
+        #expect(metrics.taskInterval.duration >= 0.5)
+        #expect(.seconds(metrics.taskInterval.duration) <= whole)
+        let transaction = try #require(metrics.transactionMetrics.first)
+        #expect(transaction.requestStartDate != nil && transaction.responseStartDate == nil)
+        #expect(transaction.countOfRequestHeaderBytesSent > 0)
+        #expect(transaction.resourceFetchType == .networkLoad)
+
+        let cancelled = session.request(server.url())
+        let response = cancelled.serializingData()
+        try await server.events.first { if case .head(1, _) = $0 { true } else { false } }
+        cancelled.cancel()
+        _ = await response.response
+        let first = try #require(cancelled.metrics?.transactionMetrics.first)
+        #expect(try #require(first.responseEndDate) >= (try #require(first.requestStartDate)))
+    }
+
+    @Test("a request that is cancelled in line, or as it begins, has sent nothing and says so")
+    func nothingSent() async throws {
+        let server = try ScriptedServer.start(
+            [
+                .receiveHead, .send(Self.answer), .receiveHead, .wait(for: "go"), .send(Self.answer), .hold,
+            ], [.receiveHead, .hold])
+        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 1 }
+        // An earlier transfer, whose numbers the handle keeps.
+        _ = try await session.request(server.url()).serializingData().value
+        let first = session.request(server.url()).serializingData()
+        try await server.events.nth(2) { if case .head = $0 { true } else { false } }
+        let start = Date()
+        let waiting = session.request(server.url())
+        let response = waiting.serializingData()
+        waiting.cancel()
+        #expect(await response.response.error?.isExplicitlyCancelledError == true)
+        server.signal("go")
+        _ = try await first.value
+        var metrics = [waiting.metrics]
+        for _ in 0..<50 {
+            let request = session.request(server.url())
+            let response = request.serializingData()
+            request.cancel()
+            _ = await response.response
+            metrics.append(request.metrics)
+        }
+        for transaction in metrics.compactMap({ $0?.transactionMetrics.first })
+        where transaction.requestStartDate == nil {
+            #expect(transaction.resourceFetchType == .unknown)
+            #expect(
+                transaction.countOfRequestHeaderBytesSent == 0 && transaction.countOfResponseHeaderBytesReceived == 0)
+            #expect(transaction.remotePort == nil && transaction.responseStartDate == nil)
+            #expect(try #require(transaction.fetchStartDate) >= start.addingTimeInterval(-1))
+        }
+        // None of these was answered: what an earlier exchange received is none of theirs.
+        #expect(metrics.compactMap { $0?.transactionMetrics.first }.allSatisfy { $0.response == nil })
+    }
+
+    @Test("what waited in line for a connection has waited before it was looked up and sent")
+    func line() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .wait(for: "go"), .send(Self.answer), .receiveHead, .send(Self.answer), .hold])
+        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 1 }
+        let first = session.request(server.url()).serializingData()
+        try await server.events.first { if case .head = $0 { true } else { false } }
+        let second = session.request(server.url())
+        let response = second.serializingData()
+        let third = session.request(server.url())
+        // Comes behind the second one, and is gone from the line when that is in it.
+        let thirdResponse = third.serializingData()
+        third.cancel()
+        _ = await thirdResponse.response
+        let before = Date()
+        server.signal("go")
+        _ = try await first.value
+        #expect(await response.response.error == nil)
+        let transaction = try #require(second.metrics?.transactionMetrics.first)
+        #expect(try #require(transaction.fetchStartDate) <= before)
+        #expect(try #require(transaction.requestStartDate) >= before)
+        #expect(try #require(transaction.responseEndDate) >= (try #require(transaction.responseStartDate)))
+    }
+}
