@@ -84,8 +84,24 @@ final class ConnectionPool {
         if queue.enter(transfer) { launch(transfer) }
     }
 
-    /// Gives a transfer to libcurl; it has its place among the origin's running ones.
+    /// Gives a transfer to libcurl as soon as the addresses of its host are known; it has its place among the origin's running ones.
     private func launch(_ transfer: Transfer) {
+        guard !waitsForAddresses(transfer) else { return lowerSweepDeadline(to: deadline(of: transfer)) }
+        engage(transfer)
+    }
+
+    /// Goes on with a transfer whose host was looked up.
+    func lookupEnded(_ transfer: Transfer, _ outcome: HostResolver.Outcome) {
+        guard transfer.state == .running, let lookup = transfer.lookup else { return }
+        if let failure = takeAddresses(outcome, for: transfer, lookup) {
+            transfer.failure = transfer.failure ?? failure
+            return end(transfer, code: CURLE_OK)
+        }
+        transfer.lookup = nil
+        engage(transfer)
+    }
+
+    private func engage(_ transfer: Transfer) {
         let handle = handle(for: transfer)
         transfer.handle = handle
         if watchdog == nil, settings.options.httpVersion == .http2, !transfer.message.url.hasPrefix("https:") {
@@ -176,7 +192,8 @@ final class ConnectionPool {
         // In clear text HTTP/2 needs prior knowledge, and there libcurl 7.88 cannot use a connection twice.
         let multiplexes = origin.hasPrefix("https:") && settings.options.httpVersion != .http1Only
         let queue = OriginQueue(
-            origin: origin, connectionLimit: settings.maximumConnectionsPerHost, multiplexes: multiplexes)
+            origin: origin, connectionLimit: settings.maximumConnectionsPerHost, multiplexes: multiplexes,
+            addresses: OriginAddresses(origin: origin, options: settings.options))
         queues[origin] = queue
         return queue
     }
@@ -288,7 +305,13 @@ final class ConnectionPool {
     /// Takes the transfer's handle back and says how the transfer ended.
     private func detach(_ transfer: Transfer, code: CURLcode) -> TransferFailure? {
         forget(transfer)
-        guard let handle = transfer.handle else { return transfer.failure }
+        guard let handle = transfer.handle else {
+            if let lookup = transfer.lookup.take() {
+                HostResolver.shared.cancel(lookup.ticket)
+                transfer.queue.map(leave)
+            }
+            return transfer.failure
+        }
         let hasBegun = isWithEngine(transfer)
         let failure = handle.conclude(transfer, code: code, hasBegun: hasBegun)
         if hasBegun, failure != nil || framing.hasSilence {
@@ -347,7 +370,7 @@ final class ConnectionPool {
             let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
             deadline = min(deadline ?? idleEnd, idleEnd)
         }
-        return deadline
+        return earlier(deadline, lookupDeadline(of: transfer))
     }
 
     /// The moment at which libcurl is to be reminded of the transfer if nothing happens until then.

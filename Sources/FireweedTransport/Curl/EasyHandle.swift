@@ -55,6 +55,9 @@ final class EasyHandle: CurlHandle {
     private var generation = 0
     /// The socket of the connection that was looked for last; -1 for none.
     private var knownSocket: Int32 = -1
+    /// The addresses that libcurl was told through this handle last.
+    private var toldAddresses: (of: OriginAddresses, version: Int)?
+    private var hasShortConnectTimeout = false
     /// The URL in its parts: libcurl would take it apart, and put it together again, for every transfer.
     private let parts: OpaquePointer
     /// The connection of the last transfer: the next one mostly has the same.
@@ -123,6 +126,28 @@ final class EasyHandle: CurlHandle {
         if let credentials = message.credentials { try apply(credentials) }
         try checkLength(of: message)
         if isSecure { setGeneration(transfer.queue?.generation ?? 0) }
+        if let known = transfer.queue?.addresses { tell(known) }
+        if transfer.report.lookedUp > 0 { setConnectTimeout(less: transfer.report.lookedUp) }
+    }
+
+    /// Tells libcurl the addresses of the host, unless it knows them.
+    private func tell(_ known: OriginAddresses) {
+        guard let entry = known.entry, toldAddresses?.of !== known || toldAddresses?.version != known.version else {
+            return
+        }
+        let list = curl_slist_append(nil, entry)
+        check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
+        curl_slist_free_all(addresses)
+        addresses = list
+        toldAddresses = (known, known.version)
+    }
+
+    /// Leaves libcurl as much of the time for making a connection as the look-up of the name has left.
+    private func setConnectTimeout(less microseconds: Int64) {
+        guard let limit = pool.settings.options.connectTimeout, limit > .zero else { return }
+        hasShortConnectTimeout = true
+        let rest = pool.settings.options.connectTimeoutMilliseconds - Int(microseconds / 1000)
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, rest))
     }
 
     /// Lets the transfer use none but the connections of this generation.
@@ -193,6 +218,10 @@ final class EasyHandle: CurlHandle {
     func release() {
         stopWatchingCodingEnd()
         if let credentials = transfer?.message.credentials { forget(credentials) }
+        if hasShortConnectTimeout {
+            hasShortConnectTimeout = false
+            set(CURLOPT_CONNECTTIMEOUT_MS, pool.settings.options.connectTimeoutMilliseconds)
+        }
         if !isPlainGet { set(CURLOPT_POSTFIELDS, nil) }  // frees libcurl's copy of the content
         transfer = nil
         originJudge = nil
@@ -639,6 +668,7 @@ final class EasyHandle: CurlHandle {
     /// Tells libcurl the addresses that the options have for the host of the URL.
     private func setAddresses() {
         guard let list = AddressList.make(for: url, options: pool.settings.options) else { return }
+        toldAddresses = nil
         check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
         curl_slist_free_all(addresses)
         addresses = list
@@ -717,7 +747,7 @@ extension TransferReport {
 
     /// A moment that libcurl counts from when the transfer left the line; 0 for what did not happen.
     private func moment(_ microseconds: Int64) -> Int64 {
-        microseconds > 0 ? microseconds + waited : 0
+        microseconds > 0 ? microseconds + waited + lookedUp : 0
     }
 }
 

@@ -8,6 +8,8 @@
 final class OriginQueue {
     /// The part of a URL up to the path.
     let origin: String
+    /// The addresses of the host; `nil` where we look up nothing.
+    let addresses: OriginAddresses?
     /// Most transfers at a time; `nil` for no limit.
     private var limit: Int?
     private let connectionLimit: Int
@@ -21,8 +23,9 @@ final class OriginQueue {
     private var head = 0
 
     /// Makes the line of an origin; `multiplexes` when one connection may carry many exchanges.
-    init(origin: String, connectionLimit: Int, multiplexes: Bool) {
+    init(origin: String, connectionLimit: Int, multiplexes: Bool, addresses: OriginAddresses?) {
         self.origin = origin
+        self.addresses = addresses
         self.connectionLimit = connectionLimit
         limit = multiplexes || connectionLimit <= 0 ? nil : connectionLimit
     }

@@ -22,6 +22,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var writtenMark: Int64?
     /// Whether the transfer was given another connection, since its request could not leave on the first one.
     var hasMoved = false
+    /// What the transfer waits for before it is given to libcurl.
+    var lookup: PendingLookup?
     /// How often libcurl had worked when the transfer was given to it.
     var launchDrive: UInt64 = 0
     /// Place in the pool's list of running transfers.
@@ -68,6 +70,11 @@ final class Transfer: TransferControl, @unchecked Sendable {
         guard message.tellsOfLulls, !isInBurst else { return }
         isInBurst = true
         context.atEndOfTurn(self)
+    }
+
+    /// The addresses of the host have come; called on a thread of the resolver.
+    func lookupEnded(_ outcome: HostResolver.Outcome) {
+        lane.withPool { $0.lookupEnded(self, outcome) }
     }
 
     func cancel() {

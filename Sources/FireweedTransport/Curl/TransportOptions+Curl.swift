@@ -40,7 +40,7 @@ extension TransportOptions {
     }
 
     /// libcurl's own default of 300 s would also run while a transfer waits for a free connection: as good as never.
-    private var connectTimeoutMilliseconds: Int {
+    var connectTimeoutMilliseconds: Int {
         guard let connectTimeout, connectTimeout > .zero else { return Int(Int32.max) }
         return Int(min(max(connectTimeout.nanoseconds / 1_000_000, 1), UInt64(Int32.max)))
     }

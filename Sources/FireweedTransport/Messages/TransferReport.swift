@@ -16,6 +16,8 @@ public struct TransferReport: Sendable {
     public var startNanoseconds: Int64 = 0
     /// Microseconds from the start that the transfer waited in line for a connection.
     package var waited: Int64 = 0
+    /// Microseconds that the name's look-up took, where it came before the engine's work.
+    package var lookedUp: Int64 = 0
     /// Microseconds from the start until the name was looked up, or 0.
     public var nameLookup: Int64 = 0
     /// Microseconds from the start until the connection to the peer or its proxy stood, or 0.

@@ -3,6 +3,18 @@ import FixtureServer
 import Foundation
 import Testing
 
+/// The name of this machine.
+private enum MachineName {
+    /// The name, where it stands for 127.0.0.1 alone, as in many containers; else `nil`.
+    static let loopback: String? = {
+        let name = ProcessInfo.processInfo.hostName
+        let hosts = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? ""
+        let lines = hosts.split(separator: "\n").map { $0.split(whereSeparator: \.isWhitespace) }
+        let addresses = lines.filter { $0.dropFirst().contains(Substring(name)) }.compactMap(\.first)
+        return addresses == ["127.0.0.1"] && name != "localhost" ? name : nil
+    }()
+}
+
 @Suite("Connections and the ways to a server", .timeLimit(.minutes(Patience.minutes)))
 struct ConnectionTests {
     @Test("no more connections to a host than the configuration allows")
@@ -136,6 +148,36 @@ struct ConnectionTests {
         let request = session.request("http://both.test:\(server.port)/").validate()
         #expect(try await request.serializingString().value == "hello")
         #expect(request.metrics?.transactionMetrics.first?.remoteAddress != refused)
+    }
+
+    @Test(
+        "a name is looked up for requests over all versions of the session's life, and the metrics say when",
+        .enabled(if: MachineName.loopback != nil, "this machine's name is no name of 127.0.0.1"))
+    func lookup() async throws {
+        let name = try #require(MachineName.loopback)
+        let server = try FixtureServer.start()
+        var options = TransportOptions()
+        options.connectTimeout = .seconds(Patience.seconds)
+        let session = Session.isolated(transportOptions: options)
+        let url = "http://\(name):\(server.port)/get"
+        for _ in 0..<3 {
+            let requests = (0..<20).map { _ in session.request(url) }
+            for request in requests { _ = try await request.serializingData().value }
+        }
+        #expect(server.requests.count == 60)
+        let first = session.request("http://\(name.uppercased()):\(server.port)/get")
+        _ = try await first.serializingData().value
+        let other = Session.isolated(transportOptions: options)
+        let fresh = other.request(url)
+        _ = try await fresh.serializingData().value
+        let exchange = try #require(fresh.metrics?.transactionMetrics.first)
+        let dates = [
+            exchange.fetchStartDate, exchange.domainLookupStartDate, exchange.domainLookupEndDate,
+            exchange.connectStartDate, exchange.connectEndDate, exchange.requestStartDate, exchange.responseStartDate,
+            exchange.responseEndDate,
+        ]
+        #expect(dates.allSatisfy { $0 != nil })
+        #expect(dates.compactMap { $0 } == dates.compactMap { $0 }.sorted())
     }
 
     private static let answering: [ScriptedServer.Step] = [
