@@ -70,11 +70,15 @@ package final class EventLoop: TaskExecutor, Sendable {
         let context = LoopContext(loop: self, poller: poller)
         let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
         var batch: [LoopItem] = []
+        var readyCount = 0
         var turnsWithoutLooking = 0
         while true {
+            // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these bytes.
             mailbox.swap(into: &batch)
             perform(batch, in: context)
             batch.removeAll(keepingCapacity: true)
+            deliver(events.prefix(readyCount), in: context)
+            readyCount = 0
             context.runDueTimers()
             context.endTurn()
             let timeout = context.sleepMilliseconds()
@@ -85,10 +89,9 @@ package final class EventLoop: TaskExecutor, Sendable {
             }
             turnsWithoutLooking = 0
             context.sockets.flush()
-            let count = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
+            readyCount = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
             if timeout != 0 { mailbox.receiverIsAwake() }
             context.updateNow()
-            deliver(events.prefix(count), in: context)
         }
     }
 

@@ -34,8 +34,8 @@ struct HandshakeTests {
             lines == [
                 "GET /a%20b?c=d HTTP/1.1", "Host: example.com:8080", "Upgrade: websocket", "Connection: Upgrade",
                 "Sec-WebSocket-Key: KEY", "Sec-WebSocket-Version: 13",
-                "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits", "X-Token: 1",
-                "Sec-WebSocket-Protocol: a, b", "Authorization: Basic x", "", "",
+                "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits", "Authorization: Basic x",
+                "X-Token: 1", "Sec-WebSocket-Protocol: a, b", "", "",
             ])
         #expect(request.subprotocols == ["a", "b"])
     }
