@@ -16,14 +16,17 @@ struct ChaosRunner {
         try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
         let activity = Activity()
         let watchdog = Watchdog(activity, limit: .seconds(arguments.patience))
-        var servers = try ServerProcess()
-        setenv("TMPDIR", temporary.path, 1)
+        var servers: ServerProcess? = try startServers(work, temporary)
         let remains = Remains(temporaryFiles: temporary)
         var growth = HeapGrowth()
         let end = ContinuousClock.now + .seconds(arguments.time)
         var run = 0
         while arguments.round == nil ? ContinuousClock.now < end : run < arguments.repetitions {
-            if run > 0, run % Self.roundsOfServers == 0 { servers = try ServerProcess() }
+            if run > 0, run % Self.roundsOfServers == 0 {
+                servers = nil  // first, or the pipes of both are counted as left behind
+                servers = try startServers(work, temporary)
+            }
+            guard let servers else { break }
             let folder = work.file("round-\(run)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let plan = arguments.plan(of: arguments.round ?? run)
@@ -43,6 +46,13 @@ struct ChaosRunner {
             "\(run) rounds of \(arguments.operationCount) operations with seed \(arguments.seed): nothing was wrong")
         Report.write("the heap has \(growth.last) bytes")
         return 0
+    }
+
+    /// Starts the servers; their temporary files are none of those that the rounds must not leave.
+    private func startServers(_ work: TemporaryFolder, _ temporary: URL) throws -> ServerProcess {
+        setenv("TMPDIR", work.url.path, 1)
+        defer { setenv("TMPDIR", temporary.path, 1) }
+        return try ServerProcess()
     }
 
     private func report(_ problems: [String], _ plan: RoundPlan) {

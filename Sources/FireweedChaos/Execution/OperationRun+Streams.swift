@@ -102,7 +102,10 @@ extension OperationRun {
     func runEvents() async {
         let request = makeStream()
         let meddler = makeMeddler()
-        let events = request.serverSentEvents()
+        // Without a limit, a source connects again for ever when each connection times out.
+        var reconnection = ServerSentEvent.Reconnection.automatic
+        reconnection.maximumFailureCount = 3
+        let events = request.serverSentEvents(reconnection: reconnection)
         let ticket = record.expect("end of the events")
         await task.run {
             var count = 0
