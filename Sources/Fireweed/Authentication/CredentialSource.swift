@@ -63,7 +63,7 @@ struct CredentialSource: @unchecked Sendable {
                 next.credentials = made
                 next.refusedCredentials = refused
                 next.digest = nil
-                // A WebSocket's handshake answers Digest by itself.
+                // The transport answers Digest challenges of a WebSocket's handshake.
                 if scheme != .digest || hop.webSocket != nil { return next }
                 if let answered = next.answering([challenge]) { return answered }
             }

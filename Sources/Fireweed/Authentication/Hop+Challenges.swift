@@ -20,7 +20,7 @@ extension Hop {
     /// here.
     ///
     /// libcurl 7.88 answers SHA-512-256 wrongly and `qop=auth-int` without the content, and gives up at an unknown
-    /// algorithm beside another scheme. For WebSockets the transport answers by itself.
+    /// algorithm beside another scheme. For WebSockets the transport answers.
     var transportCredentials: RequestMessage.Credentials? {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return credentials }
         return nil

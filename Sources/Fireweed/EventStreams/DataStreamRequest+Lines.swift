@@ -11,7 +11,7 @@ extension DataStreamRequest {
     /// Lines end with LF, CR or CRLF; empty ones count. A last line without an end is one, if all of the content came. Bytes that are
     /// no UTF-8 become U+FFFD; a byte order mark at the start is dropped.
     ///
-    /// The content of a response with a status from 400 on is also in `data`, for whoever catches what `validate()` makes of it.
+    /// The content of a response with a status from 400 on is also in `data`.
     ///
     /// ```swift
     /// for try await line in session.streamRequest("https://example.com/log").validate().lines() { print(line) }

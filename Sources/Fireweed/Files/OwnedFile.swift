@@ -44,7 +44,7 @@ final class OwnedFile: Sendable {
         if hasFolder { TemporaryFiles.leave(url) }
     }
 
-    /// Removes the file now, whoever took it.
+    /// Removes the file now, even if it was taken.
     func remove() {
         isTaken.store(true, ordering: .releasing)
         unlink(url.path)

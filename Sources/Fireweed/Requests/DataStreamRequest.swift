@@ -114,7 +114,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         mutable.withLock { $0.error = $0.error ?? refusal }
         _ = offerResponse(of: attempt)  // it may be looked at, and changes nothing any more
         if isError {
-            // Its content is kept, and goes to nobody: a peer that does not end it holds the error up no longer than this.
+            // The content of a refused response is only kept; a peer that does not end it delays the error by at most this time.
             core.rootQueue.asyncAfter(deadline: .now() + Self.errorContentTime) { [weak attempt] in attempt?.cancel() }
             return .proceed
         }
@@ -291,7 +291,7 @@ extension DataStreamRequest {
 
     /// The content of a response that says that something is wrong, up to the limit.
     private struct ErrorContent: Sendable {
-        /// True when nobody else gets the content.
+        /// True when the content is only kept, and no handler gets it.
         let isRefused: Bool
         private(set) var data = Data()
 

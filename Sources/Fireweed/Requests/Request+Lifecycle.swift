@@ -105,7 +105,7 @@ extension Request {
         let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
         contentEnded(attempt)
         guard let attempt else { return decideAboutRetry() }
-        // Whoever hears of the response finds its cookies in the storage.
+        // Handlers of the response find its cookies in the storage.
         attempt.afterCookiesAreStored(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)

@@ -41,7 +41,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var checkedAt = 0
         /// How often another connection of ours had found a new file until then.
         var changes = 0
-        /// Until when nobody waits for the lock of another process any more, in nanoseconds since 1970.
+        /// End of the time without waiting for the locks of other processes, in nanoseconds since 1970.
         var busyUntil = 0
     }
 

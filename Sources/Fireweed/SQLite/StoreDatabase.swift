@@ -112,7 +112,7 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// Keeps the damaged file for whoever wants to know what happened; an older one goes.
+    /// Sets the damaged file aside for inspection; an older one is removed.
     private func setAside() {
         unlink("\(path)-damaged-wal")
         if rename(path, "\(path)-damaged") != 0 { unlink(path) }

@@ -33,7 +33,7 @@ enum Terminal {
         write(text.bytes, to: STDERR_FILENO)
     }
 
-    /// Asks for a password without showing it; `nil` where nobody can be asked, and after Ctrl-D.
+    /// Asks for a password without showing it; `nil` without a terminal, and after Ctrl-D.
     ///
     /// Ctrl-C interrupts the process, as everywhere else.
     static func askForPassword(of user: String) -> String? {
