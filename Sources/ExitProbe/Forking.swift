@@ -19,7 +19,8 @@ struct Forking {
         print("parent goes on, child ended with \(status)")
     }
 
-    /// Asks in the child, where no thread but this one is left: what a handler needs is done on the thread of the request.
+    /// Asks in the child, where no thread but this one is left: what a handler needs is done on the thread of the
+    /// request.
     private static func exitChild(_ session: Session, _ url: String) -> Never {
         let request = session.request(url)
         // The request ends before this returns, whatever Dispatch still does in such a process.

@@ -19,14 +19,15 @@ if urls.first == "--growth", let url = urls.dropFirst().first {
     exit(0)
 }
 
-// `ExitProbe --drops URL`: 120 sessions that are dropped in mid-download; prints what the process has before them, and after them.
+// `ExitProbe --drops URL`: 120 sessions that are dropped in mid-download; prints what the process has before them, and
+// after them.
 if urls.first == "--drops", let url = urls.dropFirst().first {
     try await Drops(url: url).run()
     exit(0)
 }
 
-// `ExitProbe --fork URL`: a request, then a fork; prints what a request of the parent's session ends with in the child, and whether
-// the parent's goes on.
+// `ExitProbe --fork URL`: a request, then a fork; prints what a request of the parent's session ends with in the child,
+// and whether the parent's goes on.
 if urls.first == "--fork", let url = urls.dropFirst().first {
     try await Forking(session: session, url: url).run()
     exit(0)

@@ -14,7 +14,8 @@ final class RunningCommand {
 
     static var program: URL { Bundle.main.bundleURL.appendingPathComponent("fireweed") }
 
-    /// Runs the command; on a terminal of its own with `onTerminal`, where what is typed and what is shown are one stream.
+    /// Runs the command; on a terminal of its own with `onTerminal`, where what is typed and what is shown are one
+    /// stream.
     init(
         _ arguments: [String], in folder: URL, onTerminal: Bool = false, environment: [String: String] = [:]
     ) throws {

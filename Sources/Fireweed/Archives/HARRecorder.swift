@@ -36,7 +36,8 @@ public final class HARRecorder: EventMonitor {
     ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads and of
     ///     uploaded files and streams never is.
     ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
-    ///   - redaction: what is left out; of content, the secret members of forms and of JSON, and content of other forms as a whole.
+    ///   - redaction: what is left out; of content, the secret members of forms and of JSON, and content of other forms
+    ///     as a whole.
     public init(
         includesContent: Bool = false, maximumContentByteCount: Int = 1 << 20, redaction: Redaction = .standard
     ) {
@@ -63,7 +64,8 @@ public final class HARRecorder: EventMonitor {
 
     /// Writes the archive to a file that only this user can read (mode 0600), in place of a file that is there.
     ///
-    /// A symbolic link is followed, a device or a pipe is written to. Throws `CocoaError` when that fails, as for a folder.
+    /// A symbolic link is followed, a device or a pipe is written to. Throws `CocoaError` when that fails, as for a
+    /// folder.
     public func write(to url: URL) throws {
         do {
             try FileInstaller.writePrivately(archive, to: url)

@@ -7,9 +7,9 @@ import Synchronization
 
 /// Answers a hop from the cache, or lets it go to the network and stores what comes back.
 ///
-/// An exchange is made where a look is needed; where certainly nothing is stored, the attempt itself records the response. To the
-/// attempt the exchange is a transfer, to the transport a consumer. Looks happen on the cache's queue, from which stored
-/// responses are delivered as well.
+/// An exchange is made where a look is needed; where certainly nothing is stored, the attempt itself records the
+/// response. To the attempt the exchange is a transfer, to the transport a consumer. Looks happen on the cache's queue,
+/// from which stored responses are delivered as well.
 final class CachedExchange: Sendable {
     /// How far the exchange is.
     enum Phase {

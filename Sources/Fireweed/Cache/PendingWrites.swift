@@ -62,7 +62,8 @@ struct PendingWrites {
     /// What the writes of a key come to; `nil` when there are none.
     subscript(key: String) -> Outcome? { outcomes[key] }
 
-    /// Adds a write, and returns what the store has to do: too much to wait becomes a removal of what the response replaces.
+    /// Adds a write, and returns what the store has to do: too much to wait becomes a removal of what the response
+    /// replaces.
     mutating func add(_ write: Write, for key: String) -> Write {
         var accepted = write
         if case .store(let response) = write, byteCount + response.byteCount > Self.byteLimit { accepted = .remove }

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Looks for stored responses and stores new ones, for one session.
 ///
-/// Looks happen on `queue`, writes on a queue of their own, so that no look waits for a write. What was given to be stored is seen
-/// by every later look, whether the store has it or not (`PendingWrites`).
+/// Looks happen on `queue`, writes on a queue of their own, so that no look waits for a write. What was given to be
+/// stored is seen by every later look, whether the store has it or not (`PendingWrites`).
 final class ResponseCache: Sendable {
     let queue = DispatchQueue(label: "fireweed.cache")
     let now: @Sendable () -> Date
@@ -71,7 +71,8 @@ final class ResponseCache: Sendable {
         return (ReuseRules.decide(request, stored: found?.head, now: now()), found)
     }
 
-    /// The stored response that `Vary` and credentials select; of several, the one with the latest `Date` (RFC 9111 §4, §4.1).
+    /// The stored response that `Vary` and credentials select; of several, the one with the latest `Date` (RFC 9111 §4,
+    /// §4.1).
     ///
     /// A store that fails, or is busy for too long, has nothing.
     private func select(for request: CacheRequest) -> StoredResponse? {

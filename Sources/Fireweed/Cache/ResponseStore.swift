@@ -6,11 +6,12 @@ import Foundation
 ///
 /// A store decides nothing: whether a response is kept, and whether it answers a request, is RFC 9111's business and the session's.
 /// Every method may wait for a disk and is called off the event loops and off the caller's thread, unless it says otherwise; any
-/// number of sessions, and threads, may use one store. A session looks for responses while it stores others: a look should not
-/// wait for a write, and a look that cannot be answered soon should throw. An error never fails a request: the cache is then as if empty.
+/// number of sessions, and threads, may use one store. A session looks for responses while it stores others: a look
+/// should not wait for a write, and a look that cannot be answered soon should throw. An error never fails a request:
+/// the cache is then as if empty.
 ///
-/// A store may serve several users: responses to requests with different `Authorization` or `Cookie` fields are kept apart,
-/// unless the response is `public` (see `separatesCookies`).
+/// A store may serve several users: responses to requests with different `Authorization` or `Cookie` fields are kept
+/// apart, unless the response is `public` (see `separatesCookies`).
 ///
 /// - SeeAlso: `SQLiteResponseStore`; the configuration's `urlCache` is used in the same way.
 public protocol ResponseStore: AnyObject, Sendable {
@@ -19,11 +20,11 @@ public protocol ResponseStore: AnyObject, Sendable {
 
     /// Whether a stored response answers only requests with the same cookies; true by default.
     ///
-    /// RFC 9111 lets a private cache ignore cookies, since a browser has one user. A process on a server often acts for several
-    /// users, and a response that is personal without saying so must not reach another user. So responses to requests with
-    /// different `Cookie` fields are kept apart, unless the response has `Cache-Control: public`. The price are misses where an
-    /// origin renews a cookie with each response, as some load balancers do. A store that has one user may return false:
-    /// then only `Vary: Cookie` keeps responses apart.
+    /// RFC 9111 lets a private cache ignore cookies, since a browser has one user. A process on a server often acts for
+    /// several users, and a response that is personal without saying so must not reach another user. So responses to
+    /// requests with different `Cookie` fields are kept apart, unless the response has `Cache-Control: public`. The
+    /// price are misses where an origin renews a cookie with each response, as some load balancers do. A store that has
+    /// one user may return false: then only `Vary: Cookie` keeps responses apart.
     ///
     /// Read when a session is made.
     var separatesCookies: Bool { get }

@@ -6,8 +6,9 @@ import Glibc
 
 /// The folder of a `URLCache`.
 ///
-/// Foundation on Linux makes the folder with mode 0755 and its files with mode 0644: every user of the machine could read stored
-/// responses. So both are changed: the folder when a session gets the cache, a file as soon as it was written.
+/// Foundation on Linux makes the folder with mode 0755 and its files with mode 0644: every user of the machine could
+/// read stored responses. So both are changed: the folder when a session gets the cache, a file as soon as it was
+/// written.
 struct URLCacheFolder: Sendable {
     private let url: URL
 

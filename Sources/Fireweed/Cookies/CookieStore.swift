@@ -39,7 +39,8 @@ final class CookieStore: @unchecked Sendable {
         var made: [String: MadeField] = [:]
         /// What the storage held when it was asked last: the objects, in its order.
         var snapshot: [HTTPCookie] = []
-        /// Whether our own writes came after the snapshot: the storage may equal the snapshot again when others undo them.
+        /// Whether our own writes came after the snapshot: the storage may equal the snapshot again when others undo
+        /// them.
         var isSnapshotOutdated = false
         var askedAt: UInt64 = 0
         /// A look at the storage that began before the last change, or before one that is over, says nothing new.

@@ -72,7 +72,8 @@ extension AFError {
         case outputStreamWriteFailed(error: any Error)
         /// The form has more parts than its `maximumPartCount`.
         case tooManyParts(limit: Int)
-        /// A part has a header field whose name is no token, or whose value has a CR, LF or NUL (RFC 9110 §5.5, §5.6.2).
+        /// A part has a header field whose name is no token, or whose value has a CR, LF or NUL (RFC 9110 §5.5,
+        /// §5.6.2).
         case bodyPartHeaderInvalid(name: String)
         /// Reading a part failed.
         case inputStreamReadFailed(error: any Error)

@@ -10,12 +10,12 @@ extension DataStreamRequest {
     ///
     /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, it connects again after
     /// the server's `retry` time, with `Last-Event-ID`; this makes the request's next attempt, with its own task, and counts as a
-    /// retry. Adapters see each one; retriers are asked about what is not a failure of the network. A request whose method is not
-    /// idempotent, such as POST, does not connect again unless `reconnection` says so: it might take effect with each connection
-    /// (RFC 9110 §9.2.2). The sequence
+    /// retry. Adapters see each one; retriers are asked about what is not a failure of the network. A request whose
+    /// method is not idempotent, such as POST, does not connect again unless `reconnection` says so: it might take
+    /// effect with each connection (RFC 9110 §9.2.2). The sequence
     /// - ends with status 204;
-    /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type; `data` has the
-    ///   content of a status from 400 on, up to `DataStreamRequest.maximumErrorContentByteCount`;
+    /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type;
+    ///   `data` has the content of a status from 400 on, up to `DataStreamRequest.maximumErrorContentByteCount`;
     /// - throws what `cancel()`, the session's end or a failure that will not pass end the request with.
     ///
     /// What comes after the last empty line of a connection is no event. To be called before the request is resumed.
@@ -27,8 +27,8 @@ extension DataStreamRequest {
     /// ```
     ///
     /// - Parameters:
-    ///   - reconnection: whether and when it connects again. `nil`, the default, is `.automatic` with the methods GET, HEAD, OPTIONS,
-    ///     TRACE, PUT and DELETE, and `.never` with every other method.
+    ///   - reconnection: whether and when it connects again. `nil`, the default, is `.automatic` with the methods GET,
+    ///     HEAD, OPTIONS, TRACE, PUT and DELETE, and `.never` with every other method.
     ///   - maximumEventByteCount: the longest line and the longest data of an event; a longer one ends request and sequence with
     ///     `StreamedContentError.eventTooLong`.
     public func serverSentEvents(

@@ -39,8 +39,9 @@ extension DataStreamRequest {
 
             /// The next element; `nil` when the content is over.
             ///
-            /// Throws the request's error, `AFError.explicitlyCancelled` too when the task was cancelled (never `CancellationError`), and
-            /// `AFError.responseSerializationFailed` for content that cannot be read. After that it gives `nil`.
+            /// Throws the request's error, `AFError.explicitlyCancelled` too when the task was cancelled (never
+            /// `CancellationError`), and `AFError.responseSerializationFailed` for content that cannot be read. After
+            /// that it gives `nil`.
             public mutating func next() async throws(AFError) -> Element? {
                 guard !isOver else { return nil }
                 let result = await withTaskCancellationHandler { [produce] in

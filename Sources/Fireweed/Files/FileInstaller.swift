@@ -5,13 +5,14 @@ import Glibc
 
 /// Puts files at destinations so that a destination has its old content or the new one, and never a part.
 ///
-/// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay. Devices, pipes
-/// and open descriptors are written to. Folders and sockets are errors.
+/// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay.
+/// Devices, pipes and open descriptors are written to. Folders and sockets are errors.
 package enum FileInstaller {
     /// Moves a file; without `replacing`, anything that is at the destination is an error and stays.
     ///
-    /// Returns the file that has the content now, after following links; `nil` when the content was written to a device or a pipe.
-    /// Throws `FileFailure`; source and destination are then as they were, except what a device or a pipe has taken.
+    /// Returns the file that has the content now, after following links; `nil` when the content was written to a device
+    /// or a pipe. Throws `FileFailure`; source and destination are then as they were, except what a device or a pipe
+    /// has taken.
     static func move(_ source: URL, to target: URL, replacing: Bool) throws -> URL? {
         if !replacing { try refuseAnything(at: target) }
         switch try FileDestination(at: target) {
@@ -132,8 +133,8 @@ package enum FileInstaller {
     }
 
     private static func openStream(_ path: String, of target: URL) throws -> Int32 {
-        // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes behind what
-        // is there.
+        // A pipe without a reader is an error, and nothing to wait for. A descriptor may be a file: the content goes
+        // behind what is there.
         let output = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard output >= 0 else { throw FileFailure.current(.create, target) }
         guard fcntl(output, F_SETFL, O_WRONLY | O_APPEND) == 0 else {

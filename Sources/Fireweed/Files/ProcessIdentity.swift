@@ -49,7 +49,8 @@ struct ProcessIdentity: Equatable, Sendable {
     private static let presentNamespace =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid")) ?? ""
 
-    /// The name of a program, the second field, may hold spaces and parentheses: fields are counted from the last parenthesis.
+    /// The name of a program, the second field, may hold spaces and parentheses: fields are counted from the last
+    /// parenthesis.
     private static func start(of number: Int32) -> String? {
         guard let text = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

@@ -5,8 +5,8 @@ import Glibc
 
 /// Makes files under hidden names beside their target: `.name.0123456789abcdef.part`.
 ///
-/// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a lock was left
-/// by a process that was killed, and goes when the next file for the same target is made.
+/// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a
+/// lock was left by a process that was killed, and goes when the next file for the same target is made.
 enum SiblingFile {
     /// Makes a new file beside `target`, whose links were followed; the caller closes the descriptor.
     ///

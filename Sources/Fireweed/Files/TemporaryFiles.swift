@@ -5,8 +5,8 @@ import Glibc
 
 /// New places for files, each in a folder that only this user can look into.
 ///
-/// While a file is the library's, a symbolic link `owner` beside the file names the process. The first new place of a process
-/// removes the folders whose owner has ended. A file that somebody took has no such link, and stays.
+/// While a file is the library's, a symbolic link `owner` beside the file names the process. The first new place of a
+/// process removes the folders whose owner has ended. A file that somebody took has no such link, and stays.
 enum TemporaryFiles {
     private static let prefix = "fireweed-"
     private static let content = "content"

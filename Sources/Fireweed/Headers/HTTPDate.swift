@@ -6,8 +6,8 @@ package import Foundation
 package enum HTTPDate {
     /// The moment, or `nil` when the text is no date of any of the three forms.
     ///
-    /// Names are compared without case, as a cache should (RFC 9111 §4.2). One space stands between two parts; only a day of
-    /// one digit in the form of asctime has a second space before it.
+    /// Names are compared without case, as a cache should (RFC 9111 §4.2). One space stands between two parts; only a
+    /// day of one digit in the form of asctime has a second space before it.
     ///
     /// - Parameter now: decides the century of the form with a two-digit year.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {

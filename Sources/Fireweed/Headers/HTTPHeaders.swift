@@ -162,7 +162,8 @@ extension URLRequest {
     public var headers: HTTPHeaders {
         get { HTTPHeaders(allHTTPHeaderFields ?? [:]) }
         set {
-            // One by one, Foundation would write every name in its own way (`Soapaction`), and take a quadratic time for it.
+            // One by one, Foundation would write every name in its own way (`Soapaction`), and take a quadratic time
+            // for it.
             allHTTPHeaderFields = newValue.isEmpty ? nil : newValue.dictionary
         }
     }

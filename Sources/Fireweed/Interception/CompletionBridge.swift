@@ -2,7 +2,8 @@
 
 /// Runs `async` work for a caller that waits for a completion.
 enum CompletionBridge {
-    /// Gives what `work` returns or throws to `completion`, once, on the work's own task, which is returned to be cancelled.
+    /// Gives what `work` returns or throws to `completion`, once, on the work's own task, which is returned to be
+    /// cancelled.
     @discardableResult
     static func run<Value: Sendable>(
         _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void,

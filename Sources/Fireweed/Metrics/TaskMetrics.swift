@@ -25,8 +25,8 @@ public struct TaskMetrics: Sendable {
         case cache
         /// The cache, after the origin confirmed with 304 that the stored response is still good (RFC 9111 §4.3).
         case revalidation
-        /// Nowhere: nothing was sent, since only a stored response was wanted (`only-if-cached`, `.returnCacheDataDontLoad`) and
-        /// none is suitable.
+        /// Nowhere: nothing was sent, since only a stored response was wanted (`only-if-cached`,
+        /// `.returnCacheDataDontLoad`) and none is suitable.
         case notSent
     }
 

@@ -93,7 +93,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
-    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity` asks.
+    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity`
+    /// asks.
     public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }

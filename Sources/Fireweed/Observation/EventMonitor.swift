@@ -38,8 +38,8 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
-    /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that option, a task
-    /// that has no route fails.
+    /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that
+    /// option, a task that has no route fails.
     func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask)
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(

@@ -3,7 +3,8 @@
 package import Foundation
 
 extension Redaction {
-    /// Content as it may be written down: forms, JSON and JSON Lines without the values of secret parameters and fields.
+    /// Content as it may be written down: forms, JSON and JSON Lines without the values of secret parameters and
+    /// fields.
     ///
     /// Content of another form is left out, unless its type is one that has no parameters.
     package func content(_ data: Data, type: String?) -> Data {
@@ -47,7 +48,8 @@ extension Redaction {
         }
     }
 
-    /// JSON Lines that are announced as JSON: each line has to parse, since a line of JSON that was cut may show a secret.
+    /// JSON Lines that are announced as JSON: each line has to parse, since a line of JSON that was cut may show a
+    /// secret.
     private func wholeJSONLines(_ data: Data) -> Data {
         let lines = jsonLines(data).compactMap { $0 }
         let count = data.count { $0 == Self.lineFeed || $0 == 0x1E } + 1

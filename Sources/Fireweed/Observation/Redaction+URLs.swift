@@ -6,7 +6,8 @@ extension Redaction {
     /// How many encodings inside each other are looked into; what is deeper is left out.
     private static let depthLimit = 6
 
-    /// A URL as it may be written down: without userinfo, and without the values of secret parameters in query and fragment.
+    /// A URL as it may be written down: without userinfo, and without the values of secret parameters in query and
+    /// fragment.
     package func text(ofURL text: String) -> String {
         self.text(ofURL: text, depth: 0)
     }
@@ -52,7 +53,8 @@ extension Redaction {
         return String(name) + "=" + (cleaned(String(value), depth: depth + 1) ?? String(value))
     }
 
-    /// A value without the secrets of the URL or of the parameters that it holds, percent-encoded or not; `nil` when it has none.
+    /// A value without the secrets of the URL or of the parameters that it holds, percent-encoded or not; `nil` when it
+    /// has none.
     func cleaned(_ value: String) -> String? {
         ignoresParameters ? nil : cleaned(value, depth: 0)
     }

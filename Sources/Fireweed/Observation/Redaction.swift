@@ -4,21 +4,23 @@ import Foundation
 
 /// Which fields and parameters hold secrets, whose values are not written down.
 ///
-/// Names are compared without case and by their parts: `access_token` is also `accessToken`, `Access-Token`, `user[access_token]` and
-/// `my_access_token_2`. Userinfo in URLs is left out in any case.
+/// Names are compared without case and by their parts: `access_token` is also `accessToken`, `Access-Token`,
+/// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is left out in any case.
 ///
-/// Parameters are looked for in queries, in fragments, in URLs that are the value of a parameter or of a field, in forms, in JSON and
-/// in JSON Lines. Content in which they cannot be looked for is left out as a whole: text and XML, `multipart` content, JSON that was
-/// cut or does not parse, and every type that is unknown. Images, sound, films, fonts and style sheets stay. With no names of
-/// parameters at all, every content stays.
+/// Parameters are looked for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
+/// forms, in JSON and in JSON Lines. Content in which they cannot be looked for is left out as a whole: text and XML,
+/// `multipart` content, JSON that was cut or does not parse, and every type that is unknown. Images, sound, films,
+/// fonts and style sheets stay. With no names of parameters at all, every content stays.
 public struct Redaction: Sendable {
     /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
-    /// The parameters of queries, forms and JSON, and the parts of the names of fields, whose values are secrets; in lower case.
+    /// The parameters of queries, forms and JSON, and the parts of the names of fields, whose values are secrets; in
+    /// lower case.
     ///
     /// A name that has the parts of one of these, one after the other, is secret.
     public var parameterNames: Set<String> { didSet { parameters = SecretNames(parameterNames) } }
-    /// Parameters whose values are secrets where this is their whole name, or the whole of what is in its brackets; in lower case.
+    /// Parameters whose values are secrets where this is their whole name, or the whole of what is in its brackets; in
+    /// lower case.
     ///
     /// For words that are harmless in longer names, such as `code` and `key`.
     public var wholeParameterNames: Set<String> { didSet { wholeParameters = SecretNames(wholeParameterNames) } }
@@ -33,7 +35,8 @@ public struct Redaction: Sendable {
     ///
     /// - Parameters:
     ///   - fieldNames: the fields whose values are secrets.
-    ///   - parameterNames: the parameters whose values are secrets, also as a part of a longer name, and of the name of a field.
+    ///   - parameterNames: the parameters whose values are secrets, also as a part of a longer name, and of the name of
+    ///     a field.
     ///   - wholeParameterNames: the parameters whose values are secrets under exactly this name; none by default.
     public init(fieldNames: Set<String>, parameterNames: Set<String>, wholeParameterNames: Set<String> = []) {
         self.fieldNames = Set(fieldNames.map { $0.lowercased() })

@@ -25,7 +25,8 @@ package enum RedirectRules {
         }
     }
 
-    /// The target: `location` resolved against the present URL, whose fragment stays where the new one has none (§10.2.2).
+    /// The target: `location` resolved against the present URL, whose fragment stays where the new one has none
+    /// (§10.2.2).
     ///
     /// Across origins the target has no userinfo: a server must not choose the credentials for another one.
     package static func target(of location: String, from base: URL) -> URL? {

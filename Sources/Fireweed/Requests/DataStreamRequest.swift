@@ -114,7 +114,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         mutable.withLock { $0.error = $0.error ?? refusal }
         _ = offerResponse(of: attempt)  // it may be looked at, and changes nothing any more
         if isError {
-            // The content of a refused response is only kept; a peer that does not end it delays the error by at most this time.
+            // The content of a refused response is only kept; a peer that does not end it delays the error by at most
+            // this time.
             core.rootQueue.asyncAfter(deadline: .now() + Self.errorContentTime) { [weak attempt] in attempt?.cancel() }
             return .proceed
         }
@@ -281,10 +282,11 @@ extension DataStreamRequest {
     /// How many bytes of the content of an error `data` has at most: 64 KiB.
     public static let maximumErrorContentByteCount = 64 * 1024
 
-    /// The beginning of the last response's content where its status is 400 or more, so that an error can be read; otherwise `nil`.
+    /// The beginning of the last response's content where its status is 400 or more, so that an error can be read;
+    /// otherwise `nil`.
     ///
-    /// At most `maximumErrorContentByteCount` bytes. Streams get the content as well, apart from `serverSentEvents()`, which is for
-    /// content of its own type alone, and waits for the content of an error for two seconds.
+    /// At most `maximumErrorContentByteCount` bytes. Streams get the content as well, apart from `serverSentEvents()`,
+    /// which is for content of its own type alone, and waits for the content of an error for two seconds.
     public var data: Data? { audience.withLock { $0.errorContent?.data } }
 
     private static let errorContentTime = DispatchTimeInterval.seconds(2)

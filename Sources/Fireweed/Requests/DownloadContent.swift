@@ -233,7 +233,8 @@ extension DownloadRequest {
 
     // MARK: Over and over
 
-    /// Removes what a request that has ended leaves in a file of the library's own, without waiting for the last reference to it.
+    /// Removes what a request that has ended leaves in a file of the library's own, without waiting for the last
+    /// reference to it.
     package func removeOwnedFile() {
         let owners = content.withLock { [$0.complete?.owner, $0.produced?.owner, $0.unmoved, $0.sink?.partial?.owner] }
         for owner in owners { owner?.remove() }

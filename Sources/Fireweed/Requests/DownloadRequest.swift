@@ -14,20 +14,22 @@ import Synchronization
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
     ///
-    /// Only a regular file is ever replaced, and it keeps its mode and, where this process may set it, its owner. Symbolic links at
-    /// the destination are followed, and stay. A device, a pipe or an open descriptor (`/dev/stdout`) is written to. A folder or a
-    /// socket at the destination is `AFError.downloadedFileMoveFailed`.
+    /// Only a regular file is ever replaced, and it keeps its mode and, where this process may set it, its owner.
+    /// Symbolic links at the destination are followed, and stay. A device, a pipe or an open descriptor (`/dev/stdout`)
+    /// is written to. A folder or a socket at the destination is `AFError.downloadedFileMoveFailed`.
     public struct Options: OptionSet, Sendable {
         /// The bits.
         public let rawValue: Int
         /// Makes the folders above the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-        /// Replaces the file at the destination, in one step with the move; without this option, anything there is an error.
+        /// Replaces the file at the destination, in one step with the move; without this option, anything there is an
+        /// error.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
         /// Moves the file only after every validation of the request has passed.
         ///
-        /// Without this option the content of a response that is refused, such as 404, is at the destination too, as with
-        /// Alamofire. With it the destination stays as it was, and the file that validations see is the temporary one.
+        /// Without this option the content of a response that is refused, such as 404, is at the destination too, as
+        /// with Alamofire. With it the destination stays as it was, and the file that validations see is the temporary
+        /// one.
         public static let waitForValidation = Options(rawValue: 1 << 2)
 
         /// Makes options of bits.

@@ -8,16 +8,19 @@ import Synchronization
 extension Request {
     /// Ends the request when it has not ended so long after its beginning, over all of its attempts.
     ///
-    /// The time begins when the request begins: with its first `resume()`, or with this call where it has begun before. It counts
-    /// adapters, waiting for connectivity, redirects, every attempt, the retriers and the delays between attempts, and also the time in
-    /// which the request is suspended. `timeoutIntervalForRequest` and `timeoutIntervalForResource` limit each attempt as before.
+    /// The time begins when the request begins: with its first `resume()`, or with this call where it has begun before.
+    /// It counts adapters, waiting for connectivity, redirects, every attempt, the retriers and the delays between
+    /// attempts, and also the time in which the request is suspended. `timeoutIntervalForRequest` and
+    /// `timeoutIntervalForResource` limit each attempt as before.
     ///
     /// At the deadline the attempt under way is ended, no retrier is asked any more, and the request ends with
-    /// `AFError.sessionTaskFailed(error:)` around a `URLError.timedOut` whose description names the deadline. A retry that would begin
-    /// after the deadline does not take place: the request ends at once, with the error of its last attempt. So does a request whose
-    /// retrier is being asked at the deadline. When the outcome is known already and handlers are being served, nothing happens.
+    /// `AFError.sessionTaskFailed(error:)` around a `URLError.timedOut` whose description names the deadline. A retry
+    /// that would begin after the deadline does not take place: the request ends at once, with the error of its last
+    /// attempt. So does a request whose retrier is being asked at the deadline. When the outcome is known already and
+    /// handlers are being served, nothing happens.
     ///
-    /// The last call before the deadline counts. Zero or less ends the request as soon as it begins. For awaited forms, call it before:
+    /// The last call before the deadline counts. Zero or less ends the request as soon as it begins. For awaited forms,
+    /// call it before:
     ///
     /// ```swift
     /// let user = try await session.request(url, interceptor: .retryPolicy)

@@ -5,7 +5,8 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Reads an async sequence as far as the wire takes it: the next element is asked for when the one before is in the transfer's buffers.
+/// Reads an async sequence as far as the wire takes it: the next element is asked for when the one before is in the
+/// transfer's buffers.
 ///
 /// While an element is awaited, no thread waits.
 final class SequenceBodyReader<Content: AsyncSequence & Sendable>: BodyReader, @unchecked Sendable

@@ -28,7 +28,8 @@ extension DownloadRequest {
     ///
     /// - Parameters:
     ///   - partialFile: the partial file, a regular file of this user or nothing yet.
-    ///   - options: `.createIntermediateDirectories` makes the folders above the partial file; other options mean nothing here.
+    ///   - options: `.createIntermediateDirectories` makes the folders above the partial file; other options mean
+    ///     nothing here.
     @discardableResult
     public func resumable(at partialFile: URL, options: Options = []) -> Self {
         content.withLock { content in
@@ -38,12 +39,14 @@ extension DownloadRequest {
         return self
     }
 
-    /// Writes the content beside `file` while it comes, so that the move to a destination in the same folder is one rename.
+    /// Writes the content beside `file` while it comes, so that the move to a destination in the same folder is one
+    /// rename.
     ///
-    /// The content has a hidden name, `.name.….part`, and goes when the download fails. A file of a process that was killed goes when
-    /// the next download beside the same `file` starts. A link at `file` is followed. Where `file` is a device or a pipe, the content
-    /// is in a temporary folder, as without this call. A folder or a socket at `file` fails the request when content comes. To be
-    /// called before the request is resumed; `resumable(at:options:)` has precedence.
+    /// The content has a hidden name, `.name.….part`, and goes when the download fails. A file of a process that was
+    /// killed goes when the next download beside the same `file` starts. A link at `file` is followed. Where `file` is
+    /// a device or a pipe, the content is in a temporary folder, as without this call. A folder or a socket at `file`
+    /// fails the request when content comes. To be called before the request is resumed; `resumable(at:options:)` has
+    /// precedence.
     @discardableResult
     public func staged(beside file: URL) -> Self {
         content.withLock { $0.sibling = file }

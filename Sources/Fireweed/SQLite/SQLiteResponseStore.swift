@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded, the responses
 /// that were not used for the longest time go. The file, which is readable by its owner alone, grows to a little more than the
-/// bound; beside it there is a log of some megabytes while it is in use. A damaged database is set aside, as `…-damaged`, and replaced
-/// by an empty one: what is damaged is never an answer.
+/// bound; beside it there is a log of some megabytes while it is in use. A damaged database is set aside, as
+/// `…-damaged`, and replaced by an empty one: what is damaged is never an answer.
 ///
 /// ```swift
 /// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))
@@ -57,14 +57,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Opens a store, or makes one.
     ///
-    /// Throws `ResponseStoreError` when the file cannot be opened or made. Folders that are missing are made, for their owner alone.
+    /// Throws `ResponseStoreError` when the file cannot be opened or made. Folders that are missing are made, for their
+    /// owner alone.
     ///
     /// - Parameters:
     ///   - url: the file.
     ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB unless said otherwise. Of
     ///     several processes, each keeps to its own bound when it stores.
-    ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default. False is for
-    ///     a store that has one user (see `ResponseStore.separatesCookies`).
+    ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default.
+    ///     False is for a store that has one user (see `ResponseStore.separatesCookies`).
     public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
         database = StoreDatabase(path: url.path)
         self.maximumByteCount = max(64 << 10, maximumByteCount)
@@ -165,8 +166,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         var content: Data?
     }
 
-    /// The index names the rows, and everything is read from the rows themselves, their keys too: asked for with the index's own
-    /// columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
+    /// The index names the rows, and everything is read from the rows themselves, their keys too: asked for with the
+    /// index's own columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
     private static let rowQuery = """
         SELECT row.key, row.tag, row.head, row.head_check, row.content_check, length(row.content), row.content, row.rowid
         FROM responses AS entry CROSS JOIN responses AS row ON row.rowid = entry.rowid WHERE entry.key = ?
@@ -290,8 +291,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Uses a connection; after damage once more, on an empty database.
     ///
-    /// Another process may keep the database locked. Then this waits once, and fails without waiting for a while: requests
-    /// that wait for the cache would otherwise wait one after the other.
+    /// Another process may keep the database locked. Then this waits once, and fails without waiting for a while:
+    /// requests that wait for the cache would otherwise wait one after the other.
     private func use<Value>(
         _ lane: borrowing Mutex<Lane>, _ waiting: StoreDatabase.Waiting,
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value

@@ -5,12 +5,13 @@ public import Foundation
 extension Session {
     /// Sends what an async sequence gives, in chunks unless the request has a `Content-Length`.
     ///
-    /// The sequence is read once, while it is sent and no faster: at most one element and 256 KiB wait in memory. Its iterator is made
-    /// when the content is needed, and its task is cancelled when the transfer ends before the sequence. While the sequence
-    /// gives nothing, the time-out of the request runs.
+    /// The sequence is read once, while it is sent and no faster: at most one element and 256 KiB wait in memory. Its
+    /// iterator is made when the content is needed, and its task is cancelled when the transfer ends before the
+    /// sequence. While the sequence gives nothing, the time-out of the request runs.
     ///
-    /// A redirect, an answer to a challenge or a retry that needs the content again fails with `URLError.requestBodyStreamExhausted`,
-    /// as with an `InputStream`. What the sequence throws ends the request, as the underlying error of the same `URLError`.
+    /// A redirect, an answer to a challenge or a retry that needs the content again fails with
+    /// `URLError.requestBodyStreamExhausted`, as with an `InputStream`. What the sequence throws ends the request, as
+    /// the underlying error of the same `URLError`.
     ///
     /// ```swift
     /// let lines = AsyncStream<Data> { continuation in … }

@@ -13,7 +13,8 @@ public enum StreamRequestContent {
     case data(Data)
     /// What a file holds, read as it is sent.
     case file(URL)
-    /// What a stream gives, read once as it is sent, in chunks: a redirect or a retry that needs the content again fails.
+    /// What a stream gives, read once as it is sent, in chunks: a redirect or a retry that needs the content again
+    /// fails.
     case stream(InputStream)
     /// A form; above the threshold for memory it goes straight from its parts.
     case form(MultipartFormData)

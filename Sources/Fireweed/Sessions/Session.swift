@@ -82,8 +82,8 @@ open class Session: @unchecked Sendable {
     ///
     /// The transport is the session's from then on.
     ///
-    /// Unless a configuration is given, cookies and stored responses stay in the memory of this session: a scripted session must not
-    /// be answered by what another one, or an earlier run of a test, has stored.
+    /// Unless a configuration is given, cookies and stored responses stay in the memory of this session: a scripted
+    /// session must not be answered by what another one, or an earlier run of a test, has stored.
     ///
     /// The other parameters are as in `init(configuration:)`; a `serverTrustManager` is up to the transport.
     public init(

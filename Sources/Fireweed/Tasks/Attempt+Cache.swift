@@ -52,7 +52,8 @@ extension Attempt {
         if let recorder { state.withLock { $0.recording = .content(recorder) } }
     }
 
-    /// The fields with what the policy asks of caches on the way (RFC 9111 §5.2.1, §5.4), unless the request asks for something.
+    /// The fields with what the policy asks of caches on the way (RFC 9111 §5.2.1, §5.4), unless the request asks for
+    /// something.
     ///
     /// As browsers do: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
     private func fields(_ fields: FieldBlock, telling policy: URLRequest.CachePolicy) -> FieldBlock {

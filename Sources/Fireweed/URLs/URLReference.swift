@@ -4,19 +4,21 @@ package import Foundation
 
 /// Resolves a URI reference against a base URL (RFC 3986 §5.2), and encodes what a URL may not hold.
 ///
-/// Foundation's own resolving encodes every `%` of a path or a query in which one character needs encoding: `?f[n]=a%20b` becomes
-/// `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only what is not a part of one is encoded.
+/// Foundation's own resolving encodes every `%` of a path or a query in which one character needs encoding:
+/// `?f[n]=a%20b` becomes `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only what is not a part of one is
+/// encoded.
 package enum URLReference {
     /// The target of a reference that came in a field.
     ///
     /// - Parameters:
-    ///   - reference: the field's value. White space and control characters around it are ignored; characters that a URL may not
-    ///     hold are percent-encoded, also a `%` without two hexadecimal digits behind it. A host that is not ASCII becomes its IDNA
+    ///   - reference: the field's value. White space and control characters around it are ignored; characters that a
+    ///     URL may not hold are percent-encoded, also a `%` without two hexadecimal digits behind it. A host that is not ASCII becomes its IDNA
     ///     form.
     ///   - base: the absolute URL of the message that carried the reference. Its fragment is not inherited.
-    /// - Returns: an absolute URL without dot segments, its scheme in lower case. `nil` when the reference is empty or cannot be
-    ///   resolved: `http` and `https` without a host, a host or port with characters that are not allowed there (a backslash is one:
-    ///   programs disagree about where it ends the host), and a base without a scheme. Userinfo is kept.
+    /// - Returns: an absolute URL without dot segments, its scheme in lower case. `nil` when the reference is empty or
+    ///   cannot be resolved: `http` and `https` without a host, a host or port with characters that are not allowed
+    ///   there (a backslash is one: programs disagree about where it ends the host), and a base without a scheme.
+    ///   Userinfo is kept.
     package static func resolve(_ reference: String, against base: URL) -> URL? {
         let text = reference.unicodeScalars.drop { $0.value <= 0x20 }
         guard let last = text.lastIndex(where: { $0.value > 0x20 }), let own = URLParts(base.absoluteString),

@@ -112,7 +112,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     /// Sends a ping and tells how it went, on `queue`: with the pong, with the error that came first, or that none was sent, because
     /// the WebSocket is not open or the request is suspended.
     ///
-    /// While the server does not read, of several pings the latest alone is sent; its pong answers all of them (RFC 6455 §5.5.3).
+    /// While the server does not read, of several pings the latest alone is sent; its pong answers all of them (RFC
+    /// 6455 §5.5.3).
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
     ) {

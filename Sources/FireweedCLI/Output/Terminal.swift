@@ -23,7 +23,8 @@ enum Terminal {
         write(text.bytes)
     }
 
-    /// Writes text from elsewhere to standard output: a pipe or a file gets every character, a terminal gets no control characters.
+    /// Writes text from elsewhere to standard output: a pipe or a file gets every character, a terminal gets no control
+    /// characters.
     static func writeContent(_ text: String) {
         write(isOutput ? TerminalText(foreign: text).bytes : Array(text.utf8))
     }

@@ -2,7 +2,8 @@
 
 /// Text for a terminal: our own literals as they are, everything that is interpolated without control characters.
 ///
-/// A server, a file name or an argument must not steer the terminal. All printed text is of this type, so that the rule is here alone.
+/// A server, a file name or an argument must not steer the terminal. All printed text is of this type, so that the rule
+/// is here alone.
 struct TerminalText: ExpressibleByStringInterpolation, Equatable, Sendable {
     private(set) var text: String
 

@@ -4,7 +4,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process at once.
+/// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process
+/// at once.
 final class Interruption {
     private let sources: [any DispatchSourceSignal]
     private let happened: Flag

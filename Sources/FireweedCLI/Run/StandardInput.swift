@@ -28,7 +28,8 @@ enum StandardInput {
     /// After so many milliseconds without content the user is told what is being waited for.
     private static let patience: Int32 = 10_000
 
-    /// The content of standard input when it is a file, a pipe or a socket, and nothing else gives content; `nil` when it is empty.
+    /// The content of standard input when it is a file, a pipe or a socket, and nothing else gives content; `nil` when
+    /// it is empty.
     ///
     /// Waits for the end of standard input, or until more has come than is kept in memory.
     static func content(for invocation: Invocation) -> Content? {

@@ -68,7 +68,8 @@ struct OperationRun: Sendable {
 
     /// Everything that is the same for all kinds; the timers run from now on, and may begin the request.
     ///
-    /// A stream or a socket that has begun says nothing again to those who come later: their listeners are there before this.
+    /// A stream or a socket that has begun says nothing again to those who come later: their listeners are there before
+    /// this.
     func prepare(_ request: Request, _ meddler: Meddler) {
         if operation.isAuthenticated {
             request.authenticate(username: "user", password: "secret", persistence: .none)

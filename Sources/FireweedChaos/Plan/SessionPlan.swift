@@ -1,6 +1,7 @@
 // What a session of a round is made with.
 
-/// The settings of one session; requests of the session that are dropped or invalidated go to a new one with the same plan.
+/// The settings of one session; requests of the session that are dropped or invalidated go to a new one with the same
+/// plan.
 struct SessionPlan: Sendable {
     enum Route: Sendable {
         /// HTTP/1.1 in clear text.

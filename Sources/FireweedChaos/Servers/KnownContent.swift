@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// The bytes of the resource with a number: 4 KiB that depend on the number, over and over, each with its own index in front.
+/// The bytes of the resource with a number: 4 KiB that depend on the number, over and over, each with its own index in
+/// front.
 ///
 /// A block that is missing, repeated or of another resource is found, at the price of a comparison of memory.
 enum KnownContent {

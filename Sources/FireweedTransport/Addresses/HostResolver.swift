@@ -6,13 +6,14 @@ import Synchronization
 
 /// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on threads of its own.
 ///
-/// libcurl 7.88 starts a thread and opens two descriptors for each look-up: thousands of names of a name server that does not answer
-/// take thousands of threads. Here the names wait in line for a thread. Everybody who asks for a name that is being looked up shares
-/// the answer. A thread ends when no name waits.
+/// libcurl 7.88 starts a thread and opens two descriptors for each look-up: thousands of names of a name server that
+/// does not answer take thousands of threads. Here the names wait in line for a thread. Everybody who asks for a name
+/// that is being looked up shares the answer. A thread ends when no name waits.
 final class HostResolver: Sendable {
     /// What a look-up gave.
     enum Outcome: Sendable, Equatable {
-        /// The addresses as text, IPv6 ones without brackets, in the order in which they are to be tried (RFC 6724); never empty.
+        /// The addresses as text, IPv6 ones without brackets, in the order in which they are to be tried (RFC 6724);
+        /// never empty.
         case addresses([String])
         /// There is an address with a scope (RFC 4007 §11), which libcurl takes from its own look-up alone.
         case scoped

@@ -29,8 +29,8 @@ public protocol BodyReader: AnyObject, Sendable {
     func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
     /// The same as `read(into:)` for a reader that may have to wait long: it returns at once, and keeps no thread.
     ///
-    /// `completion` is called once, from anywhere; the buffer is the reader's until then. Unless a reader has one of its own, it calls
-    /// `read(into:)`.
+    /// `completion` is called once, from anywhere; the buffer is the reader's until then. Unless a reader has one of
+    /// its own, it calls `read(into:)`.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void)
     /// Nothing more is wanted: a read that waits may end early. Unless a reader has one of its own, it does nothing.

@@ -4,15 +4,16 @@ import CZlib
 
 /// Looks for the end of a `gzip` or `deflate` stream in the bytes of a response's content (RFC 9110 §8.4.1).
 ///
-/// Content that is delimited by the close of the connection has no length to compare with (RFC 9112 §8): only the coding tells whole
-/// content from content that was cut. The bytes are decoded and thrown away. Used on one thread.
+/// Content that is delimited by the close of the connection has no length to compare with (RFC 9112 §8): only the
+/// coding tells whole content from content that was cut. The bytes are decoded and thrown away. Used on one thread.
 final class ContentCodingEnd {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isOpen = false
     /// The first byte of `deflate` content, until the second one shows whether a zlib header is there.
     private var firstByte: UInt8?
     private var mayBeRaw: Bool
-    /// Whether the content so far is whole; content that is malformed counts as whole, since whoever decodes it fails by itself.
+    /// Whether the content so far is whole; content that is malformed counts as whole, since whoever decodes it fails
+    /// by itself.
     private(set) var isWhole = false
 
     /// `nil` for codings whose end cannot be found here: others, and several at once.

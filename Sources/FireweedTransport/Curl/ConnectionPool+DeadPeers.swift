@@ -4,11 +4,12 @@ import CCurl
 import Glibc
 
 extension ConnectionPool {
-    /// So long must a transfer have stood still, in nanoseconds, when the time for the whole exchange ends it: a peer that is slow has
-    /// not vanished.
+    /// So long must a transfer have stood still, in nanoseconds, when the time for the whole exchange ends it: a peer
+    /// that is slow has not vanished.
     private static let suspiciousStillness: LoopInstant = 1_000_000_000
 
-    /// Whether a transfer that times out says that its connection is dead: nothing came on the connection while the transfer waited.
+    /// Whether a transfer that times out says that its connection is dead: nothing came on the connection while the
+    /// transfer waited.
     ///
     /// Over HTTP/2 the other streams of the connection may prove that the peer is there.
     func suspectsPeer(of transfer: Transfer) -> Bool {
@@ -29,8 +30,8 @@ extension ConnectionPool {
 
     /// Closes the connections to an origin that carry nothing; the others carry no new transfer.
     ///
-    /// To be called when the transfers that timed out have ended. `queue.renewConnections()` comes before that, since the end of a
-    /// transfer begins the next one.
+    /// To be called when the transfers that timed out have ended. `queue.renewConnections()` comes before that, since
+    /// the end of a transfer begins the next one.
     func closeIdleConnections(of queue: OriginQueue) {
         var busyPorts: Set<Int> = []
         var connecting: Set<UInt> = []

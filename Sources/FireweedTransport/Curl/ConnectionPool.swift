@@ -84,7 +84,8 @@ final class ConnectionPool {
         if queue.enter(transfer) { launch(transfer) }
     }
 
-    /// Gives a transfer to libcurl as soon as the addresses of its host are known; it has its place among the origin's running ones.
+    /// Gives a transfer to libcurl as soon as the addresses of its host are known; it has its place among the origin's
+    /// running ones.
     private func launch(_ transfer: Transfer) {
         guard !waitsForAddresses(transfer) else { return lowerSweepDeadline(to: deadline(of: transfer)) }
         engage(transfer)
@@ -297,7 +298,8 @@ final class ConnectionPool {
         }
     }
 
-    /// Whether libcurl has begun to work on the transfer; until then its handle knows the numbers of the handle's previous transfer.
+    /// Whether libcurl has begun to work on the transfer; until then its handle knows the numbers of the handle's
+    /// previous transfer.
     func isWithEngine(_ transfer: Transfer) -> Bool {
         transfer.handle != nil && transfer.launchDrive != driveCount
     }
@@ -321,8 +323,8 @@ final class ConnectionPool {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
-        // See `handle(for:)`. And while other streams use the connection, libcurl 7.88 leaves what came for a paused transfer in the
-        // handle (`multi_done`): the next transfer would be given it in front of its own content.
+        // See `handle(for:)`. And while other streams use the connection, libcurl 7.88 leaves what came for a paused
+        // transfer in the handle (`multi_done`): the next transfer would be given it in front of its own content.
         let mayHoldContent = !transfer.pauses.isDisjoint(with: [.suspended, .intakeFull])
         if transfer.message.credentials == nil, !mayHoldContent, !isShutDown { keep(handle) }
         if let queue = transfer.queue {

@@ -97,7 +97,8 @@ final class EasyHandle: CurlHandle {
 
     // MARK: A transfer's time with the handle
 
-    /// Sets everything that this transfer needs; throws when libcurl would not take it, and what its content's reader throws.
+    /// Sets everything that this transfer needs; throws when libcurl would not take it, and what its content's reader
+    /// throws.
     func prepare(for transfer: Transfer) throws {
         self.transfer = transfer
         headReader.reset()
@@ -254,11 +255,11 @@ final class EasyHandle: CurlHandle {
     /// How much is read at once.
     var bufferByteCount: Int { pool.settings.options.bufferByteCount(isLarge: hasLargeBuffer) }
 
-    /// Stops bytes, or lets them move, as the transfer's reasons ask for; gives the code of what libcurl handed over in this call, if
-    /// that failed.
+    /// Stops bytes, or lets them move, as the transfer's reasons ask for; gives the code of what libcurl handed over in
+    /// this call, if that failed.
     ///
-    /// Up to the end of the head bytes come in all the same: libcurl gathers what comes while it is paused in three pieces at most, and
-    /// fails when interim responses or trailers would be a fourth one. The head waits here then.
+    /// Up to the end of the head bytes come in all the same: libcurl gathers what comes while it is paused in three
+    /// pieces at most, and fails when interim responses or trailers would be a fourth one. The head waits here then.
     @discardableResult
     func apply(_ pauses: PauseReasons) -> CURLcode {
         if !pauses.contains(.suspended), let transfer, let head = transfer.heldHead, !mayContinue(after: head) {
@@ -304,7 +305,8 @@ final class EasyHandle: CurlHandle {
 
     /// Whether the request of the transfer has not been written, though the request was about to leave.
     ///
-    /// libcurl 7.88 uses an idle connection again whose peer allows no streams (RFC 9113 §5.1.2), and the request waits there.
+    /// libcurl 7.88 uses an idle connection again whose peer allows no streams (RFC 9113 §5.1.2), and the request waits
+    /// there.
     var isStuck: Bool {
         guard let transfer, let mark = transfer.writtenMark, let now = writtenByteCount(of: transfer) else {
             return false
@@ -312,10 +314,11 @@ final class EasyHandle: CurlHandle {
         return (0...Self.windowUpdateByteCount).contains(now - mark)
     }
 
-    /// What libcurl writes at most for a stream that may not begin: a `WINDOW_UPDATE` in a record of TLS 1.3 (RFC 9113 §6.9, RFC 8446
-    /// §5.2).
+    /// What libcurl writes at most for a stream that may not begin: a `WINDOW_UPDATE` in a record of TLS 1.3 (RFC 9113
+    /// §6.9, RFC 8446 §5.2).
     ///
-    /// The shortest `HEADERS` of a request is longer, since each request has a field more than the four that it must have.
+    /// The shortest `HEADERS` of a request is longer, since each request has a field more than the four that it must
+    /// have.
     private static let windowUpdateByteCount: Int64 = 13 + 22
 
     /// What was written on the transfer's connection in all; `nil` where nobody knows.
@@ -330,7 +333,8 @@ final class EasyHandle: CurlHandle {
         return knownSocket < 0 ? nil : FramingWatch.writtenByteCount(of: knownSocket)
     }
 
-    /// Prepares a transfer of which nothing has left for another connection; false when its content cannot be read again.
+    /// Prepares a transfer of which nothing has left for another connection; false when its content cannot be read
+    /// again.
     func beginAnew(_ transfer: Transfer) -> Bool {
         transfer.writtenMark = nil
         sendings = SendingGuard()  // nothing was written of the first sending
@@ -406,8 +410,9 @@ final class EasyHandle: CurlHandle {
 
     /// Lets libcurl take content codings off, or hand the content over as it comes.
     ///
-    /// libcurl fails a response with a coding that it does not know. Browsers hand such content over, and so do we: the coding may
-    /// be one that the caller takes off. libcurl 7.88 reads the option for each piece of content, so it may change at a head.
+    /// libcurl fails a response with a coding that it does not know. Browsers hand such content over, and so do we: the
+    /// coding may be one that the caller takes off. libcurl 7.88 reads the option for each piece of content, so it may
+    /// change at a head.
     private func setDecoding(_ isWanted: Bool) {
         guard isWanted != isDecoding else { return }
         isDecoding = isWanted
@@ -426,8 +431,8 @@ final class EasyHandle: CurlHandle {
 
     /// Whether nothing follows the head of a response to HEAD that was sent with content.
     ///
-    /// libcurl 7.88 sends no content with `CURLOPT_NOBODY`, and waits for the content of the response without it. A challenge without
-    /// content is left to libcurl, which may answer it.
+    /// libcurl 7.88 sends no content with `CURLOPT_NOBODY`, and waits for the content of the response without it. A
+    /// challenge without content is left to libcurl, which may answer it.
     private func isWhole(_ head: ResponseHead, of transfer: Transfer) -> Bool {
         guard !isPlainGet, transfer.message.method == "HEAD" else { return false }
         if case .none = transfer.message.body { return false }

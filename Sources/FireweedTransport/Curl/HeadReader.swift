@@ -76,10 +76,11 @@ package final class HeadReader {
         return first != 0x20 && first != 0x09
     }
 
-    /// Takes whole lines, their line ends included, and calls `body` with the event of each line until `body` returns false.
+    /// Takes whole lines, their line ends included, and calls `body` with the event of each line until `body` returns
+    /// false.
     ///
-    /// libcurl calls once for each line, but gathers the lines that come while a transfer is paused, and hands them over in one call.
-    /// Returns false when `body` did.
+    /// libcurl calls once for each line, but gathers the lines that come while a transfer is paused, and hands them
+    /// over in one call. Returns false when `body` did.
     package func append(_ lines: UnsafeRawBufferPointer, _ body: (Event) -> Bool) -> Bool {
         guard var start = lines.baseAddress else { return true }
         let end = start + lines.count

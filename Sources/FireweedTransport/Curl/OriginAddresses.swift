@@ -43,8 +43,8 @@ final class OriginAddresses {
         expiry = now + Self.lifetime
     }
 
-    /// Whether a host is a name that the system looks up: no address in any form (inet_aton(3)), and none of the names that libcurl
-    /// treats in a way of its own (RFC 6761 §6.3, RFC 7686).
+    /// Whether a host is a name that the system looks up: no address in any form (inet_aton(3)), and none of the names
+    /// that libcurl treats in a way of its own (RFC 6761 §6.3, RFC 7686).
     private static func isLookedUp(_ host: String) -> Bool {
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x25 && $0 != 0x5B }),
             let last = host.split(separator: ".", omittingEmptySubsequences: false).last, let first = last.utf8.first

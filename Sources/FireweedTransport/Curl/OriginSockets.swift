@@ -4,8 +4,8 @@ import Glibc
 
 /// The sockets that libcurl has opened for the transfers of a pool.
 ///
-/// libcurl keeps connections to itself. A connection leaves its pool when the connection's socket was shut down: libcurl looks at an
-/// idle socket before it uses the connection again.
+/// libcurl keeps connections to itself. A connection leaves its pool when the connection's socket was shut down:
+/// libcurl looks at an idle socket before it uses the connection again.
 struct OriginSockets {
     private struct Entry {
         let socket: OpenedSocket
@@ -29,7 +29,8 @@ struct OriginSockets {
 
     /// The open sockets of an origin.
     ///
-    /// libcurl 7.88 closes a socket without a word when no connection came about on it: the number may be another socket's by now.
+    /// libcurl 7.88 closes a socket without a word when no connection came about on it: the number may be another
+    /// socket's by now.
     mutating func open(of origin: String) -> [OpenedSocket] {
         let found = entries.values.filter { $0.origin == origin }.map(\.socket)
         for socket in found where !socket.isOpen { entries[socket.descriptor] = nil }
@@ -52,8 +53,8 @@ struct OriginSockets {
 
 /// What the kernel does to find out that a peer has vanished.
 enum KeepAlive {
-    /// After so many seconds without a byte from the peer, the kernel asks it for an acknowledgement: often enough for the tables of
-    /// most routers that translate addresses.
+    /// After so many seconds without a byte from the peer, the kernel asks it for an acknowledgement: often enough for
+    /// the tables of most routers that translate addresses.
     private static let idleSeconds: Int32 = 30
     private static let intervalSeconds: Int32 = 10
     /// So many questions without an answer end the connection.
@@ -72,8 +73,8 @@ enum KeepAlive {
         set(userTimeout: 0, on: descriptor)
     }
 
-    /// Sets after how many seconds without an acknowledgement the kernel gives up (RFC 5482), at least a minute; its own limit is a
-    /// quarter of an hour.
+    /// Sets after how many seconds without an acknowledgement the kernel gives up (RFC 5482), at least a minute; its
+    /// own limit is a quarter of an hour.
     ///
     /// Not sooner than a transfer may stand still: a peer that does not read what is sent to it counts as silent here.
     static func set(userTimeout: Double, on descriptor: Int32) {

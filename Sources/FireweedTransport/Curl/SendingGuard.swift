@@ -2,9 +2,9 @@
 
 /// Counts the sendings of one transfer's request message, and says whether one more may begin.
 ///
-/// libcurl sends a request again, whole, when a kept-alive connection closes before the first byte of an answer. The server may have
-/// acted on the first sending, so that RFC 9110 §9.2.2 allows a second one for idempotent methods only. A server of HTTP/2 may say that
-/// it has not acted (RFC 9113 §8.7), but libcurl 7.88 does not tell us.
+/// libcurl sends a request again, whole, when a kept-alive connection closes before the first byte of an answer. The
+/// server may have acted on the first sending, so that RFC 9110 §9.2.2 allows a second one for idempotent methods only.
+/// A server of HTTP/2 may say that it has not acted (RFC 9113 §8.7), but libcurl 7.88 does not tell us.
 struct SendingGuard {
     /// True while a sending has had no answer.
     private var isUnanswered = false

@@ -18,7 +18,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// `nil` before the start, after the end, and in line for a connection.
     var handle: EasyHandle?
     var queue: OriginQueue?
-    /// What had been written on the connection when the request was about to leave, where this tells whether the request has left.
+    /// What had been written on the connection when the request was about to leave, where this tells whether the
+    /// request has left.
     var writtenMark: Int64?
     /// Whether the transfer was given another connection, since its request could not leave on the first one.
     var hasMoved = false

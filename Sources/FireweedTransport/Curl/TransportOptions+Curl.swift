@@ -34,7 +34,8 @@ extension TransportOptions {
 
     /// As much as can expand to twice the allowed ratio, and be kept.
     ///
-    /// libcurl 7.88 decodes what it has read at once, and keeps at most 64 MiB of a transfer that is paused; more is its "out of memory".
+    /// libcurl 7.88 decodes what it has read at once, and keeps at most 64 MiB of a transfer that is paused; more is
+    /// its "out of memory".
     private var largeBufferByteCount: Int {
         min(512 * 1024, 32 << 20 / max(maximumExpansionRatio ?? 1, 1))
     }

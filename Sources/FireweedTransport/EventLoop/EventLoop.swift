@@ -73,7 +73,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         var readyCount = 0
         var turnsWithoutLooking = 0
         while true {
-            // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these bytes.
+            // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these
+            // bytes.
             mailbox.swap(into: &batch)
             perform(batch, in: context)
             batch.removeAll(keepingCapacity: true)

@@ -6,7 +6,8 @@ import Synchronization
 package enum EventLoopGroup {
     private static let loops = Mutex<[EventLoop]>([])
 
-    /// The first `count` loops of the process, at least one and at most 64; fewer, or none, where the process is out of descriptors.
+    /// The first `count` loops of the process, at least one and at most 64; fewer, or none, where the process is out of
+    /// descriptors.
     package static func loops(_ count: Int) -> [EventLoop] {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in

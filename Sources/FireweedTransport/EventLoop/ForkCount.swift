@@ -6,7 +6,8 @@ import Synchronization
 
 /// Counts the calls of fork(2) between the first process that had an event loop and this process.
 ///
-/// A child has none of its parent's threads (fork(2)): nothing that is given to the parent's loops would ever be done there.
+/// A child has none of its parent's threads (fork(2)): nothing that is given to the parent's loops would ever be done
+/// there.
 enum ForkCount {
     private static let count = Atomic<Int>(0)
     private static let isWatching: Bool = {

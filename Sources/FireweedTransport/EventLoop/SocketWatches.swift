@@ -69,8 +69,8 @@ struct SocketWatches {
 
     /// Forgets all that `watcher` waits for.
     ///
-    /// To be called when all its sockets are closed. Those that libcurl 7.88 closes without a word would keep it until their numbers
-    /// are used again.
+    /// To be called when all its sockets are closed. Those that libcurl 7.88 closes without a word would keep it until
+    /// their numbers are used again.
     mutating func forgetAll(of watcher: any SocketWatcher) {
         for index in watches.indices where watches[index].watcher === watcher { drop(Int32(index)) }
     }

@@ -124,8 +124,9 @@ public struct TransportOptions: Sendable {
 
     /// The most bytes that are read from a connection at once, from 1,024 to 524,288.
     ///
-    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory. Default: `nil`, which is 61,440,
-    /// and for content that is streamed or downloaded 524,288, or less: as much as `maximumExpansionRatio` lets expand to 32 MiB.
+    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory. Default: `nil`,
+    /// which is 61,440, and for content that is streamed or downloaded 524,288, or less: as much as
+    /// `maximumExpansionRatio` lets expand to 32 MiB.
     public var receiveBufferByteCount: Int?
 
     /// Makes the default options.

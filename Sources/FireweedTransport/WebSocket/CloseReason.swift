@@ -13,7 +13,8 @@ package enum CloseReason {
     package static func fitting(_ reason: Data) -> [UInt8] {
         let bytes = Array(reason)
         guard bytes.count > maximumByteCount else { return bytes }
-        // Where the first byte that does not fit continues a character, the character begins at most three bytes before.
+        // Where the first byte that does not fit continues a character, the character begins at most three bytes
+        // before.
         let begin = (maximumByteCount - 3...maximumByteCount).last { bytes[$0] & 0xC0 != 0x80 }
         return Array(bytes[..<(begin ?? maximumByteCount)])
     }

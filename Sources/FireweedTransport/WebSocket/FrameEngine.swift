@@ -15,8 +15,8 @@ package protocol FrameReceiver: AnyObject {
 
 /// Owns a wslay context for one connection (RFC 6455 §5): bytes of the wire on one side, messages on the other.
 ///
-/// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the close frame that a
-/// violation asks for. Here are the answers to pings, the messages' memory, their limit, and compression.
+/// wslay checks the order of frames, the reserved bits, control frames and the UTF-8 of plain text, and makes the close
+/// frame that a violation asks for. Here are the answers to pings, the messages' memory, their limit, and compression.
 package final class FrameEngine {
     /// Why the peer's bytes could not be taken; the close code says the rest (RFC 6455 §7.4.1).
     package struct Violation: Error, Equatable {
@@ -42,7 +42,8 @@ package final class FrameEngine {
     private var violation: Violation?
     private var isAborted = false
 
-    /// The payload of the latest ping of the peer that has no pong yet: a peer that does not read gets no others (RFC 6455 §5.5.3).
+    /// The payload of the latest ping of the peer that has no pong yet: a peer that does not read gets no others (RFC
+    /// 6455 §5.5.3).
     private var pendingPong: [UInt8]?
     /// The payload of our latest ping that is not framed: its pong answers those before it too.
     private var pendingPing: [UInt8]?
@@ -178,7 +179,8 @@ package final class FrameEngine {
         return wslay_event_queue_msg_ex(context, &frame, rsv) == 0
     }
 
-    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping takes the place of one that is not framed yet.
+    /// Frames a ping of at most 125 bytes, as soon as there is room; a later ping takes the place of one that is not
+    /// framed yet.
     func queuePing(_ payload: [UInt8]) {
         pendingPing = payload
         pump()

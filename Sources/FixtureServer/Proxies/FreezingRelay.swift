@@ -6,7 +6,8 @@ import Synchronization
 
 /// Relays TCP connections on a loopback port to another, until they are frozen.
 ///
-/// A frozen connection stays open and takes what is sent to it, but forwards nothing any more. Later connections are relayed.
+/// A frozen connection stays open and takes what is sent to it, but forwards nothing any more. Later connections are
+/// relayed.
 public final class FreezingRelay: Sendable {
     private struct State {
         var connectionCount = 0

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Responses that are cut", .timeLimit(.minutes(Patience.minutes)))
 struct CutResponseTests {
-    /// Asks once for each of these answers, each of which ends with its connection; gives those that were taken for whole.
+    /// Asks once for each of these answers, each of which ends with its connection; gives those that were taken for
+    /// whole.
     private func successes(_ answers: [Data]) async throws -> [Int] {
         let server = try ScriptedServer.start(scripts: answers.map { [.receiveHead, .sendData($0), .close] })
         let session = Session.isolated()
