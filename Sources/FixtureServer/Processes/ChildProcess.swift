@@ -23,7 +23,10 @@ public final class ChildProcess: @unchecked Sendable {
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw ServerError(description: "no pipe: errno \(errno)") }
         lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-        process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let input = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        // The child has its own copy. `Process` keeps this handle until some time after the child has ended.
+        defer { try? input.close() }
+        process.standardInput = input
         process.standardOutput = output ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.start()
