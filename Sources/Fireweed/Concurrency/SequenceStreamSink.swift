@@ -55,6 +55,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     }
 
     func serialise() -> AFError? { nil }
+    func fail(with error: AFError) {}
     func handOver() -> Bool { false }
 
     func deliver() {

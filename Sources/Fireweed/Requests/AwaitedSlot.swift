@@ -65,7 +65,7 @@ struct Rendezvous: ~Copyable, Sendable {
 /// A response that tasks wait for.
 ///
 /// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the response.
-class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
+class AwaitedSlot<Response: FailableResponse & Sendable>: ResponseSlot, @unchecked Sendable {
     private let rendezvous = Rendezvous()
     // SAFETY: written by the request's conclusion, of which one runs at a time, and read only once the rendezvous is open.
     private var response: Response?
@@ -81,6 +81,10 @@ class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
         let (made, error) = make()
         response = made
         return error
+    }
+
+    final func fail(with error: AFError) {
+        response = response?.failed(with: error)
     }
 
     final func deliver() {
@@ -102,7 +106,7 @@ class AwaitedSlot<Response: Sendable>: ResponseSlot, @unchecked Sendable {
 }
 
 /// A response that a closure makes.
-final class ClosureSlot<Response: Sendable>: AwaitedSlot<Response>, @unchecked Sendable {
+final class ClosureSlot<Response: FailableResponse & Sendable>: AwaitedSlot<Response>, @unchecked Sendable {
     // SAFETY: as for every slot; what is added is constant.
     private let making: @Sendable () -> (Response, AFError?)
 

@@ -48,11 +48,12 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         do {
             try handler(.init(event: .stream(result), token: .init(request: request)))
         } catch {
-            request.fail(inStream: error.asSerializationError(requestError: nil))
+            request.fail(inStream: error.asSerializationError)
         }
     }
 
     func serialise() -> AFError? { nil }
+    func fail(with error: AFError) {}
     func handOver() -> Bool { false }
 
     func deliver() {

@@ -79,12 +79,12 @@ extension DataRequest {
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
         options: JSONSerialization.ReadingOptions = .allowFragments,
-        completionHandler: @escaping @Sendable (AFDataResponse<JSONResponseSerializer.Object>) -> Void
+        completionHandler: @escaping @Sendable (AFDataResponse<Any>) -> Void
     ) -> Self {
         let serializer = JSONResponseSerializer(
             dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods, options: options)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
     }
 }
 
@@ -98,7 +98,7 @@ extension DataRequest {
             evidence: evidence, data: data, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(data))
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
-        return (response, error)
+        return (response, nil)
     }
 
     /// By one of the library's serialisers, which make no `URLRequest` and no `HTTPURLResponse`.
@@ -126,7 +126,7 @@ extension DataRequest {
         do {
             result = .success(try serialise(evidence, data, requestError))
         } catch {
-            result = .failure(error.asSerializationError(requestError: requestError))
+            result = .failure(error.asSerializationError)
         }
         let response = AFDataResponse<Value>(
             evidence: evidence, data: data, serializationDuration: watch.seconds, result: result)
@@ -151,8 +151,10 @@ extension Request {
 }
 
 extension Error {
-    /// What a serialiser threw, as an `AFError`; the request's own error stays what it is.
-    func asSerializationError(requestError: AFError?) -> AFError {
-        requestError ?? asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
+    /// What a serialiser threw, as an `AFError`.
+    ///
+    /// It wins over the error that the serialiser was given: serialisers read error models in the content of refused responses.
+    var asSerializationError: AFError {
+        asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
     }
 }

@@ -78,12 +78,12 @@ extension DownloadRequest {
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
         options: JSONSerialization.ReadingOptions = .allowFragments,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<JSONResponseSerializer.Object>) -> Void
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Any>) -> Void
     ) -> Self {
         let serializer = JSONResponseSerializer(
             dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods, options: options)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
     }
 
     /// Calls the handler with the file of the content.
@@ -104,7 +104,7 @@ extension DownloadRequest {
             evidence: evidence, file: contentFile, produced: producedResumeData, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(fileURL))
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
-        return (response, error)
+        return (response, nil)
     }
 
     func serialised<Serializer: DownloadResponseSerializerProtocol>(
@@ -122,7 +122,7 @@ extension DownloadRequest {
                 try serializer.serializeDownload(
                     request: evidence.request, response: evidence.response, fileURL: file?.url, error: requestError))
         } catch {
-            result = .failure(error.asSerializationError(requestError: requestError))
+            result = .failure(error.asSerializationError)
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
             evidence: evidence, file: file, produced: producedResumeData,

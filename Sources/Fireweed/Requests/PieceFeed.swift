@@ -66,7 +66,7 @@ final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
         guard !isOver else { return 0 }
         if case .failure(let error) = result, reader.endsOnFailure {
             backlog.withLock { $0.hasFailed = true }
-            request.fail(inStream: error.asSerializationError(requestError: nil))
+            request.fail(inStream: error.asSerializationError)
         }
         let weight = Backlog.weight(byteCount)
         handOn(result, weight)

@@ -121,7 +121,11 @@ extension Request {
             return retry(after: delay) { handle(.settled) }
         }
         guard let error else { return handle(.settled) }
-        askRetriers(dueTo: error) { self.handle(.settled) }
+        askRetriers(dueTo: error) { replacement in
+            self.handle(.settled) { state in
+                if let replacement { state.error = replacement }
+            }
+        }
     }
 
     private func tellMonitorsOfCompletion(of attempt: Attempt) {
@@ -147,9 +151,12 @@ extension Request {
     /// Serialises for one handler after the other, then lets all of them hear.
     private func serialise() {
         while let slot = nextSlot() {
-            let hadError = error != nil
-            if let error = slot.serialise(), !hadError, mayRetry {
-                return askRetriers(dueTo: error) { self.advance(past: slot) }
+            if let error = slot.serialise(), mayRetry {
+                return askRetriers(dueTo: error) { replacement in
+                    if let replacement { slot.fail(with: replacement) }
+                    self.mutable.withLock { $0.serialisedCount += 1 }
+                    self.serialise()
+                }
             }
             mutable.withLock { $0.serialisedCount += 1 }
         }
@@ -204,13 +211,6 @@ extension Request {
         } while !slots.isEmpty
     }
 
-    /// Goes on after a retrier was asked about a serialiser's failure, and did not want to retry.
-    private func advance(past slot: any ResponseSlot) {
-        if error != nil { _ = slot.serialise() }  // the retrier put its own error in the place of the serialiser's
-        mutable.withLock { $0.serialisedCount += 1 }
-        serialise()
-    }
-
     // MARK: Retry
 
     private var mayRetry: Bool {
@@ -219,30 +219,22 @@ extension Request {
 
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
 
-    /// Asks whether to retry; `otherwise` goes on when nobody wants to.
-    private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable () -> Void) {
-        guard mayRetry, !isCancelled else { return otherwise() }
+    /// Asks whether to retry; calls `otherwise` when nobody wants to, with the error that a retrier gives instead of `error`.
+    private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable (_ replacement: AFError?) -> Void) {
+        guard mayRetry, !isCancelled else { return otherwise(nil) }
         let answer = firstOnly { (result: RetryResult) in
             self.serializationQueue.async { self.apply(result, dueTo: error, otherwise: otherwise) }
         }
-        guard setRetrierQuestion({ answer(.doNotRetry) }) else { return otherwise() }
+        guard setRetrierQuestion({ answer(.doNotRetry) }) else { return otherwise(nil) }
         core.retryResult(for: self, dueTo: error, completion: answer)
     }
 
-    private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: () -> Void) {
+    private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: (AFError?) -> Void) {
         switch result {
-        case .retry: retry(after: 0, otherwise: otherwise)
-        case .retryWithDelay(let delay): retry(after: delay, otherwise: otherwise)
-        case .doNotRetry: otherwise()
-        case .doNotRetryWithError(let retryError):
-            mutable.withLock { state in
-                if case .requestRetryFailed = retryError as? AFError {
-                    state.error = retryError as? AFError
-                } else {
-                    state.error = .requestRetryFailed(retryError: retryError, originalError: error)
-                }
-            }
-            otherwise()
+        case .retry: retry(after: 0) { otherwise(nil) }
+        case .retryWithDelay(let delay): retry(after: delay) { otherwise(nil) }
+        case .doNotRetry: otherwise(nil)
+        case .doNotRetryWithError(let retryError): otherwise(error.replaced(byRetrier: retryError))
         }
     }
 
@@ -332,6 +324,18 @@ extension Request: AttemptOwner {
                 handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))
             }
         }
+    }
+}
+
+extension AFError {
+    /// The error of a request whose retrier gave `retryError` for this one.
+    fileprivate func replaced(byRetrier retryError: any Error) -> AFError {
+        if let failure = retryError as? AFError, failure.isRequestRetryError { return failure }
+        // A serialiser passes on what retriers said of the task; the cause stays the task's.
+        if case .requestRetryFailed(_, let original) = self {
+            return .requestRetryFailed(retryError: retryError, originalError: original)
+        }
+        return .requestRetryFailed(retryError: retryError, originalError: self)
     }
 }
 

@@ -8,8 +8,10 @@ import Synchronization
 ///
 /// Serialised once for each outcome, told once.
 protocol ResponseSlot: AnyObject, Sendable {
-    /// Makes the response from the request's outcome; returns the error in it, which a retrier may be asked about.
+    /// Makes the response from the request's outcome; returns the serialiser's failure, which retriers are asked about.
     func serialise() -> AFError?
+    /// Replaces the failure of the response by the error that a retrier gave for it.
+    func fail(with error: AFError)
     /// Tells the handler. Every handler of the request has been serialised.
     func deliver()
     /// Gives the conclusion of the request to whoever waits for this slot, if someone does and can run it.
@@ -17,7 +19,7 @@ protocol ResponseSlot: AnyObject, Sendable {
 }
 
 /// A completion handler, called on a queue of its own.
-final class HandlerSlot<Response: Sendable>: ResponseSlot {
+final class HandlerSlot<Response: FailableResponse & Sendable>: ResponseSlot {
     private let make: @Sendable () -> (Response, AFError?)
     private let queue: DispatchQueue
     private let handler: @Sendable (Response) -> Void
@@ -36,6 +38,10 @@ final class HandlerSlot<Response: Sendable>: ResponseSlot {
         let (made, error) = make()
         response.withLock { $0 = made }
         return error
+    }
+
+    func fail(with error: AFError) {
+        response.withLock { $0 = $0?.failed(with: error) }
     }
 
     func deliver() {

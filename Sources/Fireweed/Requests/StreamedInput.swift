@@ -179,6 +179,7 @@ final class InputConduit: StreamSink {
     }
 
     func serialise() -> AFError? { nil }
+    func fail(with error: AFError) {}
     func handOver() -> Bool { false }
 
     func deliver() {

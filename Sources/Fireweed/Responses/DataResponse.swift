@@ -7,7 +7,7 @@ public import FoundationNetworking
 public typealias AFDataResponse<Success> = DataResponse<Success, AFError>
 
 /// Everything that came of a request with content in memory: the exchange, the content and the result.
-public struct DataResponse<Success, Failure: Error>: Sendable where Success: Sendable, Failure: Sendable {
+public struct DataResponse<Success, Failure: Error> {
     let evidence: any ResponseEvidence
     /// The content; `nil` when none came.
     public let data: Data?
@@ -57,12 +57,12 @@ public struct DataResponse<Success, Failure: Error>: Sendable where Success: Sen
 
 extension DataResponse {
     /// The response with its value turned into another one.
-    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
+    public func map<NewSuccess>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
     /// The response with its value turned into another one, or with the error that the closure throws.
-    public func tryMap<NewSuccess: Sendable>(
+    public func tryMap<NewSuccess>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DataResponse<NewSuccess, any Error> {
         with(Result { try transform(try result.get()) })
@@ -87,6 +87,15 @@ extension DataResponse {
         from error: Failure, _ transform: (Failure) throws -> NewFailure
     ) -> any Error {
         do { return try transform(error) } catch { return error }
+    }
+}
+
+extension DataResponse: Sendable where Success: Sendable {}
+
+extension DataResponse: FailableResponse where Failure == AFError {
+    func failed(with error: AFError) -> DataResponse {
+        DataResponse(
+            evidence: evidence, data: data, serializationDuration: serializationDuration, result: .failure(error))
     }
 }
 

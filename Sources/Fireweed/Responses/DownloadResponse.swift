@@ -7,7 +7,7 @@ public import FoundationNetworking
 public typealias AFDownloadResponse<Success> = DownloadResponse<Success, AFError>
 
 /// Everything that came of a request with content in a file: the exchange, the content and the result.
-public struct DownloadResponse<Success, Failure: Error>: Sendable where Success: Sendable, Failure: Sendable {
+public struct DownloadResponse<Success, Failure: Error> {
     let evidence: any ResponseEvidence
     private let file: ContentFile?
     private let produced: ProducedResumeData?
@@ -67,13 +67,12 @@ public struct DownloadResponse<Success, Failure: Error>: Sendable where Success:
 
 extension DownloadResponse {
     /// The response with its value turned into another one.
-    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DownloadResponse<NewSuccess, Failure>
-    {
+    public func map<NewSuccess>(_ transform: (Success) -> NewSuccess) -> DownloadResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
     /// The response with its value turned into another one, or with the error that the closure throws.
-    public func tryMap<NewSuccess: Sendable>(
+    public func tryMap<NewSuccess>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DownloadResponse<NewSuccess, any Error> {
         with(Result { try transform(try result.get()) })
@@ -100,6 +99,16 @@ extension DownloadResponse {
         from error: Failure, _ transform: (Failure) throws -> NewFailure
     ) -> any Error {
         do { return try transform(error) } catch { return error }
+    }
+}
+
+extension DownloadResponse: Sendable where Success: Sendable {}
+
+extension DownloadResponse: FailableResponse where Failure == AFError {
+    func failed(with error: AFError) -> DownloadResponse {
+        DownloadResponse(
+            evidence: evidence, file: file, produced: produced, serializationDuration: serializationDuration,
+            result: .failure(error))
     }
 }
 

@@ -38,3 +38,9 @@ struct UnsentEvidence: ResponseEvidence {
     var statusCode: Int? { nil }
     func responseField(_ name: String) -> String? { nil }
 }
+
+/// A response whose result can be replaced by a failure: one of a data request or of a download.
+protocol FailableResponse {
+    /// The same response, with this failure as its result.
+    func failed(with error: AFError) -> Self
+}

@@ -58,7 +58,7 @@ extension DataStreamSerializer {
         do {
             return .success(try serialize(data))
         } catch {
-            return .failure(error.asSerializationError(requestError: nil))
+            return .failure(error.asSerializationError)
         }
     }
 }

@@ -1,16 +1,15 @@
 // JSON as Foundation's objects, for code that has not moved to `Decodable`.
 
+public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
 /// Gives the content as the objects that `JSONSerialization` makes; `NSNull` for an allowed empty response.
 public final class JSONResponseSerializer: ResponseSerializer {
-    /// JSON's objects: dictionaries, arrays, strings, numbers and `NSNull`, which nobody changes.
-    public struct Object: @unchecked Sendable {
-        // SAFETY: `JSONSerialization` without `.mutableContainers` makes values that are never changed.
-        /// The object.
-        public let value: Any
-    }
+    /// `Any` with a promise: associated types of serialisers are `Sendable`, and Swift has no `Sendable` `Any`.
+    ///
+    /// Casts work as on `Any`: `value as? [String: Any]`. Responses of completion handlers, and `serialize`, give `Any` itself.
+    public typealias SerializedObject = any Sendable
 
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor
@@ -34,22 +33,65 @@ public final class JSONResponseSerializer: ResponseSerializer {
         self.options = options.subtracting([.mutableContainers, .mutableLeaves])
     }
 
-    /// The object; throws `.jsonSerializationFailed(error:)` for content that is no JSON.
+    /// Gives the object that `serialize` gives, as a `Sendable` value: for code that is generic over serialisers.
+    @_disfavoredOverload
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
-    ) throws -> Object {
+    ) throws -> any Sendable {
+        let object: Any = try serialize(request: request, response: response, data: data, error: error)
+        // SAFETY: `Sendable` has no representation, and `JSONSerialization` without `.mutableContainers` makes values that never
+        // change. `as Any` keeps the existential closed: the cast is from `Any`, not from the value inside.
+        return unsafeBitCast(object as Any, to: (any Sendable).self)
+    }
+
+    /// Gives the JSON object: a dictionary, an array, a `String`, an `NSNumber` or an `NSNull`.
+    ///
+    /// - Throws: `error`, or `.jsonSerializationFailed(error:)` for content that is not JSON.
+    public func serialize(
+        request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
+    ) throws -> Any {
         if let error { throw error }
         guard let data, !data.isEmpty else {
             guard emptyResponseAllowed(forRequest: request, response: response) else {
                 throw AFError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
             }
-            return Object(value: NSNull())
+            return NSNull()
         }
         let prepared = try dataPreprocessor.preprocess(data)
         do {
-            return Object(value: try JSONSerialization.jsonObject(with: prepared, options: options))
+            return try JSONSerialization.jsonObject(with: prepared, options: options)
         } catch {
             throw AFError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
         }
+    }
+}
+
+extension DataRequest {
+    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    @preconcurrency
+    @discardableResult
+    public func response(
+        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
+        completionHandler: @escaping @Sendable (AFDataResponse<Any>) -> Void
+    ) -> Self {
+        add(
+            HandlerSlot(
+                queue: queue, make: { self.serialised(by: responseSerializer) },
+                handler: { completionHandler($0.map { $0 as Any }) }))
+    }
+}
+
+extension DownloadRequest {
+    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    @preconcurrency
+    @discardableResult
+    public func response(
+        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Any>) -> Void
+    ) -> Self {
+        add(
+            HandlerSlot(
+                queue: queue, make: { self.serialised(by: responseSerializer) },
+                handler: { completionHandler($0.map { $0 as Any }) }))
     }
 }

@@ -8,7 +8,12 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
     /// What is made.
     associatedtype SerializedObject: Sendable
 
-    /// The value; throws `error` when there is one, and the reason when no value can be made.
+    /// Makes the value.
+    ///
+    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an `AFError` as it is,
+    /// any other error in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    ///
+    /// - Parameter error: why the request failed; `nil` after a success.
     func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> SerializedObject
@@ -19,7 +24,12 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
     /// What is made.
     associatedtype SerializedObject: Sendable
 
-    /// The value; throws `error` when there is one, and the reason when no value can be made.
+    /// Makes the value.
+    ///
+    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an `AFError` as it is,
+    /// any other error in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    ///
+    /// - Parameter error: why the request failed; `nil` after a success.
     func serializeDownload(
         request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
     ) throws -> SerializedObject

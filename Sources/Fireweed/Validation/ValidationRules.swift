@@ -13,12 +13,12 @@ enum ValidationRules {
         guard !isEmpty else { return nil }
         guard let found, let type = MIMEType(found) else {
             if acceptable.contains(where: { MIMEType($0)?.isWildcard == true }) { return nil }
-            return .responseValidationFailed(reason: .missingContentType(acceptableContentTypes: acceptable))
+            return .responseValidationFailed(reason: .missingContentType(acceptableContentTypes: acceptable.sorted()))
         }
         if acceptable.contains(where: { MIMEType($0)?.matches(type) == true }) { return nil }
         return .responseValidationFailed(
             reason: .unacceptableContentType(
-                acceptableContentTypes: acceptable, responseContentType: "\(type.type)/\(type.subtype)"))
+                acceptableContentTypes: acceptable.sorted(), responseContentType: "\(type.type)/\(type.subtype)"))
     }
 
     /// The types that a request's `Accept` field asks for; without one, every type.

@@ -28,6 +28,7 @@ protocol WebSocketSink: ResponseSlot {
 
 extension WebSocketSink {
     func serialise() -> AFError? { nil }
+    func fail(with error: AFError) {}
     func handOver() -> Bool { false }
 }
 

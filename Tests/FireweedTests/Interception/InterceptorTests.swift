@@ -73,8 +73,9 @@ struct InterceptorTests {
         arguments: [
             (RetryResult.retry, 1, ["retry A", "retry B"]),
             (.retryWithDelay(0.001), 1, ["retry A", "retry B"]),
-            (.doNotRetryWithError(Detour()), 0, ["retry A", "retry B"]),
-            (.doNotRetry, 0, ["retry A", "retry B", "retry C"]),
+            // Once for the task, and once for the serialiser, which fails with the task's error.
+            (.doNotRetryWithError(Detour()), 0, ["retry A", "retry B", "retry A", "retry B"]),
+            (.doNotRetry, 0, ["retry A", "retry B", "retry C", "retry A", "retry B", "retry C"]),
         ])
     func retryOrder(decision: RetryResult, retries: Int, expected: [String]) async {
         let sent = ProtectedList<Int>()

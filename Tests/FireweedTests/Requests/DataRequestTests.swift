@@ -81,7 +81,7 @@ struct DataRequestTests {
                 .responseString(queue: queue) { response in names.add(response.value?.isEmpty == false ? "string" : "-")
                 }
                 .responseJSON(queue: queue) { response in
-                    names.add((response.value?.value as? [String: Any])?["method"] as? String ?? "-")
+                    names.add((response.value as? [String: Any])?["method"] as? String ?? "-")
                 }
                 .responseDecodable(of: Anything.self, queue: queue) { response in
                     names.add(response.value?.method ?? "-")

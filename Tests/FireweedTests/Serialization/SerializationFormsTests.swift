@@ -95,7 +95,7 @@ struct SerializationFormsTests {
                     seen.add(response.error?.isResponseSerializationError == true ? "failed" : "-")
                 }
                 .responseJSON(queue: queue) { response in
-                    seen.add((response.value?.value as? [String: String])?["name"] ?? "-")
+                    seen.add((response.value as? [String: String])?["name"] ?? "-")
                     continuation.resume()
                 }
         }
@@ -108,7 +108,7 @@ struct SerializationFormsTests {
                 .responseDecodable(of: Named.self, queue: queue) { seen.add($0.value?.name ?? "-") }
                 .response(queue: queue, responseSerializer: CountSerializer()) { seen.add("count \($0.value ?? -1)") }
                 .responseJSON(queue: queue) { response in
-                    seen.add((response.value?.value as? [String: String])?["name"] ?? "-")
+                    seen.add((response.value as? [String: String])?["name"] ?? "-")
                     if let file = response.fileURL {
                         try? FileManager.default.removeItem(at: file.deletingLastPathComponent())
                     }
@@ -211,7 +211,7 @@ struct SerializationFormsTests {
         #expect((await session.download(url, method: method).serializingData().response.value == Data()) == isAllowed)
         let json = await session.request(url, method: method).serializingResponse(using: JSONResponseSerializer())
             .response
-        #expect((json.value?.value is NSNull) == isAllowed)
+        #expect((json.value is NSNull) == isAllowed)
         let own = session.request(url, method: method)
             .serializingDecodable(Empty.self, emptyResponseCodes: [200, 404], emptyRequestMethods: [])
         #expect((await own.response.value == .value) == [200, 404].contains(status))
