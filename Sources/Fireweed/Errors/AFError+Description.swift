@@ -97,9 +97,6 @@ extension AFError.URLRequestValidationFailureReason {
     fileprivate var plainText: String {
         switch self {
         case .bodyDataInGETRequest(let data): "A GET request must not have content; this one has \(data.count) bytes."
-        case .invalidMethod: "The method is no token of RFC 9110."
-        case .invalidHeaderField(let name):
-            "The header field \(name.debugDescription) has a name that is no token, or a value with a line break or NUL."
         }
     }
 }

@@ -168,7 +168,7 @@ extension AFError.MultipartEncodingFailureReason {
             .bodyPartInputStreamCreationFailed(let url), .outputStreamCreationFailed(let url),
             .outputStreamFileAlreadyExists(let url), .outputStreamURLInvalid(let url):
             url
-        case .outputStreamWriteFailed, .inputStreamReadFailed, .tooManyParts, .bodyPartHeaderInvalid: nil
+        case .outputStreamWriteFailed, .inputStreamReadFailed: nil
         }
     }
 

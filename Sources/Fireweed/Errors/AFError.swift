@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// Reasons are nested; the underlying error always travels along.
 public enum AFError: Error, Sendable {
-    /// The `URLRequest` could not be made.
+    /// The `URLRequest` could not be made, or breaks the syntax of HTTP (`RequestSyntaxError`).
     case createURLRequestFailed(error: any Error)
     /// The content to upload could not be made.
     case createUploadableFailed(error: any Error)
@@ -68,13 +68,8 @@ extension AFError {
         case outputStreamFileAlreadyExists(at: URL)
         /// The output's URL is no file URL.
         case outputStreamURLInvalid(url: URL)
-        /// Writing the output failed.
+        /// Writing the output failed, or the form must not be written (`MultipartFormDataError`).
         case outputStreamWriteFailed(error: any Error)
-        /// The form has more parts than its `maximumPartCount`.
-        case tooManyParts(limit: Int)
-        /// A part has a header field whose name is no token, or whose value has a CR, LF or NUL (RFC 9110 §5.5,
-        /// §5.6.2).
-        case bodyPartHeaderInvalid(name: String)
         /// Reading a part failed.
         case inputStreamReadFailed(error: any Error)
     }
@@ -145,10 +140,6 @@ extension AFError {
     public enum URLRequestValidationFailureReason: Sendable {
         /// A GET request has content.
         case bodyDataInGETRequest(Data)
-        /// The method is no token (RFC 9110 §9.1).
-        case invalidMethod(String)
-        /// A field's name is no token, or its value holds CR, LF or NUL (RFC 9110 §5.5).
-        case invalidHeaderField(name: String)
     }
 
     /// A stream gave another number of bytes than was announced for it.

@@ -4,9 +4,11 @@
 package enum FieldSyntax {
     /// The first thing that must not be sent.
     static func firstViolation(method: String, headers: HTTPHeaders?) -> AFError? {
-        guard isToken(method) else { return .urlRequestValidationFailed(reason: .invalidMethod(method)) }
+        guard isToken(method) else {
+            return .createURLRequestFailed(error: RequestSyntaxError.invalidMethod(method))
+        }
         return headers.flatMap(firstBrokenName).map {
-            .urlRequestValidationFailed(reason: .invalidHeaderField(name: $0))
+            .createURLRequestFailed(error: RequestSyntaxError.invalidHeaderField(name: $0))
         }
     }
 

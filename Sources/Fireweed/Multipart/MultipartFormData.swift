@@ -11,7 +11,7 @@ open class MultipartFormData {
     /// Up to this size, a form is encoded in memory before it is sent: 10,000,000 bytes.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
-    /// How many parts the form may have; one more fails with `.tooManyParts(limit:)` when the form is encoded.
+    /// How many parts the form may have; one more fails with `MultipartFormDataError` when the form is encoded.
     ///
     /// Servers have such limits as well, most of them lower ones. Default: 10,000.
     public var maximumPartCount = 10_000
@@ -140,8 +140,12 @@ open class MultipartFormData {
 
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
         guard parts.count < maximumPartCount else { return fail(.tooManyParts(limit: maximumPartCount)) }
-        if let name = FieldSyntax.firstBrokenName(in: headers) { return fail(.bodyPartHeaderInvalid(name: name)) }
+        if let name = FieldSyntax.firstBrokenName(in: headers) { return fail(.invalidHeaderField(name: name)) }
         parts.append(MultipartPart(headers: headers, content: content, byteCount: byteCount))
+    }
+
+    private func fail(_ error: MultipartFormDataError) {
+        fail(.outputStreamWriteFailed(error: error))
     }
 
     private func fail(_ reason: AFError.MultipartEncodingFailureReason) {

@@ -185,7 +185,8 @@ extension RequestRecord {
         let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
         let credentials = RequestMessage.Credentials(user: user, password: password, schemes: schemes)
         guard credentials.isSendable else {
-            throw AFError.urlRequestValidationFailed(reason: .invalidHeaderField(name: "Authorization"))
+            throw AFError.createURLRequestFailed(
+                error: RequestSyntaxError.invalidHeaderField(name: "Authorization"))
         }
         var hop = plain
         hop.adopt(credentials)

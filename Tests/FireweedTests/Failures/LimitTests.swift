@@ -149,7 +149,9 @@ struct LimitTests {
         #expect {
             try form.encode()
         } throws: { error in
-            guard case AFError.multipartEncodingFailed(.tooManyParts(limit: 3)) = error else { return false }
+            guard let error = error.asAFError, error.isMultipartEncodingError,
+                case MultipartFormDataError.tooManyParts(limit: 3)? = error.underlyingError
+            else { return false }
             return error.localizedDescription.contains("3")
         }
         #expect(MultipartFormData().maximumPartCount == 10_000)

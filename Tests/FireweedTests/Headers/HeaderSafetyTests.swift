@@ -11,7 +11,7 @@ struct HeaderSafetyTests {
     init() throws { server = try FixtureServer.start() }
 
     private func isRefused(_ error: AFError?, name: String) -> Bool {
-        guard case .urlRequestValidationFailed(.invalidHeaderField(name)) = error else { return false }
+        guard case .createURLRequestFailed(RequestSyntaxError.invalidHeaderField(name)) = error else { return false }
         return server.connectionCount == 0
     }
 
@@ -40,7 +40,7 @@ struct HeaderSafetyTests {
         let session = Session.isolated()
         let response = await session.request(server.url("/get"), method: HTTPMethod(rawValue: method)).serializingData()
             .response
-        guard case .urlRequestValidationFailed(.invalidMethod(method)) = response.error else {
+        guard case .createURLRequestFailed(RequestSyntaxError.invalidMethod(method)) = response.error else {
             Issue.record("\(String(describing: response.error))")
             return
         }
@@ -91,7 +91,7 @@ struct HeaderSafetyTests {
         }
         await eventually("the request ends") { request.isFinished }
         let reason: AFError? = request.error
-        #expect(reason?.isURLRequestValidationError == true && server.connectionCount == 0, "\(request)")
+        #expect(reason?.underlyingError is RequestSyntaxError && server.connectionCount == 0, "\(request)")
     }
 
     @Test("what an adapter, the session's configuration or a redirect handler brings in is checked, too")
