@@ -4,7 +4,8 @@ public import FireweedTransport
 
 /// Accepts what all of several evaluators accept.
 ///
-/// Each judges by itself: what one takes as authorities, others do not.
+/// The authorities that a `PinnedCertificatesTrustEvaluator` accepts hold for that evaluator only. Anchors that a custom
+/// evaluator sets on the trust hold for the evaluators after it.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
@@ -16,9 +17,9 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     /// Whether one of the evaluators may wait.
     public var mayWait: Bool { evaluators.contains(where: \.mayWait) }
 
-    /// Throws what the first evaluator throws that does not accept the chain; the rest is not asked.
+    /// Runs the evaluators in order and rethrows the first failure; later evaluators do not run.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        for evaluator in evaluators { try evaluator.evaluate(trust, forHost: host) }
+        try evaluators.evaluate(trust, forHost: host)
     }
 }
 

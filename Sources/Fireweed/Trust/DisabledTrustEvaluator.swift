@@ -12,3 +12,7 @@ public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Accepts.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
 }
+
+/// The former name of `DisabledTrustEvaluator`.
+@available(*, deprecated, renamed: "DisabledTrustEvaluator", message: "DisabledEvaluator has been renamed.")
+public typealias DisabledEvaluator = DisabledTrustEvaluator

@@ -61,8 +61,8 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Throws `.noPublicKeysFound`, `.defaultEvaluationFailed`, `.hostValidationFailed`, `.publicKeyPinningFailed` or
-    /// `.publicKeyHashPinningFailed`.
+    /// Throws `.noPublicKeysFound`, `.defaultEvaluationFailed`, `.hostValidationFailed`, `.publicKeyPinningFailed`, or
+    /// `.customEvaluationFailed(error:)` around a `PublicKeyPinError`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !pinned.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
         let chain = try trust.checkedChain(
@@ -76,7 +76,8 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         case .hashes(let pins):
             guard Set(found.map(\.pin)).isDisjoint(with: pins) else { return }
             throw AFError.serverTrustEvaluationFailed(
-                reason: .publicKeyHashPinningFailed(host: host, trust: trust, pins: pins, serverKeys: found))
+                reason: .customEvaluationFailed(
+                    error: PublicKeyPinError(host: host, trust: trust, pins: pins, serverKeys: found)))
         }
     }
 }
@@ -101,5 +102,24 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
         PublicKeysTrustEvaluator(
             pins: pins, backupPins: backupPins, performDefaultValidation: performDefaultValidation,
             validateHost: validateHost)
+    }
+}
+
+/// None of the keys of a server's chain has one of the pinned hashes.
+///
+/// It is the underlying error of `AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error:))`.
+public struct PublicKeyPinError: Error, Sendable, LocalizedError {
+    /// The host that the connection is for.
+    public let host: String
+    /// The server's certificates.
+    public let trust: ServerTrust
+    /// The pinned hashes, backup pins included.
+    public let pins: [PublicKeyPin]
+    /// The keys of the chain.
+    public let serverKeys: [PublicKey]
+
+    /// Names the host and the hashes of its keys.
+    public var errorDescription: String? {
+        "none of the keys of \(host) is pinned (\(serverKeys.map(\.pin.description).joined(separator: ", ")))"
     }
 }

@@ -60,6 +60,21 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private static let knownLimit = 512
     private static let longestMemory: TimeInterval = 86_400
 
+    /// Makes an evaluator without revocation lists at hand, which asks for ten seconds at most.
+    ///
+    /// - Parameters:
+    ///   - performDefaultValidation: check the chain up to an authority. Without it, and without an authority that vouches for
+    ///     the chain, nothing can be told about it.
+    ///   - validateHost: check that the certificate is for the host.
+    ///   - options: where to ask, and what silence means.
+    public convenience init(
+        performDefaultValidation: Bool = true, validateHost: Bool = true, options: Options = .any
+    ) {
+        self.init(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, options: options,
+            revocationLists: [])
+    }
+
     /// Makes an evaluator.
     ///
     /// - Parameters:
@@ -91,15 +106,29 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
             guard options.contains(.requirePositiveResponse), let leaf = chain.first else { return }
             throw failure(.unknownRevocation(leaf, reason: "no authority vouches for the chain"), trust, host)
         }
+        do throws(TrustFailure) {
+            try check(trust, path: path)
+        } catch {
+            throw failure(error, trust, host)
+        }
+    }
+
+    /// Asks about each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
+    func check(_ trust: ServerTrust, path: [Certificate]) throws(TrustFailure) {
+        guard trust.mayWait || options.contains(.networkAccessDisabled) else {
+            // A custom evaluator that does not say `mayWait` uses this one on the event loop's thread.
+            trust.requestWaitingEvaluation()
+            throw .unknownRevocation(path[0], reason: "the evaluation must not wait here")
+        }
         let deadline = ContinuousClock.now + timeout
         for (index, inquiry) in RevocationInquiry.inquiries(about: path).enumerated() {
             let stapled = index == 0 ? trust.stapledStatus : nil
             switch status(of: inquiry, stapled: stapled, deadline: deadline) {
             case .good: break
-            case .revoked: throw failure(.revoked(inquiry.certificate), trust, host)
+            case .revoked: throw .revoked(inquiry.certificate)
             case .unknown(let reason):
                 guard options.contains(.requirePositiveResponse) else { break }
-                throw failure(.unknownRevocation(inquiry.certificate, reason: reason), trust, host)
+                throw .unknownRevocation(inquiry.certificate, reason: reason)
             }
         }
     }
@@ -194,6 +223,15 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
     /// Accepts servers none of whose certificates is known to be taken back.
     public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
+
+    /// Accepts servers none of whose certificates is known to be revoked.
+    public static func revocationChecking(
+        performDefaultValidation: Bool = true, validateHost: Bool = true,
+        options: RevocationTrustEvaluator.Options = .any
+    ) -> RevocationTrustEvaluator {
+        RevocationTrustEvaluator(
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, options: options)
+    }
 
     /// Accepts servers none of whose certificates was taken back.
     public static func revocationChecking(

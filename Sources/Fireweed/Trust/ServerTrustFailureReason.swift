@@ -13,6 +13,11 @@ extension AFError {
             public let trust: ServerTrust
             /// What is wrong with it.
             public let failure: TrustFailure
+
+            /// Zero when the certificates could be evaluated; another code when the evaluation itself was not possible.
+            public var status: Int32 { failure.evaluationStatus }
+            /// What came of the evaluation.
+            public var result: TrustResult { failure.evaluationResult }
         }
 
         /// The host has no evaluator, and the manager wants one for each.
@@ -21,6 +26,14 @@ extension AFError {
         case noCertificatesFound
         /// There are no keys to pin.
         case noPublicKeysFound
+        /// A policy could not be applied. Fireweed never reports it; code that switches over all reasons names it.
+        case policyApplicationFailed(trust: ServerTrust, policy: TrustPolicy, status: Int32)
+        /// Anchors could not be set. Fireweed never reports it; code that switches over all reasons names it.
+        case settingAnchorCertificatesFailed(status: Int32, certificates: [Certificate])
+        /// A revocation policy could not be made. Fireweed never reports it; code that switches over all reasons names it.
+        case revocationPolicyCreationFailed
+        /// An evaluation by `trust.af.evaluate()` failed; the error is a `TrustFailure`.
+        case trustEvaluationFailed(error: (any Error)?)
         /// The authorities do not vouch for the chain.
         case defaultEvaluationFailed(output: Output)
         /// The certificate is not for this host.
@@ -33,10 +46,7 @@ extension AFError {
         /// None of the chain's keys is pinned.
         case publicKeyPinningFailed(
             host: String, trust: ServerTrust, pinnedKeys: [PublicKey], serverKeys: [PublicKey])
-        /// None of the chain's keys has one of the hashes that are pinned.
-        case publicKeyHashPinningFailed(
-            host: String, trust: ServerTrust, pins: [PublicKeyPin], serverKeys: [PublicKey])
-        /// A custom evaluator failed.
+        /// A custom evaluator failed, or none of the chain's keys has a pinned hash (`PublicKeyPinError`).
         case customEvaluationFailed(error: any Error)
     }
 }
@@ -48,8 +58,10 @@ extension AFError.ServerTrustFailureReason {
             .revocationCheckFailed(let output, _):
             output.failure
         case .customEvaluationFailed(let error): error
-        case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .certificatePinningFailed,
-            .publicKeyPinningFailed, .publicKeyHashPinningFailed:
+        case .trustEvaluationFailed(let error): error
+        case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .policyApplicationFailed,
+            .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed, .certificatePinningFailed,
+            .publicKeyPinningFailed:
             nil
         }
     }
@@ -65,9 +77,16 @@ extension AFError.ServerTrustFailureReason {
         case .revocationCheckFailed(let output, _): "\(output.host) did not pass: \(output.failure)."
         case .certificatePinningFailed(let host, _, _, let found):
             "none of the certificates of \(host) is pinned (\(found.map(\.subject).joined(separator: "; ")))."
-        case .publicKeyPinningFailed(let host, _, _, let found), .publicKeyHashPinningFailed(let host, _, _, let found):
+        case .publicKeyPinningFailed(let host, _, _, let found):
             "none of the keys of \(host) is pinned (\(found.map(\.pin.description).joined(separator: ", ")))."
-        case .customEvaluationFailed(let error): "\(error)"
+        case .policyApplicationFailed(let trust, let policy, let status):
+            "the policy “\(policy)” could not be applied for \(trust.host) (\(status))."
+        case .settingAnchorCertificatesFailed(let status, let certificates):
+            "\(certificates.count) certificates could not be made authorities (\(status))."
+        case .revocationPolicyCreationFailed: "no policy for revocation checks could be made."
+        case .trustEvaluationFailed(let error):
+            error.map { "\($0.plainText)." } ?? "the evaluation failed without a reason."
+        case .customEvaluationFailed(let error): error.plainText
         }
     }
 }

@@ -7,7 +7,8 @@ import Foundation
 /// It lives on the loop's thread. A rule that may wait runs on another one, and the loop goes on. A handshake cannot stand
 /// still meanwhile: libcurl 7.88 knows nothing of `SSL_set_retry_verify(3)`. So the first handshake brings what there is to
 /// judge and is given up, before a byte of the request has left. When the rule accepts the peer, another handshake is
-/// made, and the verdict holds for it if the peer shows the same certificates.
+/// made, and the verdict holds for it if the peer shows the same certificates. The same happens when a rule that was not
+/// known to wait turns out to need it (`ServerTrust.requestWaitingEvaluation()`).
 ///
 /// A handshake that resumes a TLS session shows no certificates. It is accepted: only a handshake that this rule
 /// accepted leaves a session behind, libcurl keeps sessions by host and port, and a pool's rules never change.
@@ -116,17 +117,21 @@ final class HandshakeJudge: PeerVerifier {
         guard roundCount < Self.roundLimit else { return settle(.failure(ChangingPeer())) }
         roundCount += 1
         state = .deciding(chain)
-        decideElsewhere(makeTrust(chain, status: status))
+        decideElsewhere(makeTrust(chain, status: status, mayWait: true))
         return .givenUp
     }
 
-    private func makeTrust(_ chain: [Certificate], status: Data?) -> ServerTrust {
-        ServerTrust(certificates: chain, host: rule.host, authorities: rule.authorities, stapledStatus: status)
+    private func makeTrust(_ chain: [Certificate], status: Data?, mayWait: Bool) -> ServerTrust {
+        ServerTrust(
+            certificates: chain, host: rule.host, authorities: rule.authorities, rules: TrustRules(),
+            stapledStatus: status, mayWait: mayWait)
     }
 
     private func decideNow(_ evidence: PeerEvidence) -> PeerVerdict {
-        let trust = makeTrust(evidence.chain, status: evidence.stapledStatus)
-        return settle(Result { try rule.decide(trust) })
+        if case .approved(evidence.chain) = state { return settle(.success(())) }
+        let trust = makeTrust(evidence.chain, status: evidence.stapledStatus, mayWait: false)
+        let outcome = Result { try rule.decide(trust) }
+        return trust.wantsToWait ? verdict(on: evidence.chain, status: evidence.stapledStatus) : settle(outcome)
     }
 
     private func decideElsewhere(_ trust: ServerTrust) {

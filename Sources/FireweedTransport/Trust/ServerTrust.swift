@@ -6,7 +6,8 @@ import Synchronization
 /// The chain that a server showed in the TLS handshake, for a `ServerTrustEvaluating` to judge.
 ///
 /// Nothing here waits or touches the network, so that it can be asked inside the handshake. The authorities are read at
-/// the first use of each in the process.
+/// the first use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
+/// (`apply(_:)`); both hold for whoever looks at the same trust afterwards, and for this one handshake.
 public final class ServerTrust: Sendable {
     /// What the server sent, the leaf first, the rest in its order.
     ///
@@ -23,22 +24,44 @@ public final class ServerTrust: Sendable {
     /// `nil` when it did not say, and when it was not asked: it is when the host's evaluator `mayWait`.
     public let stapledStatus: Data?
 
-    // Both are pure functions of the `let`s above, kept because a verification costs about a millisecond.
-    private let verdict = Mutex<Result<[Certificate], TrustFailure>?>(nil)
-    private let chain = Mutex<[Certificate]?>(nil)
+    /// Whether the thread that evaluates the trust may wait for the network.
+    package let mayWait: Bool
+
+    private struct State {
+        /// What an evaluator takes as authorities instead of `authorities`.
+        var anchors: [Certificate]?
+        var policy = TrustPolicy.chain
+        // A verification costs about a millisecond, so that its result is kept. It is a pure function of the rest.
+        var verdict: Result<[Certificate], TrustFailure>?
+        var wantsToWait = false
+    }
+
+    private let state = Mutex(State())
+    /// How far the presented certificates hold together; it depends on nothing that can change.
+    private let ownChain = Mutex<[Certificate]?>(nil)
 
     /// Makes a trust of a chain, the leaf first.
     ///
     /// The status, an OCSP response in DER, is what the server stapled to it.
-    public init(
+    public convenience init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
         rules: TrustRules = TrustRules(), stapledStatus: Data? = nil
+    ) {
+        self.init(
+            certificates: certificates, host: host, authorities: authorities, rules: rules,
+            stapledStatus: stapledStatus, mayWait: true)
+    }
+
+    init(
+        certificates: [Certificate], host: String, authorities: CertificateAuthorities, rules: TrustRules,
+        stapledStatus: Data?, mayWait: Bool
     ) {
         presentedCertificates = certificates
         self.host = host
         self.authorities = authorities
         self.rules = rules
         self.stapledStatus = stapledStatus
+        self.mayWait = mayWait
     }
 
     /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.
@@ -48,9 +71,9 @@ public final class ServerTrust: Sendable {
     /// empty only when the server showed nothing. Pins are to be looked for here.
     public var certificates: [Certificate] {
         if case .success(let path) = standardVerdict { return path }
-        if let known = chain.withLock({ $0 }) { return known }
+        if let known = ownChain.withLock({ $0 }) { return known }
         let path = ChainVerification(presentedCertificates, rules: rules).ownPath()
-        return chain.withLock { chain in
+        return ownChain.withLock { chain in
             chain = chain ?? path
             return chain ?? path
         }
@@ -58,9 +81,10 @@ public final class ServerTrust: Sendable {
 
     /// Checks signatures, dates, purpose and constraints up to an authority; throws why they do not hold.
     ///
-    /// The host is not looked at. The answer for the trust's own `authorities` is computed once.
+    /// The host is not looked at. The answer for the trust's own authorities is computed once.
     ///
-    /// - Parameter anchors: certificates to take as authorities in the place of `authorities`; they need not be roots.
+    /// - Parameter anchors: certificates to take as authorities for this call; they need not be roots. `nil`, the default,
+    ///   takes those of `setAnchors(_:)`, else `authorities`.
     /// - Returns: the verified chain, the leaf first; an authority is in it, and above that one what the server sent.
     @discardableResult
     public func evaluateChain(anchors: [Certificate]? = nil) throws(TrustFailure) -> [Certificate] {
@@ -76,15 +100,47 @@ public final class ServerTrust: Sendable {
         }
     }
 
+    /// Replaces the authorities, for this trust.
+    ///
+    /// - Parameter certificates: the certificates to take as authorities, which need not be roots; empty trusts nobody.
+    public func setAnchors(_ certificates: [Certificate]) {
+        state.withLock {
+            $0.anchors = certificates
+            $0.verdict = nil
+        }
+    }
+
+    /// What `evaluate()` checks; `TrustPolicy.chain` at first.
+    public var policy: TrustPolicy { state.withLock { $0.policy } }
+
+    /// Replaces what `evaluate()` checks.
+    public func apply(_ policy: TrustPolicy) {
+        state.withLock { $0.policy = policy }
+    }
+
+    /// Checks the chain up to an authority, and what the `policy` asks for beside that; throws what is wrong.
+    public func evaluate() throws(TrustFailure) {
+        try policy.check(self)
+    }
+
+    /// Asks for another evaluation on a thread that may wait; the result of this one then does not count.
+    package func requestWaitingEvaluation() {
+        state.withLock { $0.wantsToWait = true }
+    }
+
+    /// Whether an evaluation needed to wait where it must not.
+    var wantsToWait: Bool { state.withLock { $0.wantsToWait } }
+
     private var standardVerdict: Result<[Certificate], TrustFailure> {
-        if let known = verdict.withLock({ $0 }) { return known }
-        let fresh = Result { () throws(TrustFailure) -> [Certificate] in
+        let (known, anchors) = state.withLock { ($0.verdict, $0.anchors) }
+        if let known { return known }
+        let authorities = anchors.map { CertificateAuthorities.certificates($0) } ?? authorities
+        let verdict = Result { () throws(TrustFailure) -> [Certificate] in
             try Self.verify(presentedCertificates, against: authorities, rules: rules)
         }
-        return verdict.withLock { verdict in
-            verdict = verdict ?? fresh
-            return verdict ?? fresh
-        }
+        // Kept unless somebody else has replaced the anchors meanwhile.
+        state.withLock { if $0.anchors == anchors { $0.verdict = verdict } }
+        return verdict
     }
 
     private static func verify(

@@ -80,9 +80,12 @@ struct ServerMatrixTests {
             case .revocationCheckFailed(let output, _):
                 if case .revoked = output.failure { return "revoked" }
                 return "untold"
-            case .certificatePinningFailed, .publicKeyPinningFailed, .publicKeyHashPinningFailed: return "pin"
+            case .certificatePinningFailed, .publicKeyPinningFailed: return "pin"
+            case .customEvaluationFailed(is PublicKeyPinError): return "pin"
             case .customEvaluationFailed: return "own"
-            case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound: return "\(reason)"
+            case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .policyApplicationFailed,
+                .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed, .trustEvaluationFailed:
+                return "\(reason)"
             }
         case .sessionTaskFailed(let error as URLError):
             if let failure = error.userInfo[NSUnderlyingErrorKey] as? TrustFailure {

@@ -47,10 +47,10 @@ struct TrustEvaluatorTests {
             try PublicKeysTrustEvaluator(pins: [key.pin]).evaluate(trust, forHost: "localhost")
         } throws: { error in
             guard
-                case AFError.serverTrustEvaluationFailed(.publicKeyHashPinningFailed(_, _, [key.pin], let found)) =
+                case AFError.serverTrustEvaluationFailed(.customEvaluationFailed(let error as PublicKeyPinError)) =
                     error
             else { return false }
-            return found.count == 3
+            return error.pins == [key.pin] && error.serverKeys.count == 3
         }
     }
 
@@ -91,5 +91,9 @@ struct TrustEvaluatorTests {
         let bundle = try #require(Bundle(path: folder.url.path))
         #expect(bundle.af.certificates == certificates)
         #expect(try bundle.af.publicKeys == certificates.map { try $0.publicKey })
+        let names = bundle.af.paths(forResourcesOfTypes: [".cer", "CRT", ".CER", ".none", "CRT"]).map {
+            URL(filePath: $0).lastPathComponent
+        }
+        #expect(names == ["a.cer", "b.CRT", "d.CER"])
     }
 }

@@ -84,9 +84,11 @@ struct TrustMatrixTests {
             switch reason {
             case .defaultEvaluationFailed(let output): return output.host == trust.host ? "chain" : "wrong output"
             case .hostValidationFailed(let output): return output.host == trust.host ? "host" : "wrong output"
-            case .certificatePinningFailed, .publicKeyPinningFailed, .publicKeyHashPinningFailed: return "pin"
+            case .certificatePinningFailed, .publicKeyPinningFailed: return "pin"
+            case .customEvaluationFailed(is PublicKeyPinError): return "pin"
             case .noRequiredEvaluator, .revocationCheckFailed, .noCertificatesFound, .noPublicKeysFound,
-                .customEvaluationFailed:
+                .policyApplicationFailed, .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed,
+                .trustEvaluationFailed, .customEvaluationFailed:
                 return "\(reason)"
             }
         } catch {

@@ -1,0 +1,143 @@
+// The members behind `af` with which custom evaluators are written for Alamofire.
+
+public import FireweedTransport
+public import Foundation
+
+extension ServerTrust: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType == ServerTrust {
+    /// Makes a policy the trust's own, and evaluates the trust.
+    ///
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
+    public func evaluate(afterApplying policy: TrustPolicy) throws {
+        try apply(policy: policy).af.evaluate()
+    }
+
+    /// Makes a policy the trust's own, instead of the one before.
+    ///
+    /// - Returns: the trust itself.
+    @discardableResult
+    public func apply(policy: TrustPolicy) throws -> ServerTrust {
+        type.apply(policy)
+        return type
+    }
+
+    /// Checks the chain up to an authority, and what the trust's policy asks for beside that.
+    ///
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
+    public func evaluate() throws {
+        do {
+            try type.evaluate()
+        } catch {
+            throw AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: error))
+        }
+    }
+
+    /// Makes a policy the trust's own, and evaluates the trust.
+    ///
+    /// - Parameters:
+    ///   - policy: what to check.
+    ///   - errorProducer: makes the error that is thrown when the check fails.
+    public func validate(
+        policy: TrustPolicy, errorProducer: (_ status: Int32, _ result: TrustResult) -> any Error
+    ) throws {
+        try apply(policy: policy).af.validate(errorProducer: errorProducer)
+    }
+
+    /// Evaluates the trust; `errorProducer` makes the error that is thrown when that fails.
+    public func validate(errorProducer: (_ status: Int32, _ result: TrustResult) -> any Error) throws {
+        do {
+            try type.evaluate()
+        } catch {
+            throw errorProducer(error.evaluationStatus, error.evaluationResult)
+        }
+    }
+
+    /// Trusts these certificates as authorities, and no others, for this handshake.
+    ///
+    /// Evaluators that look at the same trust afterwards, such as later ones of a `CompositeTrustEvaluator`, trust them too.
+    public func setAnchorCertificates(_ certificates: [Certificate]) throws {
+        type.setAnchors(certificates)
+    }
+
+    /// The keys of `certificates`, without those that cannot be read.
+    public var publicKeys: [PublicKey] { certificates.af.publicKeys }
+
+    /// The certificates that vouch for the server's, which comes first: the place to look for pins.
+    ///
+    /// A certificate that the server merely sends along is not among them.
+    public var certificates: [Certificate] { type.certificates }
+
+    /// The `certificates` in DER.
+    public var certificateData: [Data] { certificates.af.data }
+
+    /// Checks the chain up to an authority; the host is only named in the error.
+    ///
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .defaultEvaluationFailed(output:))`.
+    public func performDefaultValidation(forHost host: String) throws {
+        try check(.chain) { .defaultEvaluationFailed(output: .init(host: host, trust: type, failure: $0)) }
+    }
+
+    /// Checks the chain up to an authority, and that the server's certificate is for the host.
+    ///
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .hostValidationFailed(output:))`.
+    public func performValidation(forHost host: String) throws {
+        try check(.host(host)) { .hostValidationFailed(output: .init(host: host, trust: type, failure: $0)) }
+    }
+
+    private func check(
+        _ policy: TrustPolicy, reason: (TrustFailure) -> AFError.ServerTrustFailureReason
+    ) throws(AFError) {
+        type.apply(policy)
+        do {
+            try type.evaluate()
+        } catch {
+            throw .serverTrustEvaluationFailed(reason: reason(error))
+        }
+    }
+}
+
+extension TrustPolicy: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType == TrustPolicy {
+    /// Checks the chain up to an authority.
+    public static var `default`: TrustPolicy { .chain }
+
+    /// Checks the chain up to an authority, and that the server's certificate is for the host.
+    public static func hostname(_ hostname: String) -> TrustPolicy { .host(hostname) }
+
+    /// Checks the chain up to an authority, and that no certificate of it is revoked.
+    ///
+    /// The check waits for the network unless the options forbid that. An evaluator that does not say that it `mayWait` is
+    /// then called twice: the first call, inside the handshake, is discarded.
+    public static func revocation(options: RevocationTrustEvaluator.Options) throws -> TrustPolicy {
+        let evaluator = RevocationTrustEvaluator(validateHost: false, options: options)
+        return TrustPolicy(description: "chain and revocation") { (trust) throws(TrustFailure) in
+            try evaluator.check(trust, path: trust.evaluateChain())
+        }
+    }
+}
+
+extension Certificate: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType == Certificate {
+    /// The certificate's public key, or `nil` when it cannot be read.
+    public var publicKey: PublicKey? { try? type.publicKey }
+}
+
+extension Array: AlamofireExtended where Element == Certificate {}
+
+extension AlamofireExtension where ExtendedType == [Certificate] {
+    /// The certificates in DER, in their order.
+    public var data: [Data] { type.map(\.derRepresentation) }
+
+    /// The certificates' public keys in their order, without those that cannot be read.
+    public var publicKeys: [PublicKey] { type.compactMap(\.af.publicKey) }
+}
+
+extension Array where Element == any ServerTrustEvaluating {
+    /// Runs the evaluators in order and rethrows the first failure; later evaluators do not run.
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        for evaluator in self { try evaluator.evaluate(trust, forHost: host) }
+    }
+}

@@ -1,0 +1,28 @@
+// What an evaluation checks of a chain.
+
+/// What is to be checked of a server's certificates when they are evaluated.
+///
+/// Every policy checks the chain up to an authority first.
+public struct TrustPolicy: Sendable, CustomStringConvertible {
+    /// What the policy checks, in a few words.
+    public let description: String
+    package let check: @Sendable (ServerTrust) throws(TrustFailure) -> Void
+
+    package init(description: String, check: @escaping @Sendable (ServerTrust) throws(TrustFailure) -> Void) {
+        self.description = description
+        self.check = check
+    }
+
+    /// Checks the chain only.
+    public static let chain = TrustPolicy(description: "chain") { (trust) throws(TrustFailure) in
+        try trust.evaluateChain()
+    }
+
+    /// Checks the chain, and that the leaf is for this host (RFC 9110 §4.3.4).
+    public static func host(_ host: String) -> TrustPolicy {
+        TrustPolicy(description: "chain and host \(host)") { (trust) throws(TrustFailure) in
+            try trust.evaluateChain()
+            try trust.evaluateHost(host)
+        }
+    }
+}
