@@ -17,6 +17,7 @@ let package = Package(
     name: "Fireweed",
     products: [
         .library(name: "Fireweed", targets: ["Fireweed"]),
+        .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
@@ -40,6 +41,7 @@ let package = Package(
             name: "Fireweed",
             dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
+        .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
