@@ -83,7 +83,7 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     /// Keeps content, if it is wanted.
-    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {
+    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
         guard includesContent else { return }
         state.withLock { state in
             let room = maximumContentByteCount - (state.content[dataTask]?.count ?? 0)

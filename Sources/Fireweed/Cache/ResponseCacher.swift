@@ -11,7 +11,8 @@ public struct ResponseCacher: CachedResponseHandler {
         /// Do not store it.
         case doNotCache
         /// Store what the closure gives, or nothing when that is `nil`.
-        case modify(@Sendable (_ task: SessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
+        case modify(
+            @Sendable (_ task: SessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
     }
 
     /// Stores responses.

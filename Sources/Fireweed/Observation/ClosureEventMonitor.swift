@@ -20,382 +20,384 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         self.queue = queue
     }
 
-    private struct Closures: Sendable {
-        var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)?
-        var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
-        var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)?
-        var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)?
-        var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)?
-        var taskDidSendBodyData: (@Sendable (Session, SessionTask, Int64, Int64, Int64) -> Void)?
-        var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)?
-        var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)?
-        var dataTaskDidReceiveResponse: (@Sendable (Session, SessionDataTask, URLResponse) -> Void)?
-        var dataTaskWillCacheResponse: (@Sendable (Session, SessionDataTask, CachedURLResponse) -> Void)?
-        var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)?
-        var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, SessionDownloadTask, URL) -> Void)?
-        var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
-        var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)?
-        var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)?
-        var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, AFError) -> Void)?
-        var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)?
-        var requestDidFailToAdaptURLRequestWithError: (@Sendable (Request, URLRequest, AFError) -> Void)?
-        var requestDidCreateURLRequest: (@Sendable (Request, URLRequest) -> Void)?
-        var requestDidCreateTask: (@Sendable (Request, SessionTask) -> Void)?
-        var requestDidGatherMetrics: (@Sendable (Request, TaskMetrics) -> Void)?
-        var requestDidFailTaskEarlyWithError: (@Sendable (Request, SessionTask, AFError) -> Void)?
-        var requestDidCompleteTaskWithError: (@Sendable (Request, SessionTask, AFError?) -> Void)?
-        var requestIsRetrying: (@Sendable (Request) -> Void)?
-        var requestDidFinish: (@Sendable (Request) -> Void)?
-        var requestDidResume: (@Sendable (Request) -> Void)?
-        var requestDidResumeTask: (@Sendable (Request, SessionTask) -> Void)?
-        var requestDidSuspend: (@Sendable (Request) -> Void)?
-        var requestDidSuspendTask: (@Sendable (Request, SessionTask) -> Void)?
-        var requestDidCancel: (@Sendable (Request) -> Void)?
-        var requestDidCancelTask: (@Sendable (Request, SessionTask) -> Void)?
+    private struct Closures: @unchecked Sendable {
+        // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as with Alamofire.
+        var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)?
+        var taskWillPerformHTTPRedirection: ((URLSession, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+        var taskDidReceiveChallenge: ((URLSession, SessionTask, URLAuthenticationChallenge) -> Void)?
+        var taskNeedNewBodyStream: ((URLSession, SessionTask) -> Void)?
+        var taskIsWaitingForConnectivity: ((URLSession, SessionTask) -> Void)?
+        var taskDidSendBodyData: ((URLSession, SessionTask, Int64, Int64, Int64) -> Void)?
+        var taskDidFinishCollectingMetrics: ((URLSession, SessionTask, TaskMetrics) -> Void)?
+        var taskDidComplete: ((URLSession, SessionTask, (any Error)?) -> Void)?
+        var dataTaskDidReceiveResponse: ((URLSession, SessionDataTask, URLResponse) -> Void)?
+        var dataTaskWillCacheResponse: ((URLSession, SessionDataTask, CachedURLResponse) -> Void)?
+        var dataTaskDidReceiveData: ((URLSession, SessionDataTask, Data) -> Void)?
+        var downloadTaskDidFinishDownloadingToURL: ((URLSession, SessionDownloadTask, URL) -> Void)?
+        var downloadTaskDidWriteData: ((URLSession, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
+        var downloadTaskDidResumeAtOffset: ((URLSession, SessionDownloadTask, Int64, Int64) -> Void)?
+        var requestDidCreateInitialURLRequest: ((Request, URLRequest) -> Void)?
+        var requestDidFailToCreateURLRequestWithError: ((Request, AFError) -> Void)?
+        var requestDidAdaptInitialRequestToAdaptedRequest: ((Request, URLRequest, URLRequest) -> Void)?
+        var requestDidFailToAdaptURLRequestWithError: ((Request, URLRequest, AFError) -> Void)?
+        var requestDidCreateURLRequest: ((Request, URLRequest) -> Void)?
+        var requestDidCreateTask: ((Request, SessionTask) -> Void)?
+        var requestDidGatherMetrics: ((Request, TaskMetrics) -> Void)?
+        var requestDidFailTaskEarlyWithError: ((Request, SessionTask, AFError) -> Void)?
+        var requestDidCompleteTaskWithError: ((Request, SessionTask, AFError?) -> Void)?
+        var requestIsRetrying: ((Request) -> Void)?
+        var requestDidFinish: ((Request) -> Void)?
+        var requestDidResume: ((Request) -> Void)?
+        var requestDidResumeTask: ((Request, SessionTask) -> Void)?
+        var requestDidSuspend: ((Request) -> Void)?
+        var requestDidSuspendTask: ((Request, SessionTask) -> Void)?
+        var requestDidCancel: ((Request) -> Void)?
+        var requestDidCancelTask: ((Request, SessionTask) -> Void)?
         var requestDidValidateRequestResponseDataWithResult:
-            (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
-        var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, AFError>) -> Void)?
+            ((DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
+        var requestDidParseResponse: ((DataRequest, DataResponse<Data?, AFError>) -> Void)?
         var requestDidValidateRequestResponseWithResult:
-            (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
-        var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)?
-        var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, AFError) -> Void)?
-        var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)?
+            ((DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+        var requestDidCreateUploadable: ((UploadRequest, UploadRequest.Uploadable) -> Void)?
+        var requestDidFailToCreateUploadableWithError: ((UploadRequest, AFError) -> Void)?
+        var requestDidProvideInputStream: ((UploadRequest, InputStream) -> Void)?
         var requestDidFinishDownloadingUsingTaskWithResult:
-            (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
-        var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)?
+            ((DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+        var requestDidCreateDestinationURL: ((DownloadRequest, URL) -> Void)?
         var requestDidValidateRequestResponseFileURLWithResult:
-            (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
-        var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
+            ((DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+        var requestDidParseDownloadResponse: ((DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
     }
 
     /// The session was invalidated.
-    public var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)? {
+    open var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)? {
         get { closures.withLock { $0.sessionDidBecomeInvalidWithError } }
         set { closures.withLock { $0.sessionDidBecomeInvalidWithError = newValue } }
     }
 
     /// A redirect is about to be followed.
-    public var taskWillPerformHTTPRedirection: (@Sendable (Session, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+    open var taskWillPerformHTTPRedirection: ((URLSession, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
     {
         get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
         set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
     }
 
     /// A challenge came.
-    public var taskDidReceiveChallenge: (@Sendable (Session, SessionTask, URLAuthenticationChallenge) -> Void)? {
+    open var taskDidReceiveChallenge: ((URLSession, SessionTask, URLAuthenticationChallenge) -> Void)? {
         get { closures.withLock { $0.taskDidReceiveChallenge } }
         set { closures.withLock { $0.taskDidReceiveChallenge = newValue } }
     }
 
     /// A stream that was read already is needed again.
-    public var taskNeedNewBodyStream: (@Sendable (Session, SessionTask) -> Void)? {
+    open var taskNeedNewBodyStream: ((URLSession, SessionTask) -> Void)? {
         get { closures.withLock { $0.taskNeedNewBodyStream } }
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
     /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity`
     /// asks.
-    public var taskIsWaitingForConnectivity: (@Sendable (Session, SessionTask) -> Void)? {
+    open var taskIsWaitingForConnectivity: ((URLSession, SessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
     /// Content of the request was sent; -1 for an unknown length.
-    public var taskDidSendBodyData: (@Sendable (Session, SessionTask, Int64, Int64, Int64) -> Void)? {
+    open var taskDidSendBodyData: ((URLSession, SessionTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.taskDidSendBodyData } }
         set { closures.withLock { $0.taskDidSendBodyData = newValue } }
     }
 
     /// The metrics of a task are complete.
-    public var taskDidFinishCollectingMetrics: (@Sendable (Session, SessionTask, TaskMetrics) -> Void)? {
+    open var taskDidFinishCollectingMetrics: ((URLSession, SessionTask, TaskMetrics) -> Void)? {
         get { closures.withLock { $0.taskDidFinishCollectingMetrics } }
         set { closures.withLock { $0.taskDidFinishCollectingMetrics = newValue } }
     }
 
     /// A task ended.
-    public var taskDidComplete: (@Sendable (Session, SessionTask, (any Error)?) -> Void)? {
+    open var taskDidComplete: ((URLSession, SessionTask, (any Error)?) -> Void)? {
         get { closures.withLock { $0.taskDidComplete } }
         set { closures.withLock { $0.taskDidComplete = newValue } }
     }
 
     /// The head of a response came.
-    public var dataTaskDidReceiveResponse: (@Sendable (Session, SessionDataTask, URLResponse) -> Void)? {
+    open var dataTaskDidReceiveResponse: ((URLSession, SessionDataTask, URLResponse) -> Void)? {
         get { closures.withLock { $0.dataTaskDidReceiveResponse } }
         set { closures.withLock { $0.dataTaskDidReceiveResponse = newValue } }
     }
 
     /// Called when a response is about to be stored in the cache.
-    public var dataTaskWillCacheResponse: (@Sendable (Session, SessionDataTask, CachedURLResponse) -> Void)? {
+    open var dataTaskWillCacheResponse: ((URLSession, SessionDataTask, CachedURLResponse) -> Void)? {
         get { closures.withLock { $0.dataTaskWillCacheResponse } }
         set { closures.withLock { $0.dataTaskWillCacheResponse = newValue } }
     }
 
     /// Content came.
-    public var dataTaskDidReceiveData: (@Sendable (Session, SessionDataTask, Data) -> Void)? {
+    open var dataTaskDidReceiveData: ((URLSession, SessionDataTask, Data) -> Void)? {
         get { closures.withLock { $0.dataTaskDidReceiveData } }
         set { closures.withLock { $0.dataTaskDidReceiveData = newValue } }
     }
 
     /// A download is complete, in its temporary place.
-    public var downloadTaskDidFinishDownloadingToURL: (@Sendable (Session, SessionDownloadTask, URL) -> Void)? {
+    open var downloadTaskDidFinishDownloadingToURL: ((URLSession, SessionDownloadTask, URL) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL } }
         set { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL = newValue } }
     }
 
     /// Content was written; -1 for an unknown length.
-    public var downloadTaskDidWriteData: (@Sendable (Session, SessionDownloadTask, Int64, Int64, Int64) -> Void)? {
+    open var downloadTaskDidWriteData: ((URLSession, SessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
     }
 
     /// A download goes on behind bytes that were there; -1 for an unknown length of the whole.
-    public var downloadTaskDidResumeAtOffset: (@Sendable (Session, SessionDownloadTask, Int64, Int64) -> Void)? {
+    open var downloadTaskDidResumeAtOffset: ((URLSession, SessionDownloadTask, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
         set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
     }
 
     /// The request was made, before any adapter.
-    public var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
+    open var requestDidCreateInitialURLRequest: ((Request, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidCreateInitialURLRequest } }
         set { closures.withLock { $0.requestDidCreateInitialURLRequest = newValue } }
     }
 
     /// The request could not be made.
-    public var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, AFError) -> Void)? {
+    open var requestDidFailToCreateURLRequestWithError: ((Request, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailToCreateURLRequestWithError } }
         set { closures.withLock { $0.requestDidFailToCreateURLRequestWithError = newValue } }
     }
 
     /// The adapters have changed the request.
-    public var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)? {
+    open var requestDidAdaptInitialRequestToAdaptedRequest: ((Request, URLRequest, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest } }
         set { closures.withLock { $0.requestDidAdaptInitialRequestToAdaptedRequest = newValue } }
     }
 
     /// An adapter failed.
-    public var requestDidFailToAdaptURLRequestWithError: (@Sendable (Request, URLRequest, AFError) -> Void)? {
+    open var requestDidFailToAdaptURLRequestWithError: ((Request, URLRequest, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError } }
         set { closures.withLock { $0.requestDidFailToAdaptURLRequestWithError = newValue } }
     }
 
     /// The request that will be sent is there.
-    public var requestDidCreateURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
+    open var requestDidCreateURLRequest: ((Request, URLRequest) -> Void)? {
         get { closures.withLock { $0.requestDidCreateURLRequest } }
         set { closures.withLock { $0.requestDidCreateURLRequest = newValue } }
     }
 
     /// A task was made.
-    public var requestDidCreateTask: (@Sendable (Request, SessionTask) -> Void)? {
+    open var requestDidCreateTask: ((Request, SessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidCreateTask } }
         set { closures.withLock { $0.requestDidCreateTask = newValue } }
     }
 
     /// The metrics of a task are complete.
-    public var requestDidGatherMetrics: (@Sendable (Request, TaskMetrics) -> Void)? {
+    open var requestDidGatherMetrics: ((Request, TaskMetrics) -> Void)? {
         get { closures.withLock { $0.requestDidGatherMetrics } }
         set { closures.withLock { $0.requestDidGatherMetrics = newValue } }
     }
 
     /// A task failed before it ended by itself.
-    public var requestDidFailTaskEarlyWithError: (@Sendable (Request, SessionTask, AFError) -> Void)? {
+    open var requestDidFailTaskEarlyWithError: ((Request, SessionTask, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
         set { closures.withLock { $0.requestDidFailTaskEarlyWithError = newValue } }
     }
 
     /// A task ended and was validated.
-    public var requestDidCompleteTaskWithError: (@Sendable (Request, SessionTask, AFError?) -> Void)? {
+    open var requestDidCompleteTaskWithError: ((Request, SessionTask, AFError?) -> Void)? {
         get { closures.withLock { $0.requestDidCompleteTaskWithError } }
         set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
     }
 
     /// The request is tried again.
-    public var requestIsRetrying: (@Sendable (Request) -> Void)? {
+    open var requestIsRetrying: ((Request) -> Void)? {
         get { closures.withLock { $0.requestIsRetrying } }
         set { closures.withLock { $0.requestIsRetrying = newValue } }
     }
 
     /// The outcome of the request stands.
-    public var requestDidFinish: (@Sendable (Request) -> Void)? {
+    open var requestDidFinish: ((Request) -> Void)? {
         get { closures.withLock { $0.requestDidFinish } }
         set { closures.withLock { $0.requestDidFinish = newValue } }
     }
 
     /// The request was resumed.
-    public var requestDidResume: (@Sendable (Request) -> Void)? {
+    open var requestDidResume: ((Request) -> Void)? {
         get { closures.withLock { $0.requestDidResume } }
         set { closures.withLock { $0.requestDidResume = newValue } }
     }
 
     /// A task was resumed.
-    public var requestDidResumeTask: (@Sendable (Request, SessionTask) -> Void)? {
+    open var requestDidResumeTask: ((Request, SessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidResumeTask } }
         set { closures.withLock { $0.requestDidResumeTask = newValue } }
     }
 
     /// The request was suspended.
-    public var requestDidSuspend: (@Sendable (Request) -> Void)? {
+    open var requestDidSuspend: ((Request) -> Void)? {
         get { closures.withLock { $0.requestDidSuspend } }
         set { closures.withLock { $0.requestDidSuspend = newValue } }
     }
 
     /// A task was suspended.
-    public var requestDidSuspendTask: (@Sendable (Request, SessionTask) -> Void)? {
+    open var requestDidSuspendTask: ((Request, SessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidSuspendTask } }
         set { closures.withLock { $0.requestDidSuspendTask = newValue } }
     }
 
     /// The request was cancelled.
-    public var requestDidCancel: (@Sendable (Request) -> Void)? {
+    open var requestDidCancel: ((Request) -> Void)? {
         get { closures.withLock { $0.requestDidCancel } }
         set { closures.withLock { $0.requestDidCancel = newValue } }
     }
 
     /// A task was cancelled.
-    public var requestDidCancelTask: (@Sendable (Request, SessionTask) -> Void)? {
+    open var requestDidCancelTask: ((Request, SessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidCancelTask } }
         set { closures.withLock { $0.requestDidCancelTask = newValue } }
     }
 
     /// A validation of a data request ran.
-    public var requestDidValidateRequestResponseDataWithResult:
-        (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
+    open var requestDidValidateRequestResponseDataWithResult:
+        ((DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
     {
         get { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseDataWithResult = newValue } }
     }
 
     /// An unserialised response of a data request is there.
-    public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, AFError>) -> Void)? {
+    open var requestDidParseResponse: ((DataRequest, DataResponse<Data?, AFError>) -> Void)? {
         get { closures.withLock { $0.requestDidParseResponse } }
         set { closures.withLock { $0.requestDidParseResponse = newValue } }
     }
 
     /// A validation of a stream request ran.
-    public var requestDidValidateRequestResponseWithResult:
-        (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+    open var requestDidValidateRequestResponseWithResult:
+        ((DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
     {
         get { closures.withLock { $0.requestDidValidateRequestResponseWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseWithResult = newValue } }
     }
 
     /// The content to upload was made.
-    public var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)? {
+    open var requestDidCreateUploadable: ((UploadRequest, UploadRequest.Uploadable) -> Void)? {
         get { closures.withLock { $0.requestDidCreateUploadable } }
         set { closures.withLock { $0.requestDidCreateUploadable = newValue } }
     }
 
     /// The content to upload could not be made.
-    public var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, AFError) -> Void)? {
+    open var requestDidFailToCreateUploadableWithError: ((UploadRequest, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailToCreateUploadableWithError } }
         set { closures.withLock { $0.requestDidFailToCreateUploadableWithError = newValue } }
     }
 
     /// A stream was given to be sent.
-    public var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)? {
+    open var requestDidProvideInputStream: ((UploadRequest, InputStream) -> Void)? {
         get { closures.withLock { $0.requestDidProvideInputStream } }
         set { closures.withLock { $0.requestDidProvideInputStream = newValue } }
     }
 
     /// The content of a download is complete.
-    public var requestDidFinishDownloadingUsingTaskWithResult:
-        (@Sendable (DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+    open var requestDidFinishDownloadingUsingTaskWithResult:
+        ((DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
     {
         get { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult } }
         set { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult = newValue } }
     }
 
     /// The destination of a download is known.
-    public var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)? {
+    open var requestDidCreateDestinationURL: ((DownloadRequest, URL) -> Void)? {
         get { closures.withLock { $0.requestDidCreateDestinationURL } }
         set { closures.withLock { $0.requestDidCreateDestinationURL = newValue } }
     }
 
     /// A validation of a download ran.
-    public var requestDidValidateRequestResponseFileURLWithResult:
-        (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+    open var requestDidValidateRequestResponseFileURLWithResult:
+        ((DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
     {
         get { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult } }
         set { closures.withLock { $0.requestDidValidateRequestResponseFileURLWithResult = newValue } }
     }
 
     /// An unserialised response of a download is there.
-    public var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
+    open var requestDidParseDownloadResponse: ((DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
     {
         get { closures.withLock { $0.requestDidParseDownloadResponse } }
         set { closures.withLock { $0.requestDidParseDownloadResponse = newValue } }
     }
 
     /// Calls `sessionDidBecomeInvalidWithError`.
-    open func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
+    open func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         sessionDidBecomeInvalidWithError?(session, error)
     }
 
     /// Calls `taskWillPerformHTTPRedirection`.
     open func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
         taskWillPerformHTTPRedirection?(session, task, response, request)
     }
 
     /// Calls `taskDidReceiveChallenge`.
-    open func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    open func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
         taskDidReceiveChallenge?(session, task, challenge)
     }
 
     /// Calls `taskNeedNewBodyStream`.
-    open func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {
+    open func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {
         taskNeedNewBodyStream?(session, task)
     }
 
     /// Calls `taskIsWaitingForConnectivity`.
-    open func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
+    open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {
         taskIsWaitingForConnectivity?(session, task)
     }
 
     /// Calls `taskDidSendBodyData`.
     open func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {
         taskDidSendBodyData?(session, task, byteCount, total, expected)
     }
 
     /// Calls `taskDidFinishCollectingMetrics`.
-    open func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    open func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
         taskDidFinishCollectingMetrics?(session, task, metrics)
     }
 
     /// Calls `taskDidComplete`.
-    open func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    open func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
         taskDidComplete?(session, task, error)
     }
 
     /// Calls `dataTaskDidReceiveResponse`.
-    open func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    open func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
         dataTaskDidReceiveResponse?(session, dataTask, response)
     }
 
     /// Calls `dataTaskDidReceiveData`.
-    open func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {
+    open func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
         dataTaskDidReceiveData?(session, dataTask, data)
     }
 
     /// Calls `dataTaskWillCacheResponse`.
     open func urlSession(
-        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
     ) {
         dataTaskWillCacheResponse?(session, dataTask, response)
     }
 
     /// Calls `downloadTaskDidFinishDownloadingToURL`.
-    open func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL) {
+    open func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
+    {
         downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location)
     }
 
     /// Calls `downloadTaskDidWriteData`.
     open func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         downloadTaskDidWriteData?(session, downloadTask, byteCount, total, expected)
@@ -403,7 +405,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `downloadTaskDidResumeAtOffset`.
     open func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {
         downloadTaskDidResumeAtOffset?(session, downloadTask, offset, expected)

@@ -21,37 +21,37 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
+    public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         tell { $0.urlSession(session, didBecomeInvalidWithError: error) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
         tell { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    public func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
         let shown = ShownChallenge(challenge)
         tell { $0.urlSession(session, task: task, didReceive: shown.value) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {
+    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {
         tell { $0.urlSession(session, taskNeedsNewBodyStream: task) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {
         tell { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {
         tell {
@@ -62,42 +62,42 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    public func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
         tell { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    public func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
         tell { $0.urlSession(session, task: task, didCompleteWithError: error) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
         tell { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {
+    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
         tell { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
     ) {
         tell { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
+        _ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
         tell { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         tell {
@@ -109,7 +109,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {
         tell {

@@ -25,47 +25,47 @@ public protocol EventMonitor: Sendable {
     var queue: DispatchQueue { get }
 
     /// The session was invalidated.
-    func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?)
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed.
     func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     )
     /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no effect.
-    func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge)
+    func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge)
     /// A redirect, an answer to a challenge or a retry needs a stream again that was read already; the task fails with
     /// `URLError.requestBodyStreamExhausted`.
-    func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask)
+    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
     /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that
     /// option, a task that has no route fails.
-    func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask)
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     )
     /// The metrics of a task are complete.
-    func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
+    func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
     /// A task ended.
-    func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?)
+    func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?)
     /// The head of a response came.
-    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse)
+    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse)
     /// Content came.
-    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data)
+    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data)
     /// A response is about to be stored in the cache.
-    func urlSession(_ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse)
+    func urlSession(_ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse)
     /// A download is complete, in its temporary place.
-    func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
+    func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
     /// Content was written; -1 for an unknown length.
     func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
     /// A download goes on behind `offset` bytes that were there; -1 for an unknown length of the whole.
     func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     )
     /// The request was made, before any adapter.
@@ -148,47 +148,48 @@ extension EventMonitor {
     public var queue: DispatchQueue { .main }
 
     /// Does nothing.
-    public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {}
+    public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {}
+    public func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    }
     /// Does nothing.
-    public func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) {}
+    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: SessionTask) {}
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
+    public func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {}
+    public func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {}
+    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {}
     /// Does nothing.
-    public func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) {}
+    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
+        _ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {}
     /// Does nothing.

@@ -78,13 +78,14 @@ struct ExchangeText {
     let redaction: Redaction
 
     func summary(of task: SessionTask, metrics: TaskMetrics?, error: AFError?) -> String {
-        let attempt = task.attempt
-        let target = redaction.text(ofURL: attempt.record.url.absoluteString)
-        var text = "\(attempt.record.method) \(target) →"
-        if let status = attempt.statusCode { text += " \(status)" }
+        let request = task.originalRequest
+        let target = redaction.text(ofURL: request?.url?.absoluteString ?? "")
+        let status = (task.response as? HTTPURLResponse)?.statusCode
+        var text = "\(request?.httpMethod ?? "GET") \(target) →"
+        if let status { text += " \(status)" }
         if let metrics {
             let byteCount = metrics.transactionMetrics.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived }
-            text += "\(attempt.statusCode == nil ? "" : ",") \(Self.bytes(byteCount))"
+            text += "\(status == nil ? "" : ",") \(Self.bytes(byteCount))"
             text += " in \(Self.milliseconds(metrics.taskInterval.duration))"
             if metrics.redirectCount > 0 { text += ", \(metrics.redirectCount) redirected" }
         }

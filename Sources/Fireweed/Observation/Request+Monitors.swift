@@ -23,8 +23,9 @@ extension Request {
     }
 
     /// The same for events of the session's tasks.
-    func tellTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, Session) -> Void) {
-        guard hasMonitors, let session = core.session else { return }
+    func tellTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void) {
+        guard hasMonitors else { return }
+        let session = core.urlSession
         tellMonitors { monitor, _ in event(monitor, session) }
     }
 

@@ -88,7 +88,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     // MARK: The stations of a request, as a download has them
 
-    override var taskKind: SessionTask.Kind { .download }
+    override var taskKind: TaskKind { .download }
     override var inspectsHead: Bool { content.withLock { $0.partial != nil } }
 
     override func makeRecord() throws -> RequestRecord {

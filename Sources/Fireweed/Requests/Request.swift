@@ -83,7 +83,7 @@ public class Request: @unchecked Sendable {
     func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop { hop }
 
     /// The kind of task that carries the request.
-    var taskKind: SessionTask.Kind { .data }
+    var taskKind: TaskKind { .data }
 
     /// Takes content; called on the transport's thread.
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .taken }

@@ -84,7 +84,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    override var taskKind: SessionTask.Kind { .upload }
+    override var taskKind: TaskKind { .upload }
 
     override func makeRecord() throws -> RequestRecord {
         if let uploadable { tellMonitors { monitor, _ in monitor.request(self, didCreateUploadable: uploadable) } }

@@ -48,6 +48,8 @@ extension Session {
 extension SessionTask {
     /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is one.
     public var responseProtocolName: String? {
-        attempt.state.withLock { $0.head }.map { $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased() }
+        (self as? any AttemptTask)?.attempt.state.withLock { $0.head }.map {
+            $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased()
+        }
     }
 }

@@ -32,25 +32,70 @@ open class Session: @unchecked Sendable {
 
     let core: SessionCore
 
-    /// Makes a session on a transport of its own.
+    /// Makes a session with the configuration of a `URLSession`.
     ///
     /// - Parameters:
-    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
-    ///   - delegate: the file manager for downloads.
+    ///   - session: gives its configuration, which is copied, and is what monitors and delegates are shown. It never sends a byte: its
+    ///     own delegate and delegate queue are not used.
+    ///   - delegate: hears of every task, and decides where it overrides a decision; holds the file manager for downloads.
     ///   - rootQueue: where the session's own asynchronous work runs; serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request.
     ///   - requestSetup: when the `URLRequest` of a request is made.
     ///   - requestQueue: where requests are made and adapted; `nil` makes them on the thread that resumes them.
     ///   - serializationQueue: where completion-handler forms decode; `nil` makes one.
-    ///   - interceptor: adapts and retries every request, after the request's own.
+    ///   - interceptor: adapts and retries every request.
     ///   - serverTrustManager: judges servers inside the TLS handshake; `nil` leaves it to the authorities.
     ///   - redirectHandler: decides about redirects; `nil` follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil` stores what RFC 9111 allows.
-    ///   - eventMonitors: hear of everything.
-    ///   - transportOptions: what libcurl can do and a configuration cannot say.
+    ///   - eventMonitors: are told of everything.
+    public init(
+        session: URLSession, delegate: SessionDelegate, rootQueue: DispatchQueue,
+        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
+    ) {
+        core = SessionCore(
+            configuration: session.configuration,
+            transport: .curl(TransportOptions(), session.configuration, serverTrustManager),
+            parts: SessionCore.Parts(
+                delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
+                requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
+                interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+                cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, shownSession: session))
+        core.attach(self)
+    }
+
+    /// Makes a session; the parameters are as in `init(session:)`.
+    public convenience init(
+        configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
+        delegate: SessionDelegate = SessionDelegate(),
+        rootQueue: DispatchQueue = DispatchQueue(label: "org.alamofire.session.rootQueue"),
+        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
+    ) {
+        self.init(
+            configuration: configuration, delegate: delegate, rootQueue: rootQueue,
+            startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
+            serializationQueue: serializationQueue, interceptor: interceptor, serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler, cachedResponseHandler: cachedResponseHandler,
+            eventMonitors: eventMonitors, transportOptions: TransportOptions())
+    }
+
+    /// Makes a session with what a configuration cannot say.
+    ///
+    /// - Parameters:
+    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
+    ///   - transportOptions: settings of the transport: TLS, proxies, host overrides, limits.
     ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
     ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
+    ///
+    /// The other parameters are as in `init(session:)`.
     public convenience init(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
         delegate: SessionDelegate = SessionDelegate(),
@@ -63,14 +108,9 @@ open class Session: @unchecked Sendable {
         transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
         strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
-        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
-        // What cannot be read is the handshake's failure, with its reason.
-        if serverTrustManager != nil { try? transportOptions.certificateAuthorities.prepare() }
-        let settings = PoolSettings(
-            options: transportOptions, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-            trustDecision: serverTrustManager?.decide, trustDecisionMayWait: serverTrustManager?.mayWait(forHost:))
         self.init(
-            transport: CurlTransport(settings: settings), configuration: configuration, delegate: delegate,
+            transport: .curl(transportOptions, configuration, serverTrustManager), configuration: configuration,
+            delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
@@ -108,107 +148,358 @@ open class Session: @unchecked Sendable {
         core.attach(self)
     }
 
-    /// Makes a session whose cache reads this clock: for tests, which let hours pass.
-    package init(
-        configuration: URLSessionConfiguration, cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [], responseStore: (any ResponseStore)?,
-        cacheClock: @escaping @Sendable () -> Date
-    ) {
-        let settings = PoolSettings(
-            options: TransportOptions(), maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-            trustDecision: nil)
-        core = SessionCore(
-            configuration: configuration, transport: CurlTransport(settings: settings),
-            parts: SessionCore.Parts(
-                delegate: SessionDelegate(), rootQueue: DispatchQueue(label: "org.alamofire.session.rootQueue"),
-                startRequestsImmediately: true, requestSetup: .lazy, cachedResponseHandler: cachedResponseHandler,
-                responseStore: responseStore, cacheClock: cacheClock, eventMonitors: eventMonitors))
-        core.attach(self)
-    }
-
     deinit {
         core.invalidate(.sessionDeinitialized)
     }
 
-    // MARK: What the session was made with
+    // MARK: Data
 
-    /// A copy of the configuration that the session was made with.
-    public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
-    /// The file manager for downloads.
-    public var delegate: SessionDelegate { core.delegate }
-    /// Where the session's own asynchronous work runs.
-    public var rootQueue: DispatchQueue { core.rootQueue }
-    /// Where requests are made; the root queue when requests are made on the thread that resumes them.
-    public var requestQueue: DispatchQueue { core.requestQueue ?? core.rootQueue }
-    /// Where completion-handler forms decode.
-    public var serializationQueue: DispatchQueue { core.serializationQueue }
-    /// Whether the first response handler resumes a request.
-    public var startRequestsImmediately: Bool { core.startsImmediately }
-    /// When the `URLRequest` of a request is made.
-    public var requestSetup: RequestSetup { core.requestSetup }
-    /// Adapts and retries every request, after the request's own.
-    public var interceptor: (any RequestInterceptor)? { core.interceptor }
-    /// Judges servers inside the TLS handshake.
-    public var serverTrustManager: ServerTrustManager? { core.serverTrustManager }
-    /// Decides about redirects.
-    public var redirectHandler: (any RedirectHandler)? { core.redirectHandler }
-    /// Decides what is stored in the cache.
-    public var cachedResponseHandler: (any CachedResponseHandler)? { core.cachedResponseHandler }
-    /// The monitors as one, without the one that posts notifications.
-    public var eventMonitor: CompositeEventMonitor { core.monitor }
-    /// What moves the bytes.
-    public var transport: any Transport { core.transport }
-
-    /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
+    /// A request with parameters from a dictionary.
     ///
-    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the transport has none.
-    public var executor: (any TaskExecutor)? { core.transport.executor }
-
-    // MARK: All requests
-
-    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling thread.
-    public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
-        action(core.registry.all)
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; GET unless said otherwise.
+    ///   - parameters: names and values; none by default.
+    ///   - encoding: puts the parameters into query or content.
+    ///   - headers: fields of this request, which win over the session's.
+    ///   - interceptor: adapts and retries this request, after the session's.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
+    ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    open func request(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+        encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers,
+            encode: EncodedRequest.encoding(parameters, by: encoding), modify: requestModifier)
+        return self.request(request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though not each ended.
-    public func cancelAllRequests(
-        completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
-    ) {
-        for request in core.registry.all { request.cancel() }
-        if let completion { queue.async(execute: completion) }
+    /// A request with parameters from an `Encodable` value; the other parameters are as above.
+    open func request<Parameters: Encodable & Sendable>(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers,
+            encode: EncodedRequest.encoding(parameters, by: encoder), modify: requestModifier)
+        return self.request(request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Waits until every response that has come so far is in the session's store: for programs that end after a request.
+    /// A request from anything that makes a `URLRequest`.
+    open func request(
+        _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> DataRequest {
+        begin(
+            DataRequest(
+                convertible: convertible, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    // MARK: Streams
+
+    /// A request whose content is handed on as it comes.
     ///
-    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the configuration's
-    /// `urlCache` may still be writing to its disk.
-    public func flushResponseStore() async {
-        guard let cache = core.cache else { return }
-        await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }
+    /// - Parameter automaticallyCancelOnStreamError: whether a serialiser's failure ends the request.
+    open func streamRequest(
+        _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil
+    ) -> DataStreamRequest {
+        begin(
+            DataStreamRequest(
+                convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+                core: core,
+                interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
-    public func invalidate(with error: (any Error)? = nil) {
-        let failure = AFError.sessionInvalidated(error: error)
-        core.monitor.tell { [weak self] monitor in
-            guard let self else { return }
-            monitor.urlSession(self, didBecomeInvalidWithError: failure)
-        }
-        core.invalidate(failure)
+    /// A request whose content is handed on as it comes.
+    open func streamRequest(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
+        automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, requestModifier: RequestModifier? = nil
+    ) -> DataStreamRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return streamRequest(
+            request, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    /// A request with parameters from an `Encodable` value, whose content is handed on as it comes.
+    open func streamRequest<Parameters: Encodable & Sendable>(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+        automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, requestModifier: RequestModifier? = nil
+    ) -> DataStreamRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers,
+            encode: EncodedRequest.encoding(parameters, by: encoder), modify: requestModifier)
+        return streamRequest(
+            request, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    // MARK: Downloads
+
+    /// A request whose content goes to a file.
+    ///
+    /// - Parameter destination: says where the file goes when it is complete; `nil` leaves it in a temporary place.
+    open func download(
+        _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        begin(
+            DownloadRequest(
+                downloadable: .request(convertible), destination: destination, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    /// A request with parameters from a dictionary, whose content goes to a file.
+    open func download(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+        encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil, to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers,
+            encode: EncodedRequest.encoding(parameters, by: encoding), modify: requestModifier)
+        return download(
+            request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
+    }
+
+    /// A request with parameters from an `Encodable` value, whose content goes to a file.
+    open func download<Parameters: Encodable & Sendable>(
+        _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil, to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers,
+            encode: EncodedRequest.encoding(parameters, by: encoder), modify: requestModifier)
+        return download(
+            request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
+    }
+
+    /// A download that goes on where an earlier one ended, in this process or another.
+    ///
+    /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts again, and never
+    /// mixes two of them. Adapters see the request as they see others. `data` has to come from somebody who may name a file to write
+    /// to: see `ResumeData`. What it cannot go on from fails with `ResumeError` inside `AFError.createURLRequestFailed(error:)`.
+    open func download(
+        resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        begin(
+            DownloadRequest(
+                downloadable: .resumeData(data), destination: destination, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    // MARK: Uploads
+
+    /// Sends bytes in memory.
+    open func upload(
+        _ data: Data, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            data, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager)
+    }
+
+    /// Sends bytes in memory.
+    open func upload(
+        _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+    ) -> UploadRequest {
+        upload(.data(data), convertible, interceptor, shouldAutomaticallyResume, fileManager)
+    }
+
+    /// Sends a file, which is read while it is sent.
+    open func upload(
+        _ fileURL: URL, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            fileURL, with: request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager)
+    }
+
+    /// Sends a file, which is read while it is sent.
+    open func upload(
+        _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+    ) -> UploadRequest {
+        upload(
+            .file(fileURL, shouldRemove: false), convertible, interceptor, shouldAutomaticallyResume, fileManager)
+    }
+
+    /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    open func upload(
+        _ stream: InputStream, to convertible: any URLConvertible, method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil,
+        fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        let request = EncodedRequest(
+            url: convertible, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(stream, with: request, interceptor: interceptor, fileManager: fileManager)
+    }
+
+    /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    open func upload(
+        _ stream: InputStream, with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
+    ) -> UploadRequest {
+        upload(.stream(stream), convertible, interceptor, shouldAutomaticallyResume, fileManager)
+    }
+
+    private func upload(
+        _ uploadable: UploadRequest.Uploadable, _ convertible: any URLRequestConvertible,
+        _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?, _ fileManager: FileManager
+    ) -> UploadRequest {
+        begin(
+            UploadRequest(
+                uploadable: uploadable, convertible: convertible, fileManager: fileManager, core: core,
+                interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    // MARK: Forms
+
+    /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    open func upload(
+        multipartFormData: MultipartFormData, to url: any URLConvertible,
+        usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+        method: HTTPMethod = .post, headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default,
+        requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        let request = EncodedRequest(url: url, method: method, headers: headers, encode: nil, modify: requestModifier)
+        return upload(
+            multipartFormData: multipartFormData, with: request, usingThreshold: encodingMemoryThreshold,
+            interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager)
+    }
+
+    /// Sends a form that a closure fills.
+    open func upload(
+        multipartFormData: @escaping (MultipartFormData) -> Void, to url: any URLConvertible,
+        usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+        method: HTTPMethod = .post, headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil,
+        fileManager: FileManager = .default, requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        let form = MultipartFormData(fileManager: fileManager)
+        multipartFormData(form)
+        return upload(
+            multipartFormData: form, to: url, usingThreshold: encodingMemoryThreshold, method: method, headers: headers,
+            interceptor: interceptor, fileManager: fileManager, requestModifier: requestModifier)
+    }
+
+    /// Sends a form that a closure fills.
+    open func upload(
+        multipartFormData: @escaping (MultipartFormData) -> Void, with request: any URLRequestConvertible,
+        usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+        interceptor: (any RequestInterceptor)? = nil, fileManager: FileManager = .default
+    ) -> UploadRequest {
+        let form = MultipartFormData(fileManager: fileManager)
+        multipartFormData(form)
+        return upload(
+            multipartFormData: form, with: request, usingThreshold: encodingMemoryThreshold, interceptor: interceptor,
+            fileManager: fileManager)
+    }
+
+    /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    open func upload(
+        multipartFormData: MultipartFormData, with request: any URLRequestConvertible,
+        usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default
+    ) -> UploadRequest {
+        let isSmall = multipartFormData.contentLength < encodingMemoryThreshold
+        let source = Result { isSmall ? .data(try multipartFormData.encode()) : try multipartFormData.source() }
+        return begin(
+            UploadRequest(
+                form: source, shownAs: multipartFormData.shownContent,
+                convertible: FormRequest(request: request, contentType: multipartFormData.contentType),
+                fileManager: fileManager, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
+    }
+
+    // MARK: WebSockets
+
+    /// A WebSocket; the URL is `ws`, `wss`, `http` or `https`.
+    ///
+    /// - Parameters:
+    ///   - url: the URL.
+    ///   - configuration: subprotocol, longest message, automatic pings and compression.
+    ///   - headers: fields of the handshake, which win over the session's.
+    ///   - interceptor: adapts and retries this request, after the session's.
+    ///   - shouldAutomaticallyResume: whether the first listener resumes the request; `nil` leaves it to the session.
+    ///   - requestModifier: changes the handshake's `URLRequest`.
+    open func webSocketRequest(
+        to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> WebSocketRequest {
+        let request = EncodedRequest(url: url, method: .get, headers: headers, encode: nil, modify: requestModifier)
+        return webSocketRequest(
+            performing: request, configuration: configuration, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    /// A WebSocket with parameters of an `Encodable` value in its URL; the other parameters are as above.
+    open func webSocketRequest<Parameters: Encodable & Sendable>(
+        to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
+        parameters: Parameters? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> WebSocketRequest {
+        let request = EncodedRequest(
+            url: url, method: .get, headers: headers, encode: EncodedRequest.encoding(parameters, by: encoder),
+            modify: requestModifier)
+        return webSocketRequest(
+            performing: request, configuration: configuration, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    /// A WebSocket whose handshake is made by anything that makes a `URLRequest`; its method is GET in any case.
+    open func webSocketRequest(
+        performing convertible: any URLRequestConvertible, configuration: WebSocketRequest.Configuration = .default,
+        interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil
+    ) -> WebSocketRequest {
+        begin(
+            WebSocketRequest(
+                convertible: convertible, configuration: configuration, core: core, interceptor: interceptor,
+                shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 }
 
 /// The session behind the short form `AF.request(…)`.
 public let AF = Session.default
 
-/// What a session needs besides its configuration.
-open class SessionDelegate: @unchecked Sendable {
-    // SAFETY: `FileManager.default` may be used from any thread; another one is the caller's to keep so.
-    let fileManager: FileManager
+/// A request with a form's content type.
+private struct FormRequest: URLRequestConvertible {
+    let request: any URLRequestConvertible
+    let contentType: String
 
-    /// Makes a delegate; downloads are moved with the file manager.
-    public init(fileManager: FileManager = .default) {
-        self.fileManager = fileManager
+    func asURLRequest() throws -> URLRequest {
+        var request = try request.asURLRequest()
+        request.headers.add(.contentType(contentType))
+        return request
     }
 }

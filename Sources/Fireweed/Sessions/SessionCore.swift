@@ -39,6 +39,7 @@ final class SessionCore: Sendable {
     let registry = RequestRegistry()
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
+    private let shownSession: Mutex<URLSession?>
 
     /// What a session's initialisers take besides configuration and transport.
     struct Parts {
@@ -53,11 +54,11 @@ final class SessionCore: Sendable {
         var redirectHandler: (any RedirectHandler)?
         var cachedResponseHandler: (any CachedResponseHandler)?
         var responseStore: (any ResponseStore)?
-        /// What the cache takes for the time.
-        var cacheClock: @Sendable () -> Date = { Date() }
         var eventMonitors: [any EventMonitor]
         var netrc: Netrc?
         var strictTransportSecurity: StrictTransportSecurity?
+        /// What monitors are shown; made of the configuration when somebody asks, if there is none.
+        var shownSession: URLSession?
     }
 
     private struct Life {
@@ -70,6 +71,7 @@ final class SessionCore: Sendable {
         settings = SessionSettings(configuration, options: transport.options)
         self.transport = transport
         rootQueue = parts.rootQueue
+        shownSession = Mutex(parts.shownSession)
         requestQueue = parts.requestQueue
         serializationQueue = parts.serializationQueue ?? DispatchQueue(label: "\(parts.rootQueue.label).serialization")
         startsImmediately = parts.startRequestsImmediately
@@ -78,7 +80,7 @@ final class SessionCore: Sendable {
         redirectHandler = parts.redirectHandler
         cachedResponseHandler = parts.cachedResponseHandler
         cache = ResponseCache.store(parts.responseStore, configuration).map { [fields = settings.fields] store in
-            ResponseCache(store: store, sharedFields: fields, now: parts.cacheClock)
+            ResponseCache(store: store, sharedFields: fields, now: CacheClock.now)
         }
         serverTrustManager = parts.serverTrustManager
         strictTransportSecurity = parts.strictTransportSecurity
@@ -89,6 +91,15 @@ final class SessionCore: Sendable {
         connectivity = ConnectivityGate((transport as? CurlTransport)?.options)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
+    }
+
+    /// Foundation's session that monitors are shown; made at the first use.
+    var urlSession: URLSession {
+        shownSession.withLock { shown in
+            let session = shown ?? URLSession(configuration: configuration.value)
+            shown = session
+            return session
+        }
     }
 
     /// The session, while there is one.
@@ -144,5 +155,20 @@ final class SendableConfiguration: @unchecked Sendable {
     /// A copy for the caller.
     var value: URLSessionConfiguration {
         copied.copy() as? URLSessionConfiguration ?? copied
+    }
+}
+
+extension Transport where Self == CurlTransport {
+    /// The transport of a session that was given none.
+    static func curl(
+        _ options: TransportOptions, _ configuration: URLSessionConfiguration, _ trustManager: ServerTrustManager?
+    ) -> CurlTransport {
+        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
+        // What cannot be read is the handshake's failure, with its reason.
+        if trustManager != nil { try? options.certificateAuthorities.prepare() }
+        return CurlTransport(
+            settings: PoolSettings(
+                options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
+                trustDecision: trustManager?.decide, trustDecisionMayWait: trustManager?.mayWait(forHost:)))
     }
 }

@@ -69,23 +69,24 @@ extension Attempt: TransferConsumer {
         switch step {
         case .answer(let answer): intake = answer
         case .cut(let control): control.cancel()
-        case .deliver(let owner):
+        case .deliver(let owner, let progress):
             intake = owner?.attempt(self, didReceive: bytes) ?? .taken
             if intake == .pause { state.withLock { $0.receivedByteCount -= Int64(bytes.count) } }
+            if let progress { update(progress) }
         }
         if intake == .taken { recorder?.append(bytes) }
         return intake
     }
 
     private enum ContentStep {
-        case deliver((any AttemptOwner)?), answer(Intake), cut(any TransferControl)
+        case deliver((any AttemptOwner)?, Progress?), answer(Intake), cut(any TransferControl)
     }
 
     private func contentStep(for byteCount: Int, _ state: inout State) -> ContentStep {
         switch state.gate {
         case .open:
             state.receivedByteCount += Int64(byteCount)
-            return .deliver(state.owner)
+            return .deliver(state.owner, state.progress)
         case .deciding(let ended, _):
             state.gate = .deciding(ended: ended, hasPaused: true)
             return .answer(.pause)

@@ -60,6 +60,9 @@ final class Attempt: Sendable {
         /// The place among those who wait for a route, while there is none.
         var waiting: Int?
         weak var task: SessionTask?
+        var taskSettings: TaskSettings?
+        /// What a task's `progress` gave, once somebody has asked for it.
+        var progress: Progress?
         /// Where the present hop's response comes from.
         var source = HopSource.network
         var recording = Recording.none
@@ -68,15 +71,14 @@ final class Attempt: Sendable {
     let identifier: Int
     let record: RequestRecord
     let core: SessionCore
-    let kind: SessionTask.Kind
+    let kind: TaskKind
     let state: Mutex<State>
     let cachePolicy: URLRequest.CachePolicy
     private let gathersContent: Bool
     /// The moment at which the whole attempt times out, on the transport's clock.
     private let deadlineNanoseconds: UInt64?
 
-    init(record: RequestRecord, hop: consuming Hop, kind: SessionTask.Kind, core: SessionCore, owner: any AttemptOwner)
-    {
+    init(record: RequestRecord, hop: consuming Hop, kind: TaskKind, core: SessionCore, owner: any AttemptOwner) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core

@@ -1,102 +1,43 @@
-// What users see of an attempt: `URLSessionTask`'s members on our own type.
+// Tasks: what users see of an attempt, as Foundation's own classes.
 
-public import Foundation
+import Foundation
 public import FoundationNetworking
 
-/// One try of a request on the wire.
+/// One try of a request on the wire: Foundation's class, so that code that says `URLSessionTask` works as it is.
 ///
-/// A retry makes the next task; redirects stay inside one.
-///
-/// It shows what `URLSessionTask` shows, and is made only when someone asks for it. Two tasks are equal when they stand for the same
-/// try. The request controls the task: use the request's `cancel()`, `suspend()` and `resume()`.
-public class SessionTask: @unchecked Sendable, Hashable, CustomStringConvertible {
-    // SAFETY: its one stored property is a `let` of `Sendable` type.
-
-    /// The states of a task, as `URLSessionTask.State` names them.
-    public enum State: Int, Sendable {
-        /// Bytes may move.
-        case running
-        /// Not begun yet, or held.
-        case suspended
-        /// Told to stop, and not stopped yet.
-        case canceling
-        /// Over.
-        case completed
-    }
-
-    enum Kind: Sendable {
-        case data, upload, download, webSocket
-    }
-
-    let attempt: Attempt
-
-    init(attempt: Attempt) {
-        self.attempt = attempt
-    }
-
-    /// A number that no other task of the session has; counts from 1.
-    public var taskIdentifier: Int { attempt.identifier }
-    /// The request that the task was made with.
-    public var originalRequest: URLRequest? { attempt.record.urlRequest }
-    /// The request of the present hop, which a redirect makes another one.
-    public var currentRequest: URLRequest? { attempt.currentRequest }
-    /// The response, once its head is there.
-    public var response: HTTPURLResponse? { attempt.httpURLResponse }
-    /// Where the task stands.
-    public var state: State { attempt.taskState }
-    /// Bytes of content that came, after decoding.
-    public var countOfBytesReceived: Int64 { attempt.downloadCounts.completed }
-    /// Bytes of content that were sent.
-    public var countOfBytesSent: Int64 { attempt.uploadCounts.completed }
-    /// The announced length of the response's content, or `NSURLSessionTransferSizeUnknown` (-1).
-    public var countOfBytesExpectedToReceive: Int64 { attempt.downloadCounts.total ?? -1 }
-    /// The announced length of the request's content, or `NSURLSessionTransferSizeUnknown` (-1).
-    public var countOfBytesExpectedToSend: Int64 { attempt.uploadCounts.total ?? -1 }
-    /// The error that the task ended with; `nil` while it runs, and when a whole response came.
-    public var error: (any Error)? { attempt.error }
-    /// What each hop took, once the task has ended; `nil` before, and when nothing was sent.
-    public var metrics: TaskMetrics? { attempt.metrics }
-
-    /// The progress of the response's content at this moment; made anew at each call.
-    public var progress: Progress {
-        let counts = attempt.downloadCounts
-        let progress = Progress(totalUnitCount: counts.total ?? -1)
-        progress.completedUnitCount = counts.completed
-        return progress
-    }
-
-    /// The task's number and the request it was made with.
-    public var description: String {
-        "SessionTask \(taskIdentifier): \(attempt.record.method) \(attempt.record.url.absoluteString)"
-    }
-
-    /// Two tasks are equal when they stand for the same try.
-    public static func == (left: SessionTask, right: SessionTask) -> Bool {
-        left.attempt === right.attempt
-    }
-
-    /// Hashes the identity of the try.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(attempt))
-    }
-}
+/// A retry makes the next task; redirects stay inside one. A task is made when it is first asked for. Two tasks are equal when they
+/// stand for the same try. `cancel()`, `suspend()` and `resume()` of a task act on this try only: prefer the methods of `Request`.
+/// `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are kept and given back; they change nothing about the
+/// transfer.
+public typealias SessionTask = URLSessionTask
 
 /// A task whose response's content is kept in memory or streamed.
-public class SessionDataTask: SessionTask, @unchecked Sendable {}
+public typealias SessionDataTask = URLSessionDataTask
 
 /// A task that sends content of its own.
-public final class SessionUploadTask: SessionDataTask, @unchecked Sendable {}
+public typealias SessionUploadTask = URLSessionUploadTask
 
 /// A task whose response's content goes to a file.
-public final class SessionDownloadTask: SessionTask, @unchecked Sendable {}
+public typealias SessionDownloadTask = URLSessionDownloadTask
 
-extension SessionTask.Kind {
-    func makeTask(for attempt: Attempt) -> SessionTask {
-        switch self {
-        case .data: SessionDataTask(attempt: attempt)
-        case .upload: SessionUploadTask(attempt: attempt)
-        case .download: SessionDownloadTask(attempt: attempt)
-        case .webSocket: SessionWebSocketTask(attempt: attempt)
-        }
+extension URLSessionTask {
+    /// The metrics of each exchange of a session's task, once the task has ended.
+    ///
+    /// `nil` before the end, and for tasks that Foundation's `URLSession` made.
+    public var metrics: TaskMetrics? { (self as? any AttemptTask)?.attempt.metrics }
+}
+
+/// A task that stands for an attempt.
+protocol AttemptTask: URLSessionTask {
+    var attempt: Attempt { get }
+}
+
+extension AttemptTask {
+    func isSameTry(as other: Any?) -> Bool {
+        (other as? any AttemptTask)?.attempt === attempt
+    }
+
+    var text: String {
+        "\(Swift.type(of: self)) \(attempt.identifier): \(attempt.record.method) \(attempt.record.url.absoluteString)"
     }
 }

@@ -71,7 +71,7 @@ extension WebSocketRequest {
         return intake
     }
 
-    func closed(_ code: SessionWebSocketTask.CloseCode, reason: Data?) {
+    func closed(_ code: WebSocketCloseCode, reason: Data?) {
         conversation.withLock {
             $0.channel = nil
             $0.isClosed = true

@@ -10,11 +10,11 @@ import Synchronization
 final class WebSocketLink: WebSocketListener {
     struct Facts: Sendable {
         var subprotocol: String?
-        var closeCode: SessionWebSocketTask.CloseCode?
+        var closeCode: WebSocketCloseCode?
         var closeReason: Data?
     }
 
-    private weak let request: WebSocketRequest?
+    weak let request: WebSocketRequest?
     private let known = Mutex(Facts())
 
     init(request: WebSocketRequest) {
@@ -33,7 +33,7 @@ final class WebSocketLink: WebSocketListener {
     }
 
     func webSocketDidClose(code: UInt16, reason: Data) {
-        let closeCode = SessionWebSocketTask.CloseCode(rawValue: Int(code))
+        let closeCode = WebSocketCloseCode(rawValue: Int(code))
         known.withLock { known in
             known.closeCode = closeCode
             known.closeReason = reason

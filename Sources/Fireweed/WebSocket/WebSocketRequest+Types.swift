@@ -88,7 +88,7 @@ extension WebSocketRequest {
         public let response: HTTPURLResponse?
         /// What the last task took.
         public let metrics: TaskMetrics?
-        /// Why the request ended, unless both sides said goodbye.
+        /// Why the request ended, unless both sides have sent their close frame.
         public let error: AFError?
     }
 
@@ -102,8 +102,10 @@ extension WebSocketRequest {
             case receivedMessage(Success)
             /// A message came of which the serialiser could make nothing.
             case serializerFailed(Failure)
-            /// Both sides have said goodbye; the code and reason are the server's.
-            case disconnected(closeCode: SessionWebSocketTask.CloseCode, reason: Data?)
+            /// Both sides have sent their close frame; the code and the reason are the server's.
+            ///
+            /// A code that Foundation has no value for is `.invalid` here: the event's `closeCode` has the number.
+            case disconnected(closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
             /// The end; nothing comes after it.
             case completed(Completion)
         }
@@ -117,9 +119,20 @@ extension WebSocketRequest {
             if case .receivedMessage(let message) = kind { message } else { nil }
         }
 
-        /// Says goodbye, as `WebSocketRequest.close(sending:reason:)`.
-        public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) {
+        /// The code of the server's close frame, whatever its number, when `kind` is `disconnected`.
+        public var closeCode: WebSocketCloseCode? {
+            guard case .disconnected(let code, _) = kind else { return nil }
+            return code == .invalid ? socket?.closeCode : WebSocketCloseCode(rawValue: code.rawValue)
+        }
+
+        /// Sends a close frame, as `WebSocketRequest.close(sending:reason:)`.
+        public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
             socket?.close(sending: closeCode, reason: reason)
+        }
+
+        /// Sends a close frame with any code, as `WebSocketRequest.close(sendingCode:reason:)`.
+        public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) {
+            socket?.close(sendingCode: closeCode, reason: reason)
         }
 
         /// Cancels the request.

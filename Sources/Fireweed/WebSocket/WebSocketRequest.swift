@@ -64,7 +64,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         return hop
     }
 
-    override var taskKind: SessionTask.Kind { .webSocket }
+    override var taskKind: TaskKind { .webSocket }
 
     override func contentEnded(_ attempt: Attempt?) {
         conversation.withLock {
@@ -88,7 +88,15 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     /// 1006, 1015, and numbers outside the ranges of RFC 6455 §7.4) go out as a close frame without a code. Before the WebSocket is
     /// open this is `cancel()`; after the server's goodbye it has no effect.
     @discardableResult
-    public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) -> Self {
+    public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) -> Self {
+        close(sendingCode: WebSocketCloseCode(rawValue: closeCode.rawValue), reason: reason)
+    }
+
+    /// Sends a close frame with any code, those of applications among them: `close(sendingCode: 4001)`.
+    ///
+    /// Otherwise like `close(sending:reason:)`.
+    @discardableResult
+    public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) -> Self {
         let (channel, isClosed) = conversation.withLock { ($0.channel, $0.isClosed) }
         guard !isClosed else { return self }
         guard let channel else { return cancel() }
@@ -121,7 +129,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 
     /// The task of the last attempt, once there is one.
-    public var socket: SessionWebSocketTask? { task as? SessionWebSocketTask }
+    public var socket: URLSessionWebSocketTask? { task as? URLSessionWebSocketTask }
+
+    /// The code of the server's close frame, whatever its number; `nil` while none has come.
+    public var closeCode: WebSocketCloseCode? { (task as? AttemptWebSocketTask)?.link?.facts.closeCode }
 
     func send(_ message: URLSessionWebSocketTask.Message, completion: @escaping @Sendable (AFError?) -> Void) {
         let send = Conversation.Send(message: WebSocketMessage(message), completion: completion)

@@ -9,7 +9,7 @@ import Synchronization
 enum WebSocketIncoming: Sendable {
     case connected(String?)
     case message(WebSocketMessage)
-    case disconnected(SessionWebSocketTask.CloseCode, Data?)
+    case disconnected(WebSocketCloseCode, Data?)
     case completed(WebSocketRequest.Completion)
 
     /// What it counts for in a backlog; a message without content takes room as well.
@@ -44,7 +44,7 @@ struct WebSocketEvents<Success: Sendable, Failure: Error>: Sendable {
             switch incoming {
             case .connected(let name): .connected(protocol: name)
             case .message(let message): serialise(message)
-            case .disconnected(let code, let reason): .disconnected(closeCode: code, reason: reason)
+            case .disconnected(let code, let reason): .disconnected(closeCode: code.urlSessionCode, reason: reason)
             case .completed(let completion): .completed(completion)
             }
         return Event(socket: request, kind: kind)

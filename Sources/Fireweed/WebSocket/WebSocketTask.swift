@@ -125,8 +125,13 @@ public struct WebSocketTask: Sendable {
     // MARK: Control
 
     /// Says goodbye, as `WebSocketRequest.close(sending:reason:)`.
-    public func close(sending closeCode: SessionWebSocketTask.CloseCode, reason: Data? = nil) {
+    public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
         request.close(sending: closeCode, reason: reason)
+    }
+
+    /// Sends a close frame with any code, as `WebSocketRequest.close(sendingCode:reason:)`.
+    public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) {
+        request.close(sendingCode: closeCode, reason: reason)
     }
 
     /// Cancels the request.

@@ -44,8 +44,8 @@ struct WebSocketRunner {
                     await console.draw()
                 }
             case .receivedMessage(let message): await console.show(message)
-            case .disconnected(let closeCode, let reason):
-                code = await disconnected(closeCode, reason, console)
+            case .disconnected(_, let reason):
+                code = await disconnected(event.closeCode ?? .noStatusReceived, reason, console)
             case .completed(let completion):
                 guard let error = completion.error else { break }
                 let text = ErrorText(error)
@@ -59,7 +59,7 @@ struct WebSocketRunner {
     }
 
     private func disconnected(
-        _ code: SessionWebSocketTask.CloseCode, _ reason: Data?, _ console: SocketConsole
+        _ code: WebSocketCloseCode, _ reason: Data?, _ console: SocketConsole
     ) async -> ExitCode {
         let isUsual = [.normalClosure, .goingAway, .noStatusReceived].contains(code)
         let text = reason.map { " (\(String(decoding: $0, as: UTF8.self)))" } ?? ""
@@ -117,7 +117,8 @@ struct WebSocketRunner {
             case .pong(let pong): await console.note(String(format: "pong after %.1f ms", pong.latency * 1000))
             case .error, .unsent: await console.note("no pong")
             }
-        case .close(let code, let reason): task.close(sending: .init(rawValue: code), reason: Data(reason.utf8))
+        case .close(let code, let reason):
+            task.close(sendingCode: WebSocketCloseCode(rawValue: code), reason: Data(reason.utf8))
         case .help: await console.note(SocketCommand.helpText.replacingOccurrences(of: "\n", with: "\n  "))
         case .unknown(let text): await console.note(text)
         }

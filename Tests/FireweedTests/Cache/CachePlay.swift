@@ -48,9 +48,11 @@ struct CachePlay {
         case .sqlite: store = try SQLiteResponseStore(url: folder.file("cache.sqlite"))
         }
         configure(configuration)
-        session = Session(
-            configuration: configuration, cachedResponseHandler: handler, eventMonitors: eventMonitors,
-            responseStore: store, cacheClock: { [clock] in clock.now })
+        session = CacheClock.$now.withValue({ [clock] in clock.now }) {
+            Session(
+                configuration: configuration, cachedResponseHandler: handler, eventMonitors: eventMonitors,
+                responseStore: store)
+        }
         let scripts = answers.map { [ScriptedServer.Step.receiveHead, .send($0.text), .close] }
         let none = Answer(599, [], "the origin was asked once too often")
         server = try ScriptedServer.start(scripts: scripts + [[.receiveHead, .send(none.text), .close]])

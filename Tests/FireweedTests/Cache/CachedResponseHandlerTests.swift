@@ -28,7 +28,7 @@ struct CachedResponseHandlerTests {
     func modify(kind: StoreKind) async throws {
         let play = try CachePlay([.ok("one", Self.fresh)], store: kind)
         let handler = ResponseCacher.modify { task, response in
-            #expect(task.response?.statusCode == 200 && response.data == Data("one".utf8))
+            #expect((task.response as? HTTPURLResponse)?.statusCode == 200 && response.data == Data("one".utf8))
             guard let old = response.response as? HTTPURLResponse, let url = old.url,
                 let new = HTTPURLResponse(
                     url: url, statusCode: 203, httpVersion: "HTTP/1.1", headerFields: ["Cache-Control": "max-age=5"])

@@ -19,34 +19,34 @@ final class RecordingMonitor: EventMonitor {
 
     // MARK: Tasks
 
-    func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) { names.append("invalid") }
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { names.append("invalid") }
     func urlSession(
-        _ session: Session, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) { names.append("redirect") }
-    func urlSession(_ session: Session, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
         names.append("challenge")
     }
-    func urlSession(_ session: Session, taskNeedsNewBodyStream task: SessionTask) { names.append("stream needed") }
+    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) { names.append("stream needed") }
     func urlSession(
-        _ session: Session, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) { names.append("sent") }
-    func urlSession(_ session: Session, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
         names.append("task metrics")
     }
-    func urlSession(_ session: Session, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
         names.append(error == nil ? "task end" : "task failure")
     }
-    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
         names.append("response")
     }
-    func urlSession(_ session: Session, dataTask: SessionDataTask, didReceive data: Data) { names.append("data") }
-    func urlSession(_ session: Session, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL) {
+    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) { names.append("data") }
+    func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL) {
         names.append("downloaded")
     }
     func urlSession(
-        _ session: Session, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) { names.append("written") }
 

@@ -18,8 +18,8 @@ enum WebSocketSight: Equatable, Sendable {
         case .connected(let name): self = .connected(name)
         case .receivedMessage(.string(let text)): self = .text(text)
         case .receivedMessage(.data(let data)): self = .data(data)
-        case .disconnected(let code, let reason):
-            self = .disconnected(code.rawValue, reason.map { String(decoding: $0, as: UTF8.self) })
+        case .disconnected(_, let reason):
+            self = .disconnected(event.closeCode?.rawValue ?? -1, reason.map { String(decoding: $0, as: UTF8.self) })
         case .completed(let completion): self = .completed(completion.error.map(Self.name))
         }
     }

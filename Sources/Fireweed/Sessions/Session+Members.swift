@@ -1,0 +1,94 @@
+// What a session was made with, and what concerns all of its requests.
+
+public import Dispatch
+import FireweedTransport
+import Foundation
+public import FoundationNetworking
+
+extension Session {
+    // MARK: What the session was made with
+
+    /// Foundation's session with the same configuration: what monitors and delegates are given.
+    ///
+    /// It is made when somebody asks for it, and never sends a byte: requests go through `transport`.
+    public var session: URLSession { core.urlSession }
+    /// A copy of the configuration that the session was made with.
+    public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
+    /// The file manager for downloads.
+    public var delegate: SessionDelegate { core.delegate }
+    /// Where the session's own asynchronous work runs.
+    public var rootQueue: DispatchQueue { core.rootQueue }
+    /// Where requests are made; the root queue when requests are made on the thread that resumes them.
+    public var requestQueue: DispatchQueue { core.requestQueue ?? core.rootQueue }
+    /// Where completion-handler forms decode.
+    public var serializationQueue: DispatchQueue { core.serializationQueue }
+    /// Whether the first response handler resumes a request.
+    public var startRequestsImmediately: Bool { core.startsImmediately }
+    /// When the `URLRequest` of a request is made.
+    public var requestSetup: RequestSetup { core.requestSetup }
+    /// Adapts and retries every request.
+    public var interceptor: (any RequestInterceptor)? { core.interceptor }
+    /// Judges servers inside the TLS handshake.
+    public var serverTrustManager: ServerTrustManager? { core.serverTrustManager }
+    /// Decides about redirects.
+    public var redirectHandler: (any RedirectHandler)? { core.redirectHandler }
+    /// Decides what is stored in the cache.
+    public var cachedResponseHandler: (any CachedResponseHandler)? { core.cachedResponseHandler }
+    /// The monitors as one, without the one that posts notifications.
+    public var eventMonitor: CompositeEventMonitor { core.monitor }
+    /// The monitors that a session has when it is given none.
+    @available(*, deprecated, message: "The default of `eventMonitors` in the initialisers says the same.")
+    public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
+    /// What moves the bytes.
+    public var transport: any Transport { core.transport }
+
+    /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
+    ///
+    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the transport has none.
+    public var executor: (any TaskExecutor)? { core.transport.executor }
+
+    // MARK: All requests
+
+    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling thread.
+    public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
+        action(core.registry.all)
+    }
+
+    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though not each ended.
+    public func cancelAllRequests(
+        completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
+    ) {
+        for request in core.registry.all { request.cancel() }
+        if let completion { queue.async(execute: completion) }
+    }
+
+    /// Waits until every response that has come so far is in the session's store: for programs that end after a request.
+    ///
+    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the configuration's
+    /// `urlCache` may still be writing to its disk.
+    public func flushResponseStore() async {
+        guard let cache = core.cache else { return }
+        await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }
+    }
+
+    /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
+    public func invalidate(with error: (any Error)? = nil) {
+        let failure = AFError.sessionInvalidated(error: error)
+        core.monitor.tell { [weak self] monitor in
+            guard let self else { return }
+            monitor.urlSession(self.core.urlSession, didBecomeInvalidWithError: failure)
+        }
+        core.invalidate(failure)
+    }
+
+    // MARK: -
+
+    /// Takes a new request in, and makes its `URLRequest` at once where the session wants that.
+    func begin<Made: Request>(_ request: Made) -> Made {
+        // A weak reference makes every later retain slower: only requests that may lie dormant get one.
+        let beginsByItself = request.shouldAutomaticallyResume ?? core.startsImmediately
+        if !beginsByItself { core.registry.add(request) }
+        if core.requestSetup == .eager { request.handle(.makeEagerly) }
+        return request
+    }
+}

@@ -1,0 +1,29 @@
+// What can be set on a task.
+
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// The settable members of a task; kept by the attempt, because a task is made anew when it is asked for again.
+final class TaskSettings: Sendable {
+    struct Values {
+        var description: String?
+        var priority = URLSessionTask.defaultPriority
+        var earliestBeginDate: Date?
+        var expectedToSend: Int64 = -1
+        var expectedToReceive: Int64 = -1
+    }
+
+    let values = Mutex(Values())
+}
+
+extension Attempt {
+    /// The settings of the attempt's tasks, made at the first use.
+    var taskSettings: TaskSettings {
+        state.withLock { state in
+            let settings = state.taskSettings ?? TaskSettings()
+            state.taskSettings = settings
+            return settings
+        }
+    }
+}

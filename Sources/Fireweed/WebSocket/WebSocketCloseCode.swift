@@ -1,0 +1,68 @@
+// The codes of close frames.
+
+import Foundation
+public import FoundationNetworking
+
+/// Why a WebSocket was closed (RFC 6455 §7.4): any number that fits into a close frame.
+///
+/// On Linux `URLSessionWebSocketTask.CloseCode` has no values for 1012 to 1014 and for the codes of applications, 3000 to 4999; this type has
+/// one for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
+public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
+    ExpressibleByIntegerLiteral
+{
+    /// The number on the wire.
+    public let rawValue: Int
+
+    /// Makes a code of a number.
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// No code at all.
+    public static let invalid = WebSocketCloseCode(rawValue: 0)
+    /// The purpose is fulfilled.
+    public static let normalClosure = WebSocketCloseCode(rawValue: 1000)
+    /// A server goes down, or a user leaves.
+    public static let goingAway = WebSocketCloseCode(rawValue: 1001)
+    /// The other side broke the protocol.
+    public static let protocolError = WebSocketCloseCode(rawValue: 1002)
+    /// A kind of message came that cannot be taken.
+    public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
+    /// The close frame held no code; never sent.
+    public static let noStatusReceived = WebSocketCloseCode(rawValue: 1005)
+    /// No close frame came; never sent.
+    public static let abnormalClosure = WebSocketCloseCode(rawValue: 1006)
+    /// A message's content does not fit its type, as text that is no UTF-8.
+    public static let invalidFramePayloadData = WebSocketCloseCode(rawValue: 1007)
+    /// A message broke a rule.
+    public static let policyViolation = WebSocketCloseCode(rawValue: 1008)
+    /// A message was too long.
+    public static let messageTooBig = WebSocketCloseCode(rawValue: 1009)
+    /// The server did not agree to an extension.
+    public static let mandatoryExtensionMissing = WebSocketCloseCode(rawValue: 1010)
+    /// The server met something that it did not expect.
+    public static let internalServerError = WebSocketCloseCode(rawValue: 1011)
+    /// The TLS handshake failed; never sent.
+    public static let tlsHandshakeFailure = WebSocketCloseCode(rawValue: 1015)
+
+    /// The number.
+    public var description: String { String(rawValue) }
+
+    /// The number to put into a close frame; 0, for none, when the code may not be sent (RFC 6455 §7.4.1).
+    var wireCode: UInt16 {
+        switch rawValue {
+        case 1000...1003, 1007...1014, 3000...4999: UInt16(rawValue)
+        default: 0
+        }
+    }
+
+    /// Makes a code of a literal.
+    public init(integerLiteral value: Int) {
+        rawValue = value
+    }
+
+    /// The same code as Foundation's value; `.invalid` for a number that Foundation has no value for.
+    public var urlSessionCode: URLSessionWebSocketTask.CloseCode {
+        URLSessionWebSocketTask.CloseCode(rawValue: rawValue) ?? .invalid
+    }
+}
