@@ -80,6 +80,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// Applies the credential, after a refresh where that is due.
     ///
     /// Fails with `AuthenticationError`, or with the error of the refresh.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -117,6 +118,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// Sends the request again with the current credential, after a refresh where that is due.
     ///
     /// Fails with `AuthenticationError`, or with the error of the refresh; does not retry what is no failure of authentication.
+    @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void

@@ -24,6 +24,7 @@ public protocol Authenticator: Sendable {
     ///
     /// Called on the interceptor's own serial queue, once at a time. Requests wait until `completion` is called, so give the request
     /// for the new credential a time-out, and let a session without this interceptor send it.
+    @preconcurrency
     func refresh(
         _ credential: Credential, for session: Session,
         completion: @escaping @Sendable (Result<Credential, any Error>) -> Void)
@@ -45,6 +46,7 @@ public protocol AsyncAuthenticator: Authenticator {
 
 extension AsyncAuthenticator {
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func refresh(
         _ credential: Credential, for session: Session,
         completion: @escaping @Sendable (Result<Credential, any Error>) -> Void

@@ -39,6 +39,7 @@ extension Request {
 
     /// Calls `handler` with the command as soon as there is one, on a queue of the session.
     @discardableResult
+    @preconcurrency
     public func cURLDescription(
         secrets: CURLSecrets = .shown, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
@@ -49,6 +50,7 @@ extension Request {
     ///
     /// Once: a request that is changed by an adapter is described as it is sent, where the handler was set before.
     @discardableResult
+    @preconcurrency
     public func cURLDescription(
         secrets: CURLSecrets = .shown, on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {

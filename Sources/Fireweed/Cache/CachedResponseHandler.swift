@@ -7,6 +7,7 @@ public protocol CachedResponseHandler: Sendable {
     /// Called with the response that would be stored; `completion` takes the one to store, or `nil` to store none.
     ///
     /// To be called once, from anywhere; the response reaches its handlers in any case.
+    @preconcurrency
     func dataTask(
         _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void)

@@ -11,7 +11,7 @@ public struct ResponseCacher: CachedResponseHandler {
         /// Do not store it.
         case doNotCache
         /// Store what the closure gives, or nothing when that is `nil`.
-        case modify(
+        @preconcurrency case modify(
             @Sendable (_ task: SessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
     }
 
@@ -29,6 +29,7 @@ public struct ResponseCacher: CachedResponseHandler {
     }
 
     /// Does what the behaviour says.
+    @preconcurrency
     public func dataTask(
         _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
@@ -48,6 +49,7 @@ extension CachedResponseHandler where Self == ResponseCacher {
     public static var doNotCache: ResponseCacher { .doNotCache }
 
     /// Stores what the closure gives, or nothing when that is `nil`.
+    @preconcurrency
     public static func modify(
         using closure: @escaping @Sendable (SessionDataTask, CachedURLResponse) -> CachedURLResponse?
     ) -> ResponseCacher {

@@ -42,6 +42,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
     /// Makes a compressor; without arguments it compresses everything, and refuses requests that are coded already.
+    @preconcurrency
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -51,6 +52,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
     }
 
     /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than 64 KiB.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -67,6 +69,7 @@ extension RequestInterceptor where Self == DeflateRequestCompressor {
     public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
     /// A compressor.
+    @preconcurrency
     public static func deflateCompressor(
         duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }

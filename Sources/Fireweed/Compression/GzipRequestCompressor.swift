@@ -18,6 +18,7 @@ public struct GzipRequestCompressor: Sendable, RequestInterceptor {
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
     /// Makes a compressor; without arguments it compresses everything, and refuses requests that are coded already.
+    @preconcurrency
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -27,6 +28,7 @@ public struct GzipRequestCompressor: Sendable, RequestInterceptor {
     }
 
     /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than 64 KiB.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -43,6 +45,7 @@ extension RequestInterceptor where Self == GzipRequestCompressor {
     public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
     /// A compressor.
+    @preconcurrency
     public static func gzipCompressor(
         duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }

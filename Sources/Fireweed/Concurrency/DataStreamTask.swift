@@ -37,6 +37,7 @@ public struct DataStreamTask: Sendable {
     }
 
     /// A value of each piece.
+    @preconcurrency
     public func streamingDecodables<T: Decodable & Sendable>(
         _ type: T.Type = T.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: Stream<T, AFError>.BufferingPolicy = .unbounded

@@ -92,6 +92,7 @@ extension DataRequest {
     }
 
     /// A decoded value, to be awaited.
+    @preconcurrency
     public func serializingDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

@@ -89,6 +89,7 @@ extension DownloadRequest {
     }
 
     /// A decoded value, to be awaited.
+    @preconcurrency
     public func serializingDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

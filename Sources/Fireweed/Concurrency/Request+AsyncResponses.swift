@@ -10,6 +10,7 @@ extension DataRequest {
     /// Once for each attempt that gets an answer. The last handler set wins.
     @_disfavoredOverload
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
     ) -> Self {
@@ -21,6 +22,7 @@ extension DataRequest {
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void
     ) -> Self {
@@ -38,6 +40,7 @@ extension DataStreamRequest {
     /// Once for each attempt that gets an answer. The last handler set wins.
     @_disfavoredOverload
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
     ) -> Self {
@@ -49,6 +52,7 @@ extension DataStreamRequest {
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void
     ) -> Self {

@@ -7,6 +7,7 @@ public import FoundationNetworking
 public protocol ParameterEncoder: Sendable {
     /// The request with the parameters in it; throws `AFError.parameterEncoderFailed(reason:)` or
     /// `.parameterEncodingFailed(reason:)`.
+    @preconcurrency
     func encode<Parameters: Encodable & Sendable>(_ parameters: Parameters?, into request: URLRequest) throws
         -> URLRequest
 }
@@ -43,6 +44,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     }
 
     /// The request with the value in its content, and `Content-Type: application/json` unless it has a type.
+    @preconcurrency
     open func encode<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
@@ -88,12 +90,14 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
     public let destination: Destination
 
     /// Makes a parameter encoder of an encoder and a destination.
+    @preconcurrency
     public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
         self.encoder = encoder
         self.destination = destination
     }
 
     /// The request with the value in it; throws `.parameterEncoderFailed(reason:)`.
+    @preconcurrency
     open func encode<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
@@ -135,6 +139,7 @@ extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
     public static var urlEncodedForm: URLEncodedFormParameterEncoder { .default }
 
     /// Form encoding by an encoder.
+    @preconcurrency
     public static func urlEncodedForm(
         encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
         destination: URLEncodedFormParameterEncoder.Destination = .methodDependent

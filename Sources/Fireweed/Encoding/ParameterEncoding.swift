@@ -83,6 +83,7 @@ public struct URLEncoding: ParameterEncoding {
     public let boolEncoding: BoolEncoding
 
     /// Makes an encoding.
+    @preconcurrency
     public init(
         destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
         boolEncoding: BoolEncoding = .numeric

@@ -78,6 +78,7 @@ public final class URLEncodedFormEncoder {
         let encodeSubkey: @Sendable (String) -> String
 
         /// Makes an encoding of a closure that turns the inner key into what is appended to the outer one.
+        @preconcurrency
         public init(encoding: @escaping @Sendable (_ subkey: String) -> String) {
             encodeSubkey = encoding
         }
@@ -95,6 +96,7 @@ public final class URLEncodedFormEncoder {
         let encodeNil: @Sendable () -> String?
 
         /// Makes an encoding of a closure that gives the value, or `nil` to drop the key.
+        @preconcurrency
         public init(encoding: @escaping @Sendable () -> String?) {
             encodeNil = encoding
         }

@@ -41,6 +41,7 @@ extension DataStreamRequest {
     ///   - decoder: decodes one line at a time.
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end, or a line is no value.
     ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with `StreamedContentError.lineTooLong`.
+    @preconcurrency
     public func jsonLines<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self, decoder: any DataDecoder = JSONDecoder(),
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,

@@ -21,6 +21,7 @@ extension AsyncRequestAdapter {
     }
 
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -29,6 +30,7 @@ extension AsyncRequestAdapter {
     }
 
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -47,6 +49,7 @@ public protocol AsyncRequestRetrier: RequestRetrier {
 
 extension AsyncRequestRetrier {
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
@@ -68,6 +71,7 @@ extension AsyncRequestInterceptor {
     }
 
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -76,6 +80,7 @@ extension AsyncRequestInterceptor {
     }
 
     /// Calls the `async` form in a task of its own.
+    @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
@@ -86,6 +91,7 @@ extension AsyncRequestInterceptor {
 
 extension Adapter {
     /// Makes an adapter of an `async` closure, which runs in a task of its own.
+    @preconcurrency
     public convenience init(
         _ adapt: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest
     ) {
@@ -97,6 +103,7 @@ extension Adapter {
 
 extension Retrier {
     /// Makes a retrier of an `async` closure, which runs in a task of its own.
+    @preconcurrency
     public convenience init(
         _ decide: @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async -> RetryResult
     ) {
@@ -108,6 +115,7 @@ extension Retrier {
 
 extension RequestAdapter where Self == Adapter {
     /// An adapter made of an `async` closure.
+    @preconcurrency
     public static func adapter(
         using closure: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest
     ) -> Adapter {
@@ -117,6 +125,7 @@ extension RequestAdapter where Self == Adapter {
 
 extension RequestRetrier where Self == Retrier {
     /// A retrier made of an `async` closure.
+    @preconcurrency
     public static func retrier(
         using closure:
             @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async ->

@@ -9,11 +9,13 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
     private let handler: AdaptHandler
 
     /// Makes an adapter of a closure.
+    @preconcurrency
     public init(_ adaptHandler: @escaping AdaptHandler) {
         handler = adaptHandler
     }
 
     /// Calls the closure.
+    @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -28,11 +30,13 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
     private let handler: RetryHandler
 
     /// Makes a retrier of a closure.
+    @preconcurrency
     public init(_ retryHandler: @escaping RetryHandler) {
         handler = retryHandler
     }
 
     /// Calls the closure.
+    @preconcurrency
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
@@ -54,6 +58,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     public let retriers: [any RequestRetrier]
 
     /// Makes an interceptor of two closures.
+    @preconcurrency
     public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler) {
         adapters = [Adapter(adaptHandler)]
         retriers = [Retrier(retryHandler)]
@@ -75,6 +80,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Runs the adapters.
+    @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -84,6 +90,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Runs the adapters.
+    @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -111,6 +118,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Asks the retriers.
+    @preconcurrency
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
@@ -136,16 +144,19 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
 
 extension RequestAdapter where Self == Adapter {
     /// An adapter made of a closure.
+    @preconcurrency
     public static func adapter(using closure: @escaping AdaptHandler) -> Adapter { Adapter(closure) }
 }
 
 extension RequestRetrier where Self == Retrier {
     /// A retrier made of a closure.
+    @preconcurrency
     public static func retrier(using closure: @escaping RetryHandler) -> Retrier { Retrier(closure) }
 }
 
 extension RequestInterceptor where Self == Interceptor {
     /// An interceptor made of two closures.
+    @preconcurrency
     public static func interceptor(
         adapter: @escaping AdaptHandler, retrier: @escaping RetryHandler
     ) -> Interceptor {

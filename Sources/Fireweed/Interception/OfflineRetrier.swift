@@ -33,6 +33,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// - Parameters:
     ///   - maximumWait: how long a request waits for a route.
     ///   - isOfflineError: which errors are waited for.
+    @preconcurrency
     public init(
         maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
         isOfflineError: @escaping OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
@@ -44,6 +45,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Retries when the error is an offline one and a route comes in time.
     ///
     /// A request whose route seems to be there already is retried once; after that only a change of the network counts.
+    @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
@@ -61,6 +63,7 @@ extension RequestInterceptor where Self == OfflineRetrier {
     public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
 
     /// A retrier for offline errors.
+    @preconcurrency
     public static func offlineRetrier(
         maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
         isOfflineError: @escaping OfflineRetrier.OfflineErrorTest = OfflineRetrier.defaultIsOfflineError

@@ -18,11 +18,13 @@ public protocol RequestAdapter: Sendable {
     /// Gives the changed request, or the error that ends it, to `completion`: once, on any thread.
     ///
     /// Every later call of `completion` is ignored.
+    @preconcurrency
     func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void)
 
     /// The same, with the request's identity.
+    @preconcurrency
     func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void)
@@ -30,6 +32,7 @@ public protocol RequestAdapter: Sendable {
 
 extension RequestAdapter {
     /// Leaves the identity out.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -58,6 +61,7 @@ public protocol RequestRetrier: Sendable {
     /// Gives its decision to `completion`: once, on any thread.
     ///
     /// Every later call of `completion` is ignored.
+    @preconcurrency
     func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void)
@@ -68,6 +72,7 @@ public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
 
 extension RequestInterceptor {
     /// Changes nothing.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
@@ -76,6 +81,7 @@ extension RequestInterceptor {
     }
 
     /// Does not retry.
+    @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void

@@ -269,6 +269,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
+    @preconcurrency
     public func request<Value: Sendable>(
         _ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>
     ) {
@@ -276,11 +277,13 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
+    @preconcurrency
     public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>) {
         tell { $0.request(request, didParseStream: result) }
     }
 
     /// Tells every monitor.
+    @preconcurrency
     public func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
     ) {

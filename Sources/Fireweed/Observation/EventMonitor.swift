@@ -134,10 +134,13 @@ public protocol EventMonitor: Sendable {
     /// An unserialised response of a download is there.
     func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>)
     /// A serialised response of a data request is there.
+    @preconcurrency
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>)
     /// A value of a stream is there.
+    @preconcurrency
     func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>)
     /// A serialised response of a download is there.
+    @preconcurrency
     func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
     )
@@ -258,12 +261,15 @@ extension EventMonitor {
     /// Does nothing.
     public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>) {}
     /// Does nothing.
+    @preconcurrency
     public func request<Value: Sendable>(
         _ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>
     ) {}
     /// Does nothing.
+    @preconcurrency
     public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>) {}
     /// Does nothing.
+    @preconcurrency
     public func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
     ) {}

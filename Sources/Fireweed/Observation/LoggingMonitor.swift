@@ -34,6 +34,7 @@ public final class LoggingMonitor: EventMonitor {
     ///   - redaction: what is left out.
     ///   - queue: the queue to write on; it has to be serial for lines to come in order. `nil` makes one.
     ///   - write: takes one entry, without a line end after it; standard error by default.
+    @preconcurrency
     public init(
         detail: Detail = .line, redaction: Redaction = .standard, queue: DispatchQueue? = nil,
         write: @escaping @Sendable (String) -> Void = LoggingMonitor.writeToStandardError

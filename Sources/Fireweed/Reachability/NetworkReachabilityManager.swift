@@ -101,6 +101,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
     ///
     /// An earlier listener is replaced and hears no more. False when the kernel does not let us listen.
     @discardableResult
+    @preconcurrency
     open func startListening(
         onQueue queue: DispatchQueue = .main, onUpdatePerforming listener: @escaping Listener
     ) -> Bool {

@@ -18,6 +18,7 @@ public protocol RedirectHandler: Sendable {
 
     /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
     /// response. Called on the session's root queue; the completion may be called from anywhere, once.
+    @preconcurrency
     func task(
         _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void)
@@ -39,7 +40,7 @@ public struct Redirector: RedirectHandler {
         /// Take the redirect itself as the response.
         case doNotFollow
         /// Send what the closure gives, or take the redirect itself when that is `nil`.
-        case modify(@Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
+        @preconcurrency case modify(@Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
     }
 
     /// Follows redirects.
@@ -73,6 +74,7 @@ public struct Redirector: RedirectHandler {
     }
 
     /// Does what the behaviour says.
+    @preconcurrency
     public func task(
         _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
@@ -92,6 +94,7 @@ extension RedirectHandler where Self == Redirector {
     public static var doNotFollow: Redirector { .doNotFollow }
 
     /// Sends what the closure gives, or takes the redirect itself when that is `nil`.
+    @preconcurrency
     public static func modify(
         using closure: @escaping @Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?
     ) -> Redirector {

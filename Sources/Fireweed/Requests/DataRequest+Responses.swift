@@ -9,6 +9,7 @@ import Synchronization
 extension DataRequest {
     /// Calls the handler with the content as it came, unserialised.
     @discardableResult
+    @preconcurrency
     public func response(
         queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDataResponse<Data?>) -> Void
     ) -> Self {
@@ -17,6 +18,7 @@ extension DataRequest {
 
     /// Calls the handler with what the serialiser makes of the response.
     @discardableResult
+    @preconcurrency
     public func response<Serializer: DataResponseSerializerProtocol>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
@@ -26,6 +28,7 @@ extension DataRequest {
 
     /// Calls the handler with the content.
     @discardableResult
+    @preconcurrency
     public func responseData(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -41,6 +44,7 @@ extension DataRequest {
 
     /// Calls the handler with the content as text.
     @discardableResult
+    @preconcurrency
     public func responseString(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -57,6 +61,7 @@ extension DataRequest {
 
     /// Calls the handler with a decoded value.
     @discardableResult
+    @preconcurrency
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self, queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
@@ -73,6 +78,7 @@ extension DataRequest {
 
     /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
     @discardableResult
+    @preconcurrency
     public func responseJSON(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,

@@ -6,12 +6,14 @@ public import Foundation
 extension DataStreamRequest {
     /// Calls `stream` on `queue` with each piece as it came, then with the completion.
     @discardableResult
+    @preconcurrency
     public func responseStream(on queue: DispatchQueue = .main, stream: @escaping Handler<Data, Never>) -> Self {
         add(ClosureStreamSink(request: self, queue: queue, reader: .pieces, handler: stream))
     }
 
     /// Calls `stream` on `queue` with what the serialiser makes of each piece, then with the completion.
     @discardableResult
+    @preconcurrency
     public func responseStream<Serializer: DataStreamSerializer>(
         using serializer: Serializer, on queue: DispatchQueue = .main,
         stream: @escaping Handler<Serializer.SerializedObject, AFError>
@@ -23,6 +25,7 @@ extension DataStreamRequest {
 
     /// Calls `stream` on `queue` with each piece as text, then with the completion; characters are never split.
     @discardableResult
+    @preconcurrency
     public func responseStreamString(on queue: DispatchQueue = .main, stream: @escaping Handler<String, Never>) -> Self
     {
         add(ClosureStreamSink(request: self, queue: queue, reader: .text(self), handler: stream))
@@ -30,6 +33,7 @@ extension DataStreamRequest {
 
     /// Calls `stream` on `queue` with a value of each piece, then with the completion.
     @discardableResult
+    @preconcurrency
     public func responseStreamDecodable<T: Decodable & Sendable>(
         of type: T.Type = T.self, on queue: DispatchQueue = .main, using decoder: any DataDecoder = JSONDecoder(),
         preprocessor: any DataPreprocessor = PassthroughPreprocessor(), stream: @escaping Handler<T, AFError>

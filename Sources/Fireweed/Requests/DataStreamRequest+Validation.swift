@@ -7,6 +7,7 @@ import Synchronization
 extension DataStreamRequest {
     /// Checks the response with a closure.
     @discardableResult
+    @preconcurrency
     public func validate(_ validation: @escaping Validation) -> Self {
         add { request, attempt in
             guard let self = request as? DataStreamRequest, let response = attempt.httpURLResponse else { return nil }
@@ -21,6 +22,7 @@ extension DataStreamRequest {
 
     /// Accepts these statuses.
     @discardableResult
+    @preconcurrency
     public func validate<S: Sequence & Sendable>(statusCode acceptableStatusCodes: S) -> Self where S.Element == Int {
         let accepts = Self.membership(of: acceptableStatusCodes)
         return add { _, attempt in
@@ -30,6 +32,7 @@ extension DataStreamRequest {
 
     /// Accepts these content types; `*` stands for any type or subtype.
     @discardableResult
+    @preconcurrency
     public func validate<S: Sequence>(
         contentType acceptableContentTypes: @escaping @Sendable @autoclosure () -> S
     ) -> Self where S.Element == String {

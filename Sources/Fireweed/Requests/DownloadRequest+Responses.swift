@@ -8,6 +8,7 @@ import FoundationNetworking
 extension DownloadRequest {
     /// Calls the handler with the file of the content.
     @discardableResult
+    @preconcurrency
     public func response(
         queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
     ) -> Self {
@@ -16,6 +17,7 @@ extension DownloadRequest {
 
     /// Calls the handler with what the serialiser makes of the response.
     @discardableResult
+    @preconcurrency
     public func response<Serializer: DownloadResponseSerializerProtocol>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
@@ -25,6 +27,7 @@ extension DownloadRequest {
 
     /// Calls the handler with the content.
     @discardableResult
+    @preconcurrency
     public func responseData(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -40,6 +43,7 @@ extension DownloadRequest {
 
     /// Calls the handler with the content as text.
     @discardableResult
+    @preconcurrency
     public func responseString(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -56,6 +60,7 @@ extension DownloadRequest {
 
     /// Calls the handler with a decoded value.
     @discardableResult
+    @preconcurrency
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self, queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
@@ -72,6 +77,7 @@ extension DownloadRequest {
 
     /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
     @discardableResult
+    @preconcurrency
     public func responseJSON(
         queue: DispatchQueue = .main,
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
@@ -88,6 +94,7 @@ extension DownloadRequest {
 
     /// Calls the handler with the file of the content.
     @discardableResult
+    @preconcurrency
     public func responseURL(
         queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDownloadResponse<URL>) -> Void
     ) -> Self {

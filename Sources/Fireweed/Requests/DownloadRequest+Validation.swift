@@ -8,6 +8,7 @@ import Synchronization
 extension DownloadRequest {
     /// Checks the response with a closure, called off the main queue, before any handler; not called after a failure.
     @discardableResult
+    @preconcurrency
     public func validate(_ validation: @escaping Validation) -> Self {
         add { request, attempt in
             guard let self = request as? DownloadRequest, let response = attempt.httpURLResponse else { return nil }
@@ -24,6 +25,7 @@ extension DownloadRequest {
 
     /// Accepts these statuses.
     @discardableResult
+    @preconcurrency
     public func validate<S: Sequence & Sendable>(statusCode acceptableStatusCodes: S) -> Self where S.Element == Int {
         let accepts = Self.membership(of: acceptableStatusCodes)
         return add { request, attempt in
@@ -35,6 +37,7 @@ extension DownloadRequest {
 
     /// Accepts these content types; `*` stands for any type or subtype.
     @discardableResult
+    @preconcurrency
     public func validate<S: Sequence>(
         contentType acceptableContentTypes: @escaping @Sendable @autoclosure () -> S
     ) -> Self where S.Element == String {

@@ -74,6 +74,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     var contentFile: ContentFile? { content.withLock { $0.complete } }
 
     /// A destination in a standard folder, under the name that the response suggests.
+    @preconcurrency
     public static func suggestedDownloadDestination(
         for directory: FileManager.SearchPathDirectory = .documentDirectory,
         in domain: FileManager.SearchPathDomainMask = .userDomainMask, options: Options = []
@@ -153,6 +154,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// The handler is called once, on the session's root queue, when the file is closed; with `nil` when there is none, as after a
     /// success.
     @discardableResult
+    @preconcurrency
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
         let isSettled = content.withLock { content in
             if !content.isSettled { content.resumeDataHandlers.append(completionHandler) }

@@ -120,6 +120,7 @@ extension Request {
     ///
     /// The last handler set wins.
     @discardableResult
+    @preconcurrency
     public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
         progress.read(\.upload) { $0.handler = (closure, queue) }
         return self
@@ -129,6 +130,7 @@ extension Request {
     ///
     /// The last handler set wins.
     @discardableResult
+    @preconcurrency
     public func downloadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
         progress.read(\.download) { $0.handler = (closure, queue) }
         return self
@@ -138,6 +140,7 @@ extension Request {
 
     /// Calls `handler` on `queue` with each `URLRequest` that is about to be sent; at once with the last one, if there is one.
     @discardableResult
+    @preconcurrency
     public func onURLRequestCreation(
         on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
@@ -151,6 +154,7 @@ extension Request {
 
     /// Calls `handler` on `queue` with each task that is made; at once with the last one, if there is one.
     @discardableResult
+    @preconcurrency
     public func onURLSessionTaskCreation(
         on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (SessionTask) -> Void
     ) -> Self {
@@ -196,6 +200,7 @@ extension Request {
 extension DataRequest {
     /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
         perform handler:
@@ -209,6 +214,7 @@ extension DataRequest {
 
     /// Calls `handler` on `queue` with the head of the response, before its content.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
     ) -> Self {
@@ -223,6 +229,7 @@ extension DataRequest {
 extension DataStreamRequest {
     /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
         perform handler:
@@ -236,6 +243,7 @@ extension DataStreamRequest {
 
     /// Calls `handler` on `queue` with the head of the response, before its content.
     @discardableResult
+    @preconcurrency
     public func onHTTPResponse(
         on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (HTTPURLResponse) -> Void
     ) -> Self {

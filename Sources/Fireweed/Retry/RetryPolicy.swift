@@ -64,6 +64,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Changes nothing; counts the request where there is a budget.
+    @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -73,6 +74,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Retries with a delay while the limit is not reached, `shouldRetry` says so, and no option speaks against it.
+    @preconcurrency
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void

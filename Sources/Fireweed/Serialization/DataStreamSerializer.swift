@@ -75,6 +75,7 @@ extension DataStreamSerializer where Self == StringStreamSerializer {
 
 extension DataStreamSerializer {
     /// Decodes a value of each piece.
+    @preconcurrency
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type, decoder: any DataDecoder = JSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()

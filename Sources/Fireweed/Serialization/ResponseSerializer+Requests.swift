@@ -6,6 +6,7 @@ import Foundation
 extension DataRequest {
     /// Calls the handler on `queue` with what the serialiser makes of the response.
     @discardableResult
+    @preconcurrency
     public func response<Serializer: ResponseSerializer>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
@@ -26,6 +27,7 @@ extension DataRequest {
 extension DownloadRequest {
     /// Calls the handler on `queue` with what the serialiser makes of the response.
     @discardableResult
+    @preconcurrency
     public func response<Serializer: ResponseSerializer>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void

@@ -38,6 +38,7 @@ extension ResponseSerializer where Self == StringResponseSerializer {
 
 extension ResponseSerializer {
     /// Decodes a value of the content.
+    @preconcurrency
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,

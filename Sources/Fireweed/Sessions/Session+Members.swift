@@ -50,11 +50,13 @@ extension Session {
     // MARK: All requests
 
     /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling thread.
+    @preconcurrency
     public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
         action(core.registry.all)
     }
 
     /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though not each ended.
+    @preconcurrency
     public func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
     ) {

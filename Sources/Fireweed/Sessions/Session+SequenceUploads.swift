@@ -26,6 +26,7 @@ extension Session {
     ///   - interceptor: adapts and retries this request, before the session's.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
     ///   - requestModifier: changes the `URLRequest`.
+    @preconcurrency
     public func upload<Content: AsyncSequence & Sendable>(
         _ content: Content, to convertible: any URLConvertible, method: HTTPMethod = .post,
         headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil,
@@ -40,6 +41,7 @@ extension Session {
     /// Sends what an async sequence gives, with a request that is made by anything that makes a `URLRequest`.
     ///
     /// The rest is as in `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`.
+    @preconcurrency
     public func upload<Content: AsyncSequence & Sendable>(
         _ content: Content, with convertible: any URLRequestConvertible,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil

@@ -165,6 +165,7 @@ open class Session: @unchecked Sendable {
     ///   - interceptor: adapts and retries this request, after the session's.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
     ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    @preconcurrency
     open func request(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
         encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
@@ -178,6 +179,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from an `Encodable` value; the other parameters are as above.
+    @preconcurrency
     open func request<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
         encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -218,6 +220,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request whose content is handed on as it comes.
+    @preconcurrency
     open func streamRequest(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
         automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
@@ -231,6 +234,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from an `Encodable` value, whose content is handed on as it comes.
+    @preconcurrency
     open func streamRequest<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
         encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -250,6 +254,7 @@ open class Session: @unchecked Sendable {
     /// A request whose content goes to a file.
     ///
     /// - Parameter destination: says where the file goes when it is complete; `nil` leaves it in a temporary place.
+    @preconcurrency
     open func download(
         _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil, to destination: DownloadRequest.Destination? = nil
@@ -261,6 +266,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from a dictionary, whose content goes to a file.
+    @preconcurrency
     open func download(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
         encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
@@ -275,6 +281,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from an `Encodable` value, whose content goes to a file.
+    @preconcurrency
     open func download<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
         encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -293,6 +300,7 @@ open class Session: @unchecked Sendable {
     /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts again, and never
     /// mixes two of them. Adapters see the request as they see others. `data` has to come from somebody who may name a file to write
     /// to: see `ResumeData`. What it cannot go on from fails with `ResumeError` inside `AFError.createURLRequestFailed(error:)`.
+    @preconcurrency
     open func download(
         resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
         to destination: DownloadRequest.Destination? = nil
@@ -306,6 +314,7 @@ open class Session: @unchecked Sendable {
     // MARK: Uploads
 
     /// Sends bytes in memory.
+    @preconcurrency
     open func upload(
         _ data: Data, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
@@ -327,6 +336,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a file, which is read while it is sent.
+    @preconcurrency
     open func upload(
         _ fileURL: URL, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
@@ -349,6 +359,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    @preconcurrency
     open func upload(
         _ stream: InputStream, to convertible: any URLConvertible, method: HTTPMethod = .post,
         headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil,
@@ -381,6 +392,7 @@ open class Session: @unchecked Sendable {
     // MARK: Forms
 
     /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    @preconcurrency
     open func upload(
         multipartFormData: MultipartFormData, to url: any URLConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
@@ -395,6 +407,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a form that a closure fills.
+    @preconcurrency
     open func upload(
         multipartFormData: @escaping (MultipartFormData) -> Void, to url: any URLConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
@@ -409,6 +422,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a form that a closure fills.
+    @preconcurrency
     open func upload(
         multipartFormData: @escaping (MultipartFormData) -> Void, with request: any URLRequestConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
@@ -449,6 +463,7 @@ open class Session: @unchecked Sendable {
     ///   - interceptor: adapts and retries this request, after the session's.
     ///   - shouldAutomaticallyResume: whether the first listener resumes the request; `nil` leaves it to the session.
     ///   - requestModifier: changes the handshake's `URLRequest`.
+    @preconcurrency
     open func webSocketRequest(
         to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
         headers: HTTPHeaders? = nil,
@@ -462,6 +477,7 @@ open class Session: @unchecked Sendable {
     }
 
     /// A WebSocket with parameters of an `Encodable` value in its URL; the other parameters are as above.
+    @preconcurrency
     open func webSocketRequest<Parameters: Encodable & Sendable>(
         to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
         parameters: Parameters? = nil,

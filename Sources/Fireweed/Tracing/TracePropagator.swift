@@ -18,6 +18,7 @@ public struct TracePropagator: RequestInterceptor {
     ///   - beginsTraces: whether a request without a parent begins a trace of its own; true by default.
     ///   - parent: gives the parent of a request, on the thread that makes it; by default the context of the task that does so, which is
     ///     the caller's as long as the session has no `requestQueue`.
+    @preconcurrency
     public init(
         beginsTraces: Bool = true, parent: @escaping @Sendable () -> TraceContext? = { TraceContext.current }
     ) {
@@ -26,6 +27,7 @@ public struct TracePropagator: RequestInterceptor {
     }
 
     /// Sets the fields.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -34,6 +36,7 @@ public struct TracePropagator: RequestInterceptor {
     }
 
     /// Sets the fields; a retry is in the trace of the first attempt, whatever thread it is made on.
+    @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void

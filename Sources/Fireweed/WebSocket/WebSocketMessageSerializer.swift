@@ -62,6 +62,7 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
 
 extension WebSocketMessageSerializer {
     /// Decodes a value of each message with a JSON decoder.
+    @preconcurrency
     public static func json<Value: Decodable & Sendable>(
         decoding _: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
     ) -> DecodableWebSocketMessageDecoder<Value> where Self == DecodableWebSocketMessageDecoder<Value> {

@@ -11,6 +11,7 @@ extension WebSocketRequest {
     /// Several listeners each get every event that comes after they were added. The connection is not read faster than the slowest
     /// listener is: up to a megabyte or so waits for one.
     @discardableResult
+    @preconcurrency
     public func streamSerializer<Serializer: WebSocketMessageSerializer>(
         _ serializer: Serializer, on queue: DispatchQueue = .main,
         handler: @escaping @Sendable (_ event: Event<Serializer.Output, Serializer.Failure>) -> Void
@@ -23,6 +24,7 @@ extension WebSocketRequest {
 
     /// Calls `handler` on `queue` with every event; messages are decoded.
     @discardableResult
+    @preconcurrency
     public func streamDecodableEvents<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, on queue: DispatchQueue = .main,
         using decoder: any DataDecoder = JSONDecoder(),
@@ -33,6 +35,7 @@ extension WebSocketRequest {
 
     /// Calls `handler` on `queue` with the value of every message that can be decoded.
     @discardableResult
+    @preconcurrency
     public func streamDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, on queue: DispatchQueue = .main,
         using decoder: any DataDecoder = JSONDecoder(),
@@ -45,6 +48,7 @@ extension WebSocketRequest {
 
     /// Calls `handler` on `queue` with every event.
     @discardableResult
+    @preconcurrency
     public func streamMessageEvents(
         on queue: DispatchQueue = .main,
         handler: @escaping @Sendable (_ event: Event<URLSessionWebSocketTask.Message, Never>) -> Void
@@ -57,6 +61,7 @@ extension WebSocketRequest {
 
     /// Calls `handler` on `queue` with every message.
     @discardableResult
+    @preconcurrency
     public func streamMessages(
         on queue: DispatchQueue = .main,
         handler: @escaping @Sendable (_ message: URLSessionWebSocketTask.Message) -> Void

@@ -141,6 +141,7 @@ extension WebSocketRequest {
         }
 
         /// Sends a ping, as `WebSocketRequest.sendPing(respondingOn:onResponse:)`.
+        @preconcurrency
         public func sendPing(
             respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
         ) {

@@ -108,6 +108,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     ///
     /// `completionHandler` is called on `queue` once the message's last byte was handed to the kernel, or with the error because of
     /// which it never will be. A sender that waits for it is slowed down to the speed of the network.
+    @preconcurrency
     public func send(
         _ message: URLSessionWebSocketTask.Message, queue: DispatchQueue = .main,
         completionHandler: @escaping @Sendable (Result<Void, any Error>) -> Void
@@ -122,6 +123,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     ///
     /// While the server does not read, of several pings the latest alone is sent; its pong answers all of them (RFC
     /// 6455 §5.5.3).
+    @preconcurrency
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
     ) {

@@ -53,6 +53,7 @@ public struct WebSocketTask: Sendable {
     }
 
     /// Every event, with decoded messages.
+    @preconcurrency
     public func streamingDecodableEvents<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         using decoder: any DataDecoder = JSONDecoder(),
@@ -64,6 +65,7 @@ public struct WebSocketTask: Sendable {
     }
 
     /// The value of every message that can be decoded.
+    @preconcurrency
     public func streamingDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         using decoder: any DataDecoder = JSONDecoder(),
