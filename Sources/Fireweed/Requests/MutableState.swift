@@ -8,6 +8,8 @@ import FoundationNetworking
 /// Everything about a request that changes.
 struct MutableState: Sendable {
     var lifecycle = RequestState()
+    /// Whether monitors are being told what is made.
+    var announcement = Announcement.none
     var error: AFError?
     var records = Few<RequestRecord>()
     var attempts = Few<Attempt>()
@@ -32,6 +34,17 @@ struct MutableState: Sendable {
         extras = box
         return change(&box.value)
     }
+}
+
+/// Whether a thread that makes a request is telling monitors about it.
+///
+/// Another thread may end the request meanwhile. The end waits for the announcement: monitors are told of nothing that
+/// was made after `requestDidFinish`.
+enum Announcement: Sendable {
+    case none
+    case underway
+    /// The request has ended since the announcement began: its conclusion starts after the announcement.
+    case conclusionWaits
 }
 
 /// Checks a response; gives the error that the request ends with, or `nil`.

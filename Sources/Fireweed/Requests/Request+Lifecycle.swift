@@ -87,8 +87,17 @@ extension Request {
     // MARK: The conclusion
 
     /// Lets the conclusion run on the task that waits for it, else on the serialisation queue.
-    private func startConclusion() {
-        let sole = mutable.withLock { $0.slots.count == 1 ? $0.slots[0] : nil }
+    ///
+    /// It starts after an announcement that is under way.
+    func startConclusion() {
+        let (waits, sole) = mutable.withLock { state -> (Bool, (any ResponseSlot)?) in
+            guard state.announcement == .none else {
+                state.announcement = .conclusionWaits
+                return (true, nil)
+            }
+            return (false, state.slots.count == 1 ? state.slots[0] : nil)
+        }
+        if waits { return }
         if let sole, sole.handOver() { return }
         serializationQueue.async { self.conclude() }
     }

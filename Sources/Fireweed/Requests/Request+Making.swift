@@ -24,27 +24,50 @@ extension Request {
 
     private func makeNow() {
         if let invalidation = core.invalidation { return fail(invalidation) }
-        let record: RequestRecord
-        do {
-            record = try makeRecord()
-        } catch {
-            let error = error.asAFError(or: .createURLRequestFailed(error: error))
-            tellMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
-            return fail(error)
-        }
-        tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
-        do {
-            try record.validate(schemes: acceptableSchemes)
-            if let violation = core.settings.fieldViolation { throw violation }
-        } catch {
-            return failCreation(error)
-        }
+        let made = Result { try makeRecord() }
+        guard beginAnnouncement() else { return }
+        guard let record = announced(made) else { return endAnnouncement() }
         let own = mutable.withLock { state in
             state.records.append(record)
             return state.interceptor
         }
-        guard let adapter = adapter(behind: own) else { return makeTask(for: record) }
+        guard let adapter = adapter(behind: own) else {
+            makeTask(for: record)
+            return endAnnouncement()
+        }
+        endAnnouncement()
         adapt(record, by: adapter)
+    }
+
+    /// The record, of which the monitors know now; `nil` when it must not be sent, and the request has failed.
+    private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
+        do {
+            let record = try made.get()
+            tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
+            try record.validate(schemes: acceptableSchemes)
+            if let violation = core.settings.fieldViolation { throw violation }
+            return record
+        } catch {
+            failCreation(error)
+            return nil
+        }
+    }
+
+    /// Lets an end of the request wait until `endAnnouncement`; false when the request has ended before.
+    private func beginAnnouncement() -> Bool {
+        mutable.withLock { state in
+            guard state.lifecycle.isMaking else { return false }
+            state.announcement = .underway
+            return true
+        }
+    }
+
+    private func endAnnouncement() {
+        let concludes = mutable.withLock { state in
+            defer { state.announcement = .none }
+            return state.announcement == .conclusionWaits
+        }
+        if concludes { startConclusion() }
     }
 
     // MARK: Adapting
@@ -63,6 +86,8 @@ extension Request {
     }
 
     private func adapted(_ initial: URLRequest, _ result: Result<URLRequest, any Error>) {
+        guard beginAnnouncement() else { return }
+        defer { endAnnouncement() }
         let adapted: RequestRecord
         do {
             adapted = try RequestRecord(result.get())
@@ -96,7 +121,7 @@ extension Request {
         }
         let attempt = Attempt(record: record, hop: consume hop, kind: taskKind, core: core, owner: self)
         let isWanted = mutable.withLock { state in
-            guard case .making = state.lifecycle.work else { return false }
+            guard state.lifecycle.isMaking else { return false }
             state.attempts.append(attempt)
             return true
         }
@@ -105,7 +130,7 @@ extension Request {
         hearOfTask(attempt)
         var isWaitedFor = false
         handle(.made) { state in
-            if case .making = state.lifecycle.work { isWaitedFor = true }
+            isWaitedFor = state.lifecycle.isMaking
         }
         if !isWaitedFor { attempt.abandon() }  // cancelled since the look above: nobody would end it
     }

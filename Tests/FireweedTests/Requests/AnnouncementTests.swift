@@ -1,0 +1,104 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+
+/// Records events, and calls back before one of them is on its queue.
+private final class InterruptingMonitor: EventMonitor {
+    private let events = DispatchQueue(label: "events")
+    private let names = ProtectedList<String>()
+    private let eventCount = Atomic(0)
+    /// The event, counted from 1, before which `interruption` is called.
+    private let number: Int
+    private let interruption = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(before number: Int) {
+        self.number = number
+    }
+
+    func interrupt(with interruption: @escaping @Sendable () -> Void) {
+        self.interruption.withLock { $0 = interruption }
+    }
+
+    /// Asked for once for each event, on the thread that tells it.
+    var queue: DispatchQueue {
+        if eventCount.add(1, ordering: .relaxed).newValue == number { interruption.withLock { $0.take() }?() }
+        return events
+    }
+
+    var all: [String] {
+        events.sync {}
+        return names.all
+    }
+
+    func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { names.append("initial") }
+    func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest) {
+        names.append("adapted")
+    }
+    func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { names.append("created") }
+    func request(_ request: Request, didCreateTask task: SessionTask) { names.append("task") }
+    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) { names.append("end") }
+    func requestDidFinish(_ request: Request) { names.append("finish") }
+}
+
+@Suite("What monitors are told of a request that ends while it is being made", .timeLimit(.minutes(Patience.minutes)))
+struct AnnouncementTests {
+    let server: FixtureServer
+
+    init() throws {
+        server = try FixtureServer.start()
+    }
+
+    /// Makes a request, cancels it before an event and lets its conclusion run; gives the events.
+    private func events(cancelledBefore number: Int, adapter: Adapter? = nil) async -> [String] {
+        let monitor = InterruptingMonitor(before: number)
+        let session = Session.isolated(
+            interceptor: adapter, startRequestsImmediately: false, eventMonitors: [monitor])
+        let request = session.request(server.url("/get"))
+        monitor.interrupt {
+            request.cancel()
+            session.serializationQueue.sync {}  // what the cancel has begun has run
+        }
+        await withCheckedContinuation { continuation in
+            request.response(queue: .global()) { response in
+                #expect(response.error?.isExplicitlyCancelledError == true)
+                continuation.resume()
+            }
+            request.resume()
+        }
+        return monitor.all
+    }
+
+    @Test(
+        "nothing that was made is told after the end",
+        arguments: [(1, ["initial", "created", "finish"]), (2, ["initial", "created", "finish"])])
+    func beforeTask(number: Int, expected: [String]) async {
+        let events = await events(cancelledBefore: number)
+        #expect(events == expected)
+    }
+
+    @Test("the task is told before its end")
+    func task() async {
+        let events = await events(cancelledBefore: 3)
+        #expect(events == ["initial", "created", "task", "end", "finish"])
+    }
+
+    @Test("an adapter that answers after the end changes nothing")
+    func lateAdapter() async {
+        let late = ProtectedList<@Sendable () -> Void>()
+        let cancelling = Adapter { request, _, completion in late.append { completion(.success(request)) } }
+        let monitor = InterruptingMonitor(before: 0)
+        let session = Session.isolated(
+            interceptor: cancelling, startRequestsImmediately: false, eventMonitors: [monitor])
+        let request = session.request(server.url("/get"))
+        await withCheckedContinuation { continuation in
+            request.response(queue: .global()) { _ in continuation.resume() }
+            request.resume()
+            request.cancel()
+        }
+        for answer in late.all { answer() }
+        #expect(monitor.all == ["initial", "finish"] && request.requests.count == 1 && request.tasks.isEmpty)
+    }
+}
