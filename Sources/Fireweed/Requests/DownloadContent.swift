@@ -188,7 +188,9 @@ extension DownloadRequest {
     }
 
     private func placed(_ file: PartialFile, _ url: URL, _ attempt: Attempt, installed: URL? = nil) {
-        file.complete()
+        // The caller's partial file is complete when the request ends well, which is not certain yet: a cancel may
+        // still come, and a later download needs what is known about the file.
+        if !file.hasSidecar || url != file.url { file.complete() }
         content.withLock { content in
             content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
             content.installed = installed
@@ -268,6 +270,7 @@ extension DownloadRequest {
             }
             return (content.partial, content.produced, content.resumeDataHandlers)
         }
+        if let partial, error == nil, contentFile?.url == partial.url { partial.complete() }
         partial?.release()
         guard !handlers.isEmpty else { return }
         let data = produced?.taken

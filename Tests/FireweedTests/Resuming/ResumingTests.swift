@@ -48,6 +48,24 @@ struct ResumingTests {
         #expect(try await later.serializingString().value == "abcdefghij")
     }
 
+    @Test("cancelled after its last byte, a download is completed by the next one", arguments: [false, true])
+    func cancelledAtTheEnd(isRefused: Bool) async throws {
+        let place = folder.file("part")
+        let server = try FixtureServer.start()
+        let first = session.download(server.url("/range/10")).resumable(at: place)
+        // The content has come when validation begins.
+        first.validate { [weak first] _, _, _ in
+            if isRefused { return .failure(URLError(.cancelled)) }
+            first?.cancel()
+            return .success(())
+        }
+        #expect(await first.serializingDownloadedFileURL().response.error != nil)
+        #expect(try String(contentsOf: place, encoding: .utf8) == "abcdefghij")
+        let second = session.download(server.url("/range/10")).resumable(at: place)
+        #expect(try await second.serializingString().value == "abcdefghij")
+        #expect(!FileManager.default.fileExists(atPath: place.path + ".resume"))
+    }
+
     @Test("the rest alone is asked for and put behind what is there")
     func rest() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf(), Interrupted.secondHalf)
