@@ -29,13 +29,14 @@ let package = Package(
         systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
         systemLibrary("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         systemLibrary("CMicrohttpd", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+        systemLibrary("CBrotliDecoder", pkgConfig: "libbrotlidec", package: "libbrotli-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
         .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
         .target(
             name: "FireweedTransport",
-            dependencies: ["CLinux", "CCurl", "COpenSSL", "CWslay", "CZlib"],
+            dependencies: ["CLinux", "CCurl", "COpenSSL", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
             swiftSettings: settings),
         .target(
             name: "Fireweed",

@@ -21,7 +21,7 @@ final class EasyHandle: CurlHandle {
     private var isDecoding = true
     private var sendings = SendingGuard()
     /// Looks for the end of coded content that ends with the connection; `nil` for all other content.
-    private var codingEnd: ContentCodingEnd?
+    private var codingEnd: (any ContentCodingEnd)?
     /// True when the head is all that the response has, though libcurl does not know it.
     private var endsWithHead = false
     /// Why libcurl refused an option of the session.
@@ -462,7 +462,7 @@ final class EasyHandle: CurlHandle {
             head.status != 204, head.status != 304, transfer.message.method != "HEAD",
             let coding = head.value(of: "Content-Encoding")
         else { return }
-        codingEnd = ContentCodingEnd(coding: coding)
+        codingEnd = ContentCodingEnds.end(of: coding)
         // libcurl decodes content itself; its debug callback alone has the bytes as they came.
         if codingEnd != nil { set(CURLOPT_VERBOSE, 1) }
     }

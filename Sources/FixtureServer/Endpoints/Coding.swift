@@ -50,14 +50,16 @@ package enum Coding {
         return status == Z_STREAM_END ? Data(output.prefix(capacity - Int(stream.avail_out))) : nil
     }
 
-    private static func brotli(_ data: Data) -> Data? {
+    /// The data in the content coding `br`.
+    package static func brotli(_ data: Data) -> Data? {
         var count = BrotliEncoderMaxCompressedSize(data.count)
         var output = [UInt8](repeating: 0, count: count)
         let isDone = BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, data.count, Array(data), &count, &output)
         return isDone == 1 ? Data(output.prefix(count)) : nil
     }
 
-    private static func zstd(_ data: Data) -> Data? {
+    /// The data in the content coding `zstd`.
+    package static func zstd(_ data: Data) -> Data? {
         var output = [UInt8](repeating: 0, count: ZSTD_compressBound(data.count))
         let count = ZSTD_compress(&output, output.count, Array(data), data.count, 3)
         return ZSTD_isError(count) == 0 ? Data(output.prefix(count)) : nil

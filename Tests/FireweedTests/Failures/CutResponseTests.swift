@@ -28,7 +28,7 @@ struct CutResponseTests {
 
     @Test(
         "inside content that ends with the connection are errors, at every byte of its coding",
-        arguments: ["gzip", "deflate"])
+        arguments: ["gzip", "deflate", "br", "zstd"])
     func coding(name: String) async throws {
         let text = "a text that is long enough for a coding, long enough, long enough"
         let coded = try await Self.coded(text, name)
@@ -40,6 +40,11 @@ struct CutResponseTests {
     }
 
     private static func coded(_ text: String, _ name: String) async throws -> Data {
+        switch name {
+        case "br": return try #require(Coding.brotli(Data(text.utf8)))
+        case "zstd": return try #require(Coding.zstd(Data(text.utf8)))
+        default: break
+        }
         let server = try FixtureServer.start()
         let compressor: any RequestInterceptor = name == "gzip" ? GzipRequestCompressor() : DeflateRequestCompressor()
         var request = try URLRequest(url: server.url("/anything"), method: .post)
