@@ -1,5 +1,6 @@
 // What stored responses are found by (RFC 9111 §2).
 
+import FireweedTransport
 import Foundation
 
 /// The key of a target URI: the URI in one spelling, without fragment and user information (RFC 9110 §4.2.3).
@@ -13,22 +14,20 @@ enum CacheKey {
 
     /// True for what most URLs are: nothing has to be changed.
     private static func isNormal(_ text: String) -> Bool {
-        var slashCount = 0
-        // The number at the end of the authority, which may be the scheme's own port.
-        var digits = 0
-        for byte in text.utf8 {
-            switch byte {
-            case 0x2F:
-                slashCount += 1
-                if slashCount == 3, digits == 80 || digits == 443 { return false }
-            case 0x23: return false
-            case 0x41...0x5A, 0x40, 0x3F: if slashCount < 3 { return false }
-            case 0x3A: digits = 0
-            case 0x30...0x39: if slashCount < 3 { digits = (digits * 10 + Int(byte & 15)) % 100_000 }
-            default: break
-            }
-        }
-        return slashCount >= 3
+        let bytes = text.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            bytes[..<colon].allSatisfy({ !(0x41...0x5A).contains($0) }),
+            bytes[colon...].prefix(3).elementsEqual("://".utf8)
+        else { return false }
+        let start = bytes.index(colon, offsetBy: 3)
+        guard let end = bytes[start...].firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }),
+            bytes[end] == UInt8(ascii: "/"), !bytes[end...].contains(UInt8(ascii: "#"))
+        else { return false }
+        let host = text[start..<end].prefix { $0 != ":" }
+        let port = bytes[host.endIndex..<end].dropFirst()
+        let hasPort = host.endIndex != end
+        return CanonicalHost.isCanonical(host)
+            && (!hasPort || !port.isEmpty && !port.elementsEqual("80".utf8) && !port.elementsEqual("443".utf8))
     }
 
     private static func normalised(_ text: String) -> String {
@@ -41,14 +40,14 @@ enum CacheKey {
         return "\(scheme)://\(host(authority, scheme: scheme))\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
-    /// Host and port without user information, in lower case, and without the scheme's own port.
+    /// The canonical host, and the port unless it is the scheme's own; without user information.
     private static func host(_ authority: Substring, scheme: String) -> String {
-        let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
-        let lowered = host.lowercased()
-        switch scheme {
-        case "http" where lowered.hasSuffix(":80"): return String(lowered.dropLast(3))
-        case "https" where lowered.hasSuffix(":443"): return String(lowered.dropLast(4))
-        default: return lowered
-        }
+        let place = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
+        let colon = place.lastIndex(of: ":").flatMap { place[$0...].contains("]") ? nil : $0 } ?? place.endIndex
+        let name = CanonicalHost.text(of: String(place[..<colon]))
+        let host = name.contains(":") ? "[\(name)]" : name
+        let port = place[colon...].dropFirst()
+        let isUsual = port.isEmpty || scheme == "http" && port == "80" || scheme == "https" && port == "443"
+        return isUsual ? host : "\(host):\(port)"
     }
 }

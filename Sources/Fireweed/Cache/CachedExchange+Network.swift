@@ -19,9 +19,9 @@ extension CachedExchange: TransferConsumer {
     }
 
     func transferDidReceive(_ head: ResponseHead) {
-        let (stored, toleratesError, requestTime) = state.withLock { state in
+        let (stored, toleratesError, moment) = state.withLock { state in
             state.hasHead = true
-            return (state.stored, state.toleratesError, state.requestTime)
+            return (state.stored, state.toleratesError, state.moment)
         }
         if stored != nil, head.status == 304 {
             let now = cache.now()
@@ -31,7 +31,7 @@ extension CachedExchange: TransferConsumer {
             return state.withLock { $0.incoming = .discarding(byteCount: 0) }
         }
         let recorder = ResponseRecorder.note(
-            head, to: request, requestTime: requestTime, isValidated: stored != nil, cache: cache, host: host)
+            head, to: request, sentAt: moment, isValidated: stored != nil, cache: cache, host: host)
         let consumer = state.withLock { state in
             if let recorder { state.incoming = .recording(recorder) }
             return state.consumer
@@ -72,14 +72,14 @@ extension CachedExchange: TransferConsumer {
     }
 
     func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
-        let (incoming, stored, requestTime, isCancelled, isTolerated) = state.withLock { state in
+        let (incoming, stored, moment, isCancelled, isTolerated) = state.withLock { state in
             let isTolerated = state.toleratesError && !state.hasHead && failure?.isOfNetwork == true
-            return (state.incoming, state.stored, state.requestTime, state.isCancelled, isTolerated)
+            return (state.incoming, state.stored, state.moment, state.isCancelled, isTolerated)
         }
         guard !isCancelled else { return end(failure ?? .cancelled, report: report) }
         switch (incoming, stored) {
         case (.validated(let answer, let time), .some(let stored)):
-            cache.queue.async { self.confirm(stored, answer, report, requestTime: requestTime, responseTime: time) }
+            cache.queue.async { self.confirm(stored, answer, report, requestTime: moment.time, responseTime: time) }
         case (.discarding, .some(let stored)): cache.queue.async { self.play(stored, source: .cache) }
         case (_, .some(let stored)) where isTolerated: cache.queue.async { self.play(stored, source: .cache) }
         case (.recording(let recorder), _) where failure == nil:

@@ -44,7 +44,8 @@ final class CachedExchange: Sendable {
         var stored: StoredResponse?
         var toleratesError = false
         var hasHead = false
-        var requestTime = Date(timeIntervalSince1970: 0)
+        /// When the network was asked.
+        var moment = ResponseCache.Moment.past
     }
 
     let cache: ResponseCache
@@ -94,7 +95,7 @@ final class CachedExchange: Sendable {
         var message = message
         if let stored { message.fields = Validation.fields(message.fields, asking: stored.head) }
         let control = transport.makeTransfer(of: message, for: self)
-        let now = cache.now()
+        let moment = cache.moment
         let permission = state.withLock { state -> (goes: Bool, isSuspended: Bool) in
             if case .ended = state.phase { return (false, false) }
             guard !state.isCancelled else { return (false, false) }
@@ -103,7 +104,7 @@ final class CachedExchange: Sendable {
             state.stored = stored
             state.toleratesError = toleratesError
             state.hasHead = false
-            state.requestTime = now
+            state.moment = moment
             return (true, state.isSuspended)
         }
         guard permission.goes else { return end(.cancelled) }

@@ -53,6 +53,8 @@ struct PendingWrites {
     /// Keys whose writes failed that are remembered.
     private static let failureLimit = 4096
 
+    /// Changed together with the writes: a response is either invalidated when it is stored, or removed after that.
+    var invalidations = Invalidations()
     private var outcomes: [String: Outcome] = [:]
     private var byteCount = 0
     /// The writes by number; those from `nextNumber` on have not begun.

@@ -17,6 +17,8 @@ final class ResponseCache: Sendable {
     private let store: any ResponseStore
     private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
     private let writes = Mutex(PendingWrites())
+    /// How many invalidations there were: read for every request, without the lock.
+    private let invalidationCount = Atomic(0)
     /// The session's own fields, which most requests send unchanged, and what they say.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheRequest.Facts
@@ -133,15 +135,41 @@ final class ResponseCache: Sendable {
 
     // MARK: From any thread
 
-    /// Stores a response; every look from now on finds it.
-    func save(_ response: StoredResponse, for url: URL) {
-        write(.store(response), for: CacheKey.text(of: url))
+    /// When a request is sent, by the clock and among the invalidations.
+    struct Moment: Sendable {
+        let time: Date
+        fileprivate let invalidationCount: Int
+
+        /// Before everything.
+        static let past = Moment(time: Date(timeIntervalSince1970: 0), invalidationCount: 0)
     }
 
-    /// Forgets what a change at the origin made useless (RFC 9111 §4.4), before any later look.
-    func invalidate(_ keys: @autoclosure () -> [String]) {
-        guard store.mayHoldResponses else { return }
-        for key in keys() where store.mayHoldResponse(for: key) { write(.remove, for: key) }
+    var moment: Moment {
+        Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring))
+    }
+
+    /// Stores the response to a request that was sent at this moment; every look from now on finds it.
+    ///
+    /// A response that a change at the origin may have overtaken is not stored.
+    func save(_ response: StoredResponse, for url: URL, sentAt moment: Moment) {
+        let key = CacheKey.text(of: url)
+        let accepted = writes.withLock { writes -> PendingWrites.Write? in
+            guard !writes.invalidations.contains(key, since: moment.invalidationCount) else { return nil }
+            return writes.add(.store(response), for: key)
+        }
+        if let accepted { begin(accepted, for: key) }
+    }
+
+    /// Forgets what a change at the origin made useless (RFC 9111 §4.4), before any later look, and what is on its way.
+    func invalidate(_ keys: [String]) {
+        for key in keys {
+            let isWaiting = writes.withLock { writes in
+                writes.invalidations.add(key)
+                invalidationCount.store(writes.invalidations.count, ordering: .releasing)
+                return writes[key] != nil
+            }
+            if isWaiting || store.mayHoldResponses && store.mayHoldResponse(for: key) { write(.remove, for: key) }
+        }
     }
 
     /// Calls `completion` when the store has everything that was given so far.
@@ -151,8 +179,11 @@ final class ResponseCache: Sendable {
     }
 
     private func write(_ write: PendingWrites.Write, for key: String) {
-        let accepted = writes.withLock { $0.add(write, for: key) }
-        if case .store = accepted { store.expectResponse(for: key) }
+        begin(writes.withLock { $0.add(write, for: key) }, for: key)
+    }
+
+    private func begin(_ write: PendingWrites.Write, for key: String) {
+        if case .store = write { store.expectResponse(for: key) }
         writeQueue.async { self.performNextWrite() }
     }
 

@@ -11,32 +11,35 @@ final class ResponseRecorder: Sendable {
     private let head: StoredHead
     private let url: URL
     private let cache: ResponseCache
+    /// When the request was sent.
+    private let moment: ResponseCache.Moment
     /// What has come so far; `nil` once that is too much to be stored.
     private let content = Mutex<Data?>(Data())
 
-    private init(_ head: StoredHead, url: URL, cache: ResponseCache) {
+    private init(_ head: StoredHead, url: URL, cache: ResponseCache, moment: ResponseCache.Moment) {
         self.head = head
         self.url = url
         self.cache = cache
+        self.moment = moment
     }
 
     /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be stored.
     ///
     /// - Parameter isValidated: whether the response answers a question about a stored one.
     static func note(
-        _ head: ResponseHead, to request: CacheRequest, requestTime: Date, isValidated: Bool, cache: ResponseCache,
-        host: (any CacheHost)?
+        _ head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isValidated: Bool,
+        cache: ResponseCache, host: (any CacheHost)?
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
             return nil
         }
         if request.method == "HEAD" || (head.status == 304 && request.facts.validatesOwn) {
-            learn(from: head, to: request, requestTime: requestTime, cache: cache)
+            learn(from: head, to: request, requestTime: moment.time, cache: cache)
             return nil
         }
-        if let made = storable(head, to: request, requestTime: requestTime, cache: cache, host: host) {
-            return ResponseRecorder(made, url: request.url, cache: cache)
+        if let made = storable(head, to: request, requestTime: moment.time, cache: cache, host: host) {
+            return ResponseRecorder(made, url: request.url, cache: cache, moment: moment)
         }
         if request.method == "GET", head.status < 400, head.status != 206, head.status != 304,
             isValidated || !request.looksIntoCache
@@ -93,14 +96,14 @@ final class ResponseRecorder: Sendable {
         let response = StoredResponse(head: head, content: content)
         guard let decision, let cached = response.cachedURLResponse(for: url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
-            cache.save(response, for: url)
+            cache.save(response, for: url, sentAt: moment)
             return then()
         }
         decision(cached) { [self] chosen in
             // The first answer counts, whenever another one comes.
             guard self.content.withLock({ $0.take() }) != nil else { return }
             if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
-                cache.save(response, for: url)
+                cache.save(response, for: url, sentAt: moment)
             }
             then()
         }

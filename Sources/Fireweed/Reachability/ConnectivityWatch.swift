@@ -1,6 +1,7 @@
 // Waiting for a way out.
 
 import Dispatch
+import FireweedTransport
 import Foundation
 import Synchronization
 
@@ -83,10 +84,8 @@ final class ConnectivityWatch: Sendable {
 extension RouteSubject {
     /// What a request to this URL needs a route to: its host where that is an address, else any destination.
     static func of(_ url: URL) -> RouteSubject {
-        guard let host = url.host else { return RouteSubject(host: nil) }
-        if host.lowercased() == "localhost" || host.lowercased().hasSuffix(".localhost") {
-            return RouteSubject(host: "127.0.0.1")
-        }
+        guard let host = url.host.map(CanonicalHost.text) else { return RouteSubject(host: nil) }
+        if host == "localhost" || host.hasSuffix(".localhost") { return RouteSubject(host: "127.0.0.1") }
         return RouteSubject(host: literal(host) == nil ? nil : host)
     }
 }

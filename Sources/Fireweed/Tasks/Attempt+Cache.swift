@@ -8,13 +8,12 @@ import Synchronization
 extension Attempt {
     /// A transfer that the cache has a say in; also for policies that mean something to a session without a cache.
     func makeCachedTransfer(of message: consuming RequestMessage, for hop: Hop) -> any TransferControl {
-        message.fields = fields(message.fields, telling: cachePolicy)
         guard core.cache != nil || cachePolicy == .returnCacheDataDontLoad else {
             return core.transport.makeTransfer(of: message, for: self)
         }
         let cache = core.cache ?? .none
         if cachePolicy != .returnCacheDataDontLoad, !cache.mayHold(hop.url), !cache.wantsOnlyCached(message.fields) {
-            state.withLock { $0.recording = .awaitingHead(requestTime: cache.now()) }
+            state.withLock { $0.recording = .awaitingHead(sentAt: cache.moment) }
             return core.transport.makeTransfer(of: message, for: self)
         }
         return CachedExchange(
@@ -37,7 +36,7 @@ extension Attempt {
     }
 
     /// Takes down what a head means for the cache, of a response that nothing stored could have answered.
-    func noteForCache(_ head: ResponseHead, askedAt requestTime: Date) {
+    func noteForCache(_ head: ResponseHead, sentAt moment: ResponseCache.Moment) {
         // Most heads mean nothing to a cache.
         let isOrdinary =
             cachePolicy == .useProtocolCachePolicy && head.status != 304 && !head.marks.contains(.mayBeWorthStoring)
@@ -48,7 +47,7 @@ extension Attempt {
         guard let cache = core.cache, let asked else { return }
         let request = cacheRequest(for: asked.hop, asked.fields, in: cache)
         let recorder = ResponseRecorder.note(
-            head, to: request, requestTime: requestTime, isValidated: false, cache: cache, host: self)
+            head, to: request, sentAt: moment, isValidated: false, cache: cache, host: self)
         if let recorder { state.withLock { $0.recording = .content(recorder) } }
     }
 
@@ -56,7 +55,7 @@ extension Attempt {
     /// something.
     ///
     /// As browsers do: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
-    private func fields(_ fields: FieldBlock, telling policy: URLRequest.CachePolicy) -> FieldBlock {
+    static func fields(_ fields: FieldBlock, telling policy: URLRequest.CachePolicy) -> FieldBlock {
         let wishes: [Field] =
             switch policy {
             case .reloadIgnoringLocalAndRemoteCacheData:

@@ -18,7 +18,7 @@ extension Attempt: TransferConsumer {
             state.hasUnstoredCookies = setsCookies && state.source.isNetwork
             return (state.owner, state.answeredChallenge != nil, state.recording)
         }
-        if case .awaitingHead(let time) = recording { noteForCache(head, askedAt: time) }
+        if case .awaitingHead(let moment) = recording { noteForCache(head, sentAt: moment) }
         guard let owner else { return }
         if hasAnswered { rememberCredential(acceptedWith: head) }
         if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }

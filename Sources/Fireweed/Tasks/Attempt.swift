@@ -28,7 +28,7 @@ final class Attempt: Sendable {
     /// What the cache is to learn of the present hop's response, where the attempt itself sees to that.
     enum Recording {
         case none
-        case awaitingHead(requestTime: Date)
+        case awaitingHead(sentAt: ResponseCache.Moment)
         case content(ResponseRecorder)
     }
 
@@ -187,6 +187,7 @@ final class Attempt: Sendable {
         if let gate = core.connectivity, gate.isClosed(for: hop.url) { return wait(at: gate, for: hop.url) }
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
+            if let violation = core.credentials.violation(in: hop) { return end(with: violation) }
             hop = core.credentials.completing(hop)
             urlText = hop.url.absoluteString
             state.withLock { [hop] in $0.hop = hop }
@@ -194,13 +195,14 @@ final class Attempt: Sendable {
         let cookieFields = core.cookies.addingCookies(
             for: hop, urlText: urlText, settings: core.settings,
             isWanted: record.existing?.httpShouldHandleCookies ?? true)
-        let fields = hop.authorizing(cookieFields)
+        let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
+        let authorized = hop.authorizing(cookieFields)
+        let fields = isUncached ? authorized : Self.fields(authorized, telling: cachePolicy)
         var message = RequestMessage(
             url: urlText, method: hop.method, fields: fields, body: hop.body,
             idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
             credentials: hop.transportCredentials, webSocket: hop.webSocket)
         message.tellsOfLulls = gathersContent
-        let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
         let control =
             isUncached ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in

@@ -52,7 +52,7 @@ extension TransferFailure {
     /// Names under `invalid` never exist (RFC 6761 §6.4), whatever the network.
     func refined(for url: URL) -> TransferFailure {
         guard case .exchange(.cannotFindHost, let detail, let code) = self,
-            let host = url.host?.lowercased(), host != "invalid", !host.hasSuffix(".invalid"),
+            let host = url.host.map(CanonicalHost.text), host != "invalid", !host.hasSuffix(".invalid"),
             NetworkModel.current()?.status == .notReachable
         else { return self }
         return .exchange(.notConnectedToInternet, detail: "\(detail) (there is no default route)", engineCode: code)

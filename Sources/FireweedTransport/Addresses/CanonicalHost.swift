@@ -18,7 +18,7 @@ package enum CanonicalHost {
     /// A text that cannot be a host comes back as it is, with its ASCII letters in lower case: no URL has such a host.
     /// The canonical form of a canonical form is the same.
     package static func text(of host: String) -> String {
-        isCanonical(host) ? host : normalised(host)
+        isCanonical(host[...]) ? host : normalised(host)
     }
 
     /// Whether a canonical host is an address.
@@ -36,7 +36,7 @@ package enum CanonicalHost {
     }
 
     /// Whether nothing has to be changed: true for what most URLs have.
-    private static func isCanonical(_ host: String) -> Bool {
+    package static func isCanonical(_ host: Substring) -> Bool {
         var isLabelStart = true
         var lastLabelIsName = false
         for byte in host.utf8 {
@@ -56,7 +56,7 @@ package enum CanonicalHost {
     }
 
     /// Whether the text is four numbers up to 255 without zeros in front.
-    private static func isDottedDecimal(_ host: String) -> Bool {
+    private static func isDottedDecimal(_ host: Substring) -> Bool {
         var (dotCount, number, digitCount) = (0, 0, 0)
         for byte in host.utf8 {
             switch byte {

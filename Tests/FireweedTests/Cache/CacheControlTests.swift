@@ -61,7 +61,11 @@ struct CacheControlTests {
             ("https://example.com:80/", "https://example.com:80/"), ("http://example.com?q", "http://example.com/?q"),
             ("http://example.com/a#b", "http://example.com/a"), ("http://u:p@example.com/a", "http://example.com/a"),
             ("http://[::1]:8080/a?b=c#d", "http://[::1]:8080/a?b=c"),
-            ("http://example.com/A%20b", "http://example.com/A%20b"),
+            ("http://example.com/A%20b", "http://example.com/A%20b"), ("http://a.test./b", "http://a.test/b"),
+            ("http://a.test.:8080/b", "http://a.test:8080/b"), ("http://127.1/a", "http://127.0.0.1/a"),
+            ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/a"), ("http://0x7f000001/a", "http://127.0.0.1/a"),
+            ("http://[0:0::1]/a", "http://[::1]/a"), ("http://a.test:/b", "http://a.test/b"),
+            ("http://1.a.test/b", "http://1.a.test/b"), ("http://a.test/b:80/", "http://a.test/b:80/"),
         ])
     func keys(text: String, key: String) throws {
         #expect(CacheKey.text(of: try #require(URL(string: text))) == key)

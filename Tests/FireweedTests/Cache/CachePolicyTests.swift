@@ -106,6 +106,19 @@ struct CachePolicyTests {
         #expect(play.heads.count == row.answers.count, "\(row.testDescription)")
     }
 
+    @Test("metrics show the fields that a policy adds")
+    func shownFields() async throws {
+        let server = try FixtureServer.start()
+        var request = URLRequest(url: server.url("/anything"))
+        request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+        for cache in [URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil), nil] {
+            let session = Session.isolated { $0.urlCache = cache }
+            let metrics = try #require(await session.request(request).serializingData().response.metrics)
+            #expect(metrics.transactionMetrics.last?.request.headers["Cache-Control"] == "no-cache")
+            #expect(metrics.transactionMetrics.last?.request.headers["Pragma"] == "no-cache")
+        }
+    }
+
     @Test("the configuration's policy is for requests without one of their own")
     func configured() async throws {
         let play = try CachePlay([.ok("one", "Cache-Control: max-age=10"), .ok("two")]) {

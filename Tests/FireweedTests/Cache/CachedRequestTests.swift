@@ -23,6 +23,31 @@ struct CachedRequestTests {
         #expect(text == content && pieces > 1 && play.heads.count == 1)
     }
 
+    @Test(
+        "a response that a change at the origin has overtaken is not stored (RFC 9111 §4.4)", arguments: [false, true])
+    func overtaken(isStoredAlready: Bool) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
+        let stale: [ScriptedServer.Step] = [.receiveHead, .send(head + "Cache-Control: max-age=0\r\n\r\nold"), .close]
+        let late: [ScriptedServer.Step] = [
+            .receiveHead, .wait(for: "changed"), .send(head + fresh + "\r\n\r\none"), .close,
+        ]
+        let post: [ScriptedServer.Step] = [.receiveHead, .send(head + "\r\n204"), .close]
+        let second: [ScriptedServer.Step] = [.receiveHead, .send(head + fresh + "\r\n\r\ntwo"), .close]
+        let server = try ScriptedServer.start(scripts: (isStoredAlready ? [stale] : []) + [late, post, second])
+        let store = MemoryResponseStore(tellsMisses: true)
+        let session = Session(configuration: .af.ephemeral, responseStore: store)
+        if isStoredAlready { _ = try await session.request(server.url()).serializingString().value }
+        async let overtaken = session.request(server.url()).serializingString().value
+        let number = isStoredAlready ? 1 : 0
+        _ = try await server.events.first { if case .head(number, _) = $0 { true } else { false } }
+        #expect(try await session.request(server.url(), method: .post).serializingString().value == "204")
+        server.signal("changed")
+        #expect(try await overtaken == "one")
+        #expect(try await session.request(server.url()).serializingString().value == "two")
+        let last = await session.request(server.url()).serializingString().response
+        #expect(last.value == "two" && last.metrics?.responseSource == .cache)
+    }
+
     @Test("what a stream gets is stored")
     func storedFromStream() async throws {
         let play = try CachePlay([.ok("one", fresh)])

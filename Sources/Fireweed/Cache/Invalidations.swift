@@ -1,0 +1,31 @@
+// Which responses were overtaken by a change while they were on their way.
+
+/// The order of invalidations (RFC 9111 §4.4) and of requests.
+///
+/// A response to a request that was sent before an invalidation of its key may be older than the change that caused the
+/// invalidation. Such a response is not stored.
+struct Invalidations {
+    /// Keys that are remembered; what was forgotten counts as invalidated.
+    private static let limit = 4096
+
+    /// How many invalidations there were.
+    private(set) var count = 0
+    /// The number of the latest invalidation of each key.
+    private var latest: [String: Int] = [:]
+    /// Requests that were sent before this number may have been overtaken by an invalidation that was forgotten.
+    private var forgotten = 0
+
+    mutating func add(_ key: String) {
+        count += 1
+        if latest.count >= Self.limit {
+            forgotten = count - Self.limit / 2
+            latest = latest.filter { $0.value > forgotten }
+        }
+        latest[key] = count
+    }
+
+    /// True when the key was invalidated since `count` had this value.
+    func contains(_ key: String, since number: Int) -> Bool {
+        number < forgotten || latest[key, default: 0] > number
+    }
+}
