@@ -31,6 +31,14 @@ struct CredentialSource: @unchecked Sendable {
         return found ?? true
     }
 
+    /// Why the userinfo of the hop's URL cannot be sent; `nil` when it can, or there is none.
+    func violation(in hop: Hop) -> TransferFailure? {
+        guard let (_, user, password) = Userinfo.split(hop.url.absoluteString),
+            !RequestMessage.Credentials(user: user, password: password).isSendable
+        else { return nil }
+        return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
+    }
+
     /// The hop without userinfo in its URL, and with credentials from there or from the netrc file where it has none.
     func completing(_ hop: Hop) -> Hop {
         var hop = hop

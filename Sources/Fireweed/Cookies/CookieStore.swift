@@ -106,11 +106,11 @@ final class CookieStore: @unchecked Sendable {
         }
     }
 
-    private static func field(of cookies: [IndexedCookie]) -> Field? {
+    private static func field(of found: [IndexedCookie]) -> Field? {
+        // Other code may put anything into a storage: what would forge a field is never sent.
+        let cookies = found.filter { FieldSyntax.isValue($0.text) }
         guard !cookies.isEmpty else { return nil }
-        let value = cookies.map(\.text).joined(separator: "; ")
-        guard FieldSyntax.isValue(value) else { return nil }
-        var field = Field(name: "Cookie", value: value)
+        var field = Field(name: "Cookie", value: cookies.map(\.text).joined(separator: "; "))
         if cookies.contains(where: { $0.octets != nil }) {
             field.octets = Array(cookies.map { $0.octets ?? Array($0.text.utf8) }.joined(separator: Array("; ".utf8)))
         }

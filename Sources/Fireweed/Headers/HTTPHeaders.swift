@@ -182,8 +182,18 @@ extension HTTPURLResponse {
 
 extension URLSessionConfiguration {
     /// The header fields that every request of the session carries, unless it has its own.
+    ///
+    /// Of `httpAdditionalHeaders`, values that are numbers count as their text (`true` as `1`). Names and values that
+    /// are neither text nor numbers are left out.
     public var headers: HTTPHeaders {
-        get { HTTPHeaders((httpAdditionalHeaders as? [String: String]) ?? [:]) }
+        get {
+            HTTPHeaders(
+                (httpAdditionalHeaders ?? [:]).compactMap { name, value in
+                    guard let name = name as? String else { return nil }
+                    let text = value as? String ?? (value as? NSNumber)?.stringValue
+                    return text.map { HTTPHeader(name: name, value: $0) }
+                })
+        }
         set { httpAdditionalHeaders = newValue.dictionary }
     }
 }

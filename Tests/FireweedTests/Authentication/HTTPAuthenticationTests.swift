@@ -21,6 +21,18 @@ struct HTTPAuthenticationTests {
 
     private static let guarded = ["/basic-auth/u/p", "/digest-auth/auth/u/p", "/digest-auth/auth/u/p/SHA-256"]
 
+    @Test(
+        "a line break in a URL's user or password is an error, and nothing is sent",
+        arguments: ["u%0Aser:password", "user:pass%0D%0Aword", "user:%00"])
+    func brokenUserinfo(userinfo: String) async throws {
+        let server = try FixtureServer.start()
+        let url = "http://\(userinfo)@127.0.0.1:\(server.port)/get"
+        let session = Session.isolated()
+        let response = await session.request(url).serializingData().response
+        #expect(response.error?.urlErrorCode == .badURL, "\(response)")
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("Basic and Digest, by MD5 and by SHA-256", arguments: guarded)
     func right(path: String) async {
         #expect(await status(session.request(server.url(path)).authenticate(username: "u", password: "p")) == 200)

@@ -35,6 +35,15 @@ struct CookieStoreTests {
         }
     }
 
+    @Test("a cookie that would forge a field is not sent, and the others are", arguments: ["1\r\nX: y", "1\n", "\0"])
+    func brokenCookie(value: String) throws {
+        storage.setCookie(try cookie("a"))
+        // Foundation keeps whatever other code gives it.
+        storage.setCookie(try cookie("broken", value))
+        storage.setCookie(try cookie("b"))
+        #expect(try sent() == "a=1; b=1")
+    }
+
     @Test("sessions that share a storage share its store")
     func sharing() throws {
         #expect(CookieStore.of(storage) === store)

@@ -119,6 +119,19 @@ struct HeaderSafetyTests {
         #expect(!server.requests.contains { $0.path == "/anything" })
     }
 
+    @Test("of the configuration's fields, numbers are text, and what is neither is left out alone")
+    func configuredValues() async throws {
+        let session = Session.isolated {
+            $0.httpAdditionalHeaders = [
+                "X-Text": "text", "X-Number": 42, "X-Fraction": 1.5, "X-Other": Data(), 7: "a name that is no text",
+            ]
+        }
+        _ = try await session.request(server.url("/get")).serializingData().value
+        let request = try #require(server.requests.last)
+        #expect(request.field("X-Text") == "text" && request.field("X-Number") == "42")
+        #expect(request.field("X-Fraction") == "1.5" && request.field("X-Other") == nil)
+    }
+
     @Test(
         "everything else arrives as it was given",
         arguments: ["", "a b", "ä €", "\"q\"; x=1", "a\tb", String(repeating: "x", count: 20_000)])
