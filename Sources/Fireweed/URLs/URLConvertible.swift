@@ -11,9 +11,13 @@ public protocol URLConvertible: Sendable {
 
 extension String: URLConvertible {
     /// The URL that the text is; throws `AFError.invalidURL(url:)` when it is none.
+    ///
+    /// Characters that a URL may not hold are percent-encoded; an escape stays an escape.
     public func asURL() throws -> URL {
         guard let url = URL(string: self) else { throw AFError.invalidURL(url: self) }
-        return url
+        // Foundation encodes every `%` of a path or a query in which another character needs encoding.
+        guard utf8.contains(UInt8(ascii: "%")), url.absoluteString != self else { return url }
+        return URL(string: URLReference.encoded(self)) ?? url
     }
 }
 

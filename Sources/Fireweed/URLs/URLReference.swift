@@ -26,6 +26,15 @@ package enum URLReference {
         else { return nil }
         return URLParts(String(text[...last]))?.resolved(against: own).url
     }
+
+    /// A URL or a reference in which path, query and fragment are percent-encoded, as far as they are not; scheme and
+    /// authority are as they were.
+    package static func encoded(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        let authority = scalars.firstRange(of: "://".unicodeScalars)?.upperBound ?? scalars.startIndex
+        let start = scalars[authority...].firstIndex { "/?#".unicodeScalars.contains($0) } ?? scalars.endIndex
+        return String(scalars[..<start]) + URLParts.encoded(behindAuthority: scalars[start...])
+    }
 }
 
 /// The five parts of a URI reference (RFC 3986 §3), each encoded.
@@ -55,14 +64,8 @@ private struct URLParts {
             scheme = String(rest[..<colon]).lowercased()
             rest = rest[rest.index(after: colon)...]
         }
-        if let hash = rest.firstIndex(of: "#") {
-            fragment = Self.encoded(rest[rest.index(after: hash)...], allowing: "/?:@")
-            rest = rest[..<hash]
-        }
-        if let mark = rest.firstIndex(of: "?") {
-            query = Self.encoded(rest[rest.index(after: mark)...], allowing: "/?:@")
-            rest = rest[..<mark]
-        }
+        fragment = Self.cut(from: "#", of: &rest)
+        query = Self.cut(from: "?", of: &rest)
         if rest.starts(with: "//".unicodeScalars) {
             rest = rest.dropFirst(2)
             let end = rest.firstIndex(of: "/") ?? rest.endIndex
@@ -71,6 +74,21 @@ private struct URLParts {
             rest = rest[end...]
         }
         path = Self.encoded(rest, allowing: "/:@")
+    }
+
+    /// Takes the query or the fragment off the end of a text, encoded; `nil` when there is none.
+    private static func cut(from mark: Unicode.Scalar, of text: inout Text) -> String? {
+        guard let index = text.firstIndex(of: mark) else { return nil }
+        defer { text = text[..<index] }
+        return encoded(text[text.index(after: index)...], allowing: "/?:@")
+    }
+
+    /// Path, query and fragment, encoded.
+    static func encoded(behindAuthority text: Substring.UnicodeScalarView) -> String {
+        var rest = text
+        let fragment = cut(from: "#", of: &rest).map { "#\($0)" } ?? ""
+        let query = cut(from: "?", of: &rest).map { "?\($0)" } ?? ""
+        return encoded(rest, allowing: "/:@") + query + fragment
     }
 
     /// Carries out the algorithm of RFC 3986 §5.2.2; `base` has a scheme.

@@ -76,6 +76,20 @@ struct URLReferenceTests {
         #expect(try resolve(reference) == reference)
     }
 
+    @Test(
+        "of text that a caller gives, escapes are not escaped again",
+        arguments: [
+            ("http://a/search?filter[name]=a%20b", "http://a/search?filter%5Bname%5D=a%20b"),
+            ("http://a/a b/%2F?q=%41#%20^", "http://a/a%20b/%2F?q=%41#%20%5E"), ("http://a/100%", "http://a/100%25"),
+            ("http://a/ü%20", "http://a/%C3%BC%20"),
+            ("http://bücher.test/ü?%20", "http://xn--bcher-kva.test/%C3%BC?%20"),
+            ("http://u%40:p@a/[%20", "http://u%40:p@a/%5B%20"), ("/a b%20c", "/a%20b%20c"),
+            ("http://a/%20?q=%2B", "http://a/%20?q=%2B"), ("http://a?q[]=%20", "http://a?q%5B%5D=%20"),
+        ])
+    func callersText(text: String, url: String) throws {
+        #expect(try text.asURL().absoluteString == url)
+    }
+
     @Test("white space around a reference is ignored, and so are control characters")
     func space() throws {
         #expect(try resolve(" \t/g\r\n ") == "http://a/g")
