@@ -65,10 +65,7 @@ extension OperationRun {
     /// A second download of the same partial file, which nobody disturbs.
     private func continueFromFile() async {
         guard case .orderly = operation.target.server else { return }
-        // A file that is whole has nothing beside it that says whose it is: the first download was cancelled too late.
-        let isKnown = FileManager.default.fileExists(atPath: partialFile.path + ".resume")
-        guard isKnown || !FileManager.default.fileExists(atPath: partialFile.path) else { return }
-        let request = make { $0.download(url).resumable(at: partialFile) }
+        let request = make { $0.download(url, interceptor: interceptor).resumable(at: partialFile) }
         await finish(request, "continued download")
     }
 

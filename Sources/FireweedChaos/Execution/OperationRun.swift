@@ -14,6 +14,8 @@ struct OperationRun: Sendable {
     let folder: URL
     /// Names the operation to the servers.
     let key: String
+    /// Names the session to the servers, for the tokens that they accept.
+    let tokenKey: String
     let task = TaskSwitch()
     /// Where callbacks run.
     let queue = DispatchQueue.global()
@@ -50,27 +52,35 @@ struct OperationRun: Sendable {
             case .events: "/events"
             case .webSocket: "/socket"
             }
-        return addresses.url(of: operation.target, on: slot.plan.route, key: key, endpoint: endpoint)
+        let url = addresses.url(of: operation.target, on: slot.plan.route, key: key, endpoint: endpoint)
+        return operation.usesTokens ? "\(url)&tokens=\(tokenKey)" : url
     }
 
-    /// Sets the idle time-out.
+    /// Sets the idle time-out, and a key that another origin must not get.
     var modifier: Session.RequestModifier? {
-        guard let milliseconds = operation.idleTimeoutMilliseconds else { return nil }
-        return { $0.timeoutInterval = Double(milliseconds) / 1_000 }
+        { [operation] request in
+            if let milliseconds = operation.idleTimeoutMilliseconds {
+                request.timeoutInterval = Double(milliseconds) / 1_000
+            }
+            if operation.target.isForeign { request.headers.add(name: "X-Api-Key", value: "secret") }
+        }
     }
 
     /// Whether there may be several attempts.
     var mayRetry: Bool {
-        [operation.interception, slot.plan.interception].contains { ($0?.retryLimit ?? 0) > 0 }
+        operation.usesTokens || [operation.interception, slot.plan.interception].contains { ($0?.retryLimit ?? 0) > 0 }
     }
 
-    var interceptor: (any RequestInterceptor)? { operation.interception.map { PlannedInterceptor(plan: $0) } }
+    var interceptor: (any RequestInterceptor)? {
+        operation.usesTokens ? slot.authentication : operation.interception.map { PlannedInterceptor(plan: $0) }
+    }
 
     /// Everything that is the same for all kinds; the timers run from now on, and may begin the request.
     ///
     /// A stream or a socket that has begun says nothing again to those who come later: their listeners are there before
     /// this.
     func prepare(_ request: Request, _ meddler: Meddler) {
+        if let milliseconds = operation.deadlineMilliseconds { request.deadline(.milliseconds(milliseconds)) }
         if operation.isAuthenticated {
             request.authenticate(username: "user", password: "secret", persistence: .none)
         }

@@ -5,7 +5,7 @@ import Foundation
 
 /// What interceptors of the plan fail with.
 enum PlannedFailure: Error {
-    case adaptation, retry
+    case adaptation, retry, refresh
 }
 
 /// Adapts and retries.

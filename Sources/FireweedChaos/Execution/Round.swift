@@ -29,10 +29,7 @@ struct Round {
         watchdog.watch(nil)
         var problems = await remains.problems(after: .seconds(20))
         for record in records {
-            let mayEndEarly = judge.mayEndEarly(record.operation)
-            let orders = record.requestIDs.compactMap {
-                EventOrder.problem(monitor.events(of: $0), mayEndEarly: mayEndEarly)
-            }
+            let orders = record.requestIDs.compactMap { EventOrder.problem(monitor.events(of: $0)) }
             let all = record.problems + orders
             guard !all.isEmpty else { continue }
             problems.append((all + [record.history(since: start)]).joined(separator: "\n"))
@@ -49,7 +46,8 @@ struct Round {
                 let operation = record.operation
                 let run = OperationRun(
                     operation: operation, record: record, slot: slots[operation.session], addresses: addresses,
-                    remains: remains, folder: folder, key: "\(plan.number)-\(run)-\(operation.number)")
+                    remains: remains, folder: folder, key: "\(plan.number)-\(run)-\(operation.number)",
+                    tokenKey: "\(plan.number)-\(run)-\(operation.session)")
                 group.addTask { await run.run() }
             }
         }

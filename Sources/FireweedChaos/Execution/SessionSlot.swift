@@ -7,6 +7,8 @@ import Synchronization
 /// Holds the only lasting reference to a session; a session that goes is followed by another with the same plan.
 final class SessionSlot: Sendable {
     let plan: SessionPlan
+    /// Shared by the requests that need a token, of all sessions of the slot.
+    let authentication: AuthenticationInterceptor<PlannedAuthenticator>
     private let addresses: ServerAddresses
     private let monitor: EventRecorder
     private let remains: Remains
@@ -17,6 +19,9 @@ final class SessionSlot: Sendable {
         _ plan: SessionPlan, addresses: ServerAddresses, monitor: EventRecorder, remains: Remains, folder: URL
     ) throws {
         self.plan = plan
+        authentication = AuthenticationInterceptor(
+            authenticator: PlannedAuthenticator(plan: plan.refreshing), credential: ChaosToken(number: 0),
+            refreshWindow: nil)
         self.addresses = addresses
         self.monitor = monitor
         self.remains = remains

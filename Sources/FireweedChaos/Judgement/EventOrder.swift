@@ -14,14 +14,10 @@ enum LifeStage: Hashable {
 /// The reference table: which event may follow at which stage.
 enum EventOrder {
     /// What is wrong with a request's events; `nil` when nothing is.
-    ///
-    /// `mayEndEarly` says whether the request may have been cancelled, or its session have gone.
-    static func problem(_ events: [LifeEvent], mayEndEarly: Bool) -> String? {
+    static func problem(_ events: [LifeEvent]) -> String? {
         var stage = LifeStage.new
         let shown = events.map { "\($0)" }.joined(separator: " ")
         for (index, event) in events.enumerated() {
-            // Another thread may be making the request while it is cancelled, or while its session goes.
-            if stage == .finished, mayEndEarly, making.contains(event) { continue }
             guard let next = next(stage, event) else {
                 return "event \(event) at stage \(stage), number \(index) of: \(shown)"
             }
@@ -36,8 +32,6 @@ enum EventOrder {
         }
         return stage == .finished ? nil : "the life ends at stage \(stage): \(shown)"
     }
-
-    private static let making: Set<LifeEvent> = [.initial, .adapted, .made, .unmade, .task]
 
     private static func next(_ stage: LifeStage, _ event: LifeEvent) -> LifeStage? {
         switch (stage, event) {

@@ -55,7 +55,7 @@ struct Judge: Sendable {
             }
         }
         if status == 503, target.failureCount > 0 { contents.append(Data("unavailable".utf8)) }
-        if status == 401, target.isGuarded { contents.append(Data("unauthorized".utf8)) }
+        if status == 401, target.isGuarded || operation.usesTokens { contents.append(Data("unauthorized".utf8)) }
         if status == target.redirectStatus, target.redirectCount > 0, refusesRedirects(operation) {
             contents.append(Data("elsewhere".utf8))
         }
@@ -81,8 +81,9 @@ struct Judge: Sendable {
         case .explicitlyCancelled: return mayBeCancelled(operation)
         case .sessionDeinitialized: return plan.anyone(in: operation.session, does: .dropSession)
         case .sessionInvalidated: return plan.anyone(in: operation.session, does: .invalidateSession)
-        case .requestAdaptationFailed: return interceptions.contains(where: \.refusesToAdapt)
-        case .requestRetryFailed: return interceptions.contains(where: \.failsInRetry)
+        case .requestAdaptationFailed:
+            return interceptions.contains(where: \.refusesToAdapt) || mayFailToRefresh(operation)
+        case .requestRetryFailed: return interceptions.contains(where: \.failsInRetry) || mayFailToRefresh(operation)
         case .responseValidationFailed: return mayFailValidation(operation)
         case .responseSerializationFailed: return mayBeEmpty(operation)
         case .sessionTaskFailed(let error): return allows(error, operation, session)
@@ -93,10 +94,8 @@ struct Judge: Sendable {
         }
     }
 
-    /// Whether a request may be cancelled, or its session may go.
-    func mayEndEarly(_ operation: Operation) -> Bool {
-        mayBeCancelled(operation) || plan.anyone(in: operation.session, does: .dropSession)
-            || plan.anyone(in: operation.session, does: .invalidateSession)
+    private func mayFailToRefresh(_ operation: Operation) -> Bool {
+        operation.usesTokens && plan.sessions[operation.session].refreshing.fails
     }
 
     private func mayBeCancelled(_ operation: Operation) -> Bool {
@@ -109,6 +108,7 @@ struct Judge: Sendable {
         if case .events = operation.kind { return true }
         return operation.validates
             && (!(200...299).contains(target.status) || target.failureCount > 0 || target.isGuarded
+                || operation.usesTokens
                 || target.redirectCount > 0 && refusesRedirects(operation))
     }
 
@@ -119,6 +119,7 @@ struct Judge: Sendable {
 
     private func allows(_ error: any Error, _ operation: Operation, _ session: SessionPlan) -> Bool {
         guard let code = (error as? URLError)?.code else { return false }
+        if code == .timedOut, operation.deadlineMilliseconds != nil { return true }
         let target = operation.target
         switch target.server {
         case .hostile: return true

@@ -19,8 +19,21 @@ extension Operation {
         if random.happens(65) {
             for _ in 0..<random.number(1...4) { operation.meddlings.append(.random(&random)) }
         }
+        operation.deadlineMilliseconds = random.maybe(6) { $0.choice(0, 5, 50, 200) }
+        operation.usesTokens = operation.mayUseTokens && random.happens(25)
         operation.bound(&random)
         return operation
+    }
+
+    /// Whether the server of the operation can ask for a token.
+    private var mayUseTokens: Bool {
+        guard case .orderly = target.server, interception == nil, !target.isGuarded, !target.isForeign else {
+            return false
+        }
+        switch kind {
+        case .data, .stream, .upload, .download: return true
+        case .webSocket, .events: return false
+        }
     }
 
     private static func kind(_ random: inout SeededNumbers) -> Kind {
@@ -41,7 +54,10 @@ extension Operation {
                 let act = HostileAct.allCases[random.number(0...(HostileAct.allCases.count - 1))]
                 return Target(server: .hostile(act), id: HostileAct.id, byteCount: HostileAct.byteCount)
             }
-            return .random(&random, sharing: session.cache != .none && random.happens(70))
+            var target = Target.random(&random, sharing: session.cache != .none && random.happens(70))
+            target.isForeign =
+                session.route == .clear && target.redirectCount > 0 && !target.isGuarded && random.happens(60)
+            return target
         case .upload:
             var target = Target(id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 5_000, 200_000))
             if random.happens(15) {

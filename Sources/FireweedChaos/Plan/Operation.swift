@@ -54,6 +54,10 @@ struct Operation: Sendable {
     var validates = false
     /// A short idle time-out; `nil` leaves a long one.
     var idleTimeoutMilliseconds: Int?
+    /// The time for the request as a whole; `nil` for none.
+    var deadlineMilliseconds: Int?
+    /// Whether the resource asks for a token of the session's `AuthenticationInterceptor`.
+    var usesTokens = false
     var interception: Interception?
     var headDecision: HeadDecision?
     /// After how many elements a stream is not read any more.
@@ -70,6 +74,8 @@ extension Operation: CustomStringConvertible {
         if validates { words.append("validated") }
         if isAuthenticated { words.append("authenticated") }
         if let idleTimeoutMilliseconds { words.append("time-out \(idleTimeoutMilliseconds) ms") }
+        if let deadlineMilliseconds { words.append("deadline \(deadlineMilliseconds) ms") }
+        if usesTokens { words.append("with tokens") }
         if let elementLimit { words.append("given up after \(elementLimit) elements") }
         if let headDecision { words.append(headDecision.allows ? "head allowed" : "head refused") }
         if let headDecision { words.append("\(headDecision.answering)") }

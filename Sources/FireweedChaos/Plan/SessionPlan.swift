@@ -33,6 +33,14 @@ struct SessionPlan: Sendable {
     /// How the question is answered whether a response is stored; `nil` asks nobody.
     var storing: Answering?
 
+    /// How tokens are renewed.
+    var refreshing: Refreshing
+
+    struct Refreshing: Sendable {
+        var answering: Answering
+        var fails: Bool
+    }
+
     struct Redirecting: Sendable {
         var answering: Answering
         var follows: Bool
@@ -46,6 +54,7 @@ struct SessionPlan: Sendable {
             connectionLimit: random.choice(1, 2, 6, 6), contentLimit: random.maybe(10) { _ in 20_000 },
             interception: random.maybe(30) { .random(&$0) },
             redirecting: random.maybe(30) { Redirecting(answering: .random(&$0), follows: $0.happens(80)) },
-            storing: random.maybe(30) { .random(&$0) })
+            storing: random.maybe(30) { .random(&$0) },
+            refreshing: Refreshing(answering: .random(&random), fails: random.happens(30)))
     }
 }

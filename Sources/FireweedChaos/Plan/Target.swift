@@ -18,6 +18,8 @@ struct Target: Sendable, CustomStringConvertible {
     /// How many redirects lead to it, and their status.
     var redirectCount = 0
     var redirectStatus = 302
+    /// Whether the last redirect leads to another origin, which must get no credentials.
+    var isForeign = false
     /// How many requests are answered with 503 before one is answered well.
     var failureCount = 0
     /// Whether it asks for credentials (Basic).
@@ -68,6 +70,7 @@ struct Target: Sendable, CustomStringConvertible {
         if hasETag { query += "&etag=1" }
         if isChunked { query += "&chunked=1" }
         if pieceCount > 1 { query += "&pieces=\(pieceCount)&pause=\(pauseMilliseconds)" }
+        if isForeign { query += "&foreign=1" }
         guard redirectCount > 0 else { return "\(endpoint)?\(query)" }
         return "/jump?left=\(redirectCount)&code=\(redirectStatus)&to=\(endpoint)&\(query)"
     }

@@ -8,12 +8,15 @@ import Synchronization
 final class OrderlyAnswers: Sendable {
     /// How many requests came for each key that asks for failures.
     private let counts = Mutex<[String: Int]>([:])
+    /// How often a token was used that many requests share.
+    private static let tokenUses = 4
 
     func add(to server: FixtureServer) {
         server.route("/content") { [self] in content($0) }
         server.route("/jump") { Self.jump($0) }
         // The server counts the content of this path, and does not keep it.
-        server.route("/upload") { request in
+        server.route("/upload") { [self] request in
+            if let refusal = refusal(of: request) { return refusal }
             let receipt = KnownContent.receipt(byteCount: request.bodyByteCount, checksum: request.bodyChecksum)
             return FixtureResponse(fields: [("Content-Type", "text/plain")], body: .data(receipt))
         }
@@ -22,16 +25,33 @@ final class OrderlyAnswers: Sendable {
 
     private func content(_ request: ReceivedRequest) -> FixtureResponse {
         if let key = request.parameter("key"), let failures = number("failures", of: request) {
-            let count = counts.withLock { counts in
-                counts[key, default: 0] += 1
-                return counts[key, default: 0]
-            }
-            if count <= failures { return .text("unavailable", status: 503) }
+            if count(key) <= failures { return .text("unavailable", status: 503) }
         }
+        if request.parameter("foreign") != nil,
+            ["Authorization", "X-Api-Key", "Cookie"].contains(where: { request.field($0) != nil })
+        {
+            return .text("credentials of another origin")
+        }
+        if let refusal = refusal(of: request) { return refusal }
         if request.parameter("guarded") != nil, request.field("Authorization") != "Basic dXNlcjpzZWNyZXQ=" {
             return .text("unauthorized", status: 401, fields: [("WWW-Authenticate", "Basic realm=\"chaos\"")])
         }
         return resource(request)
+    }
+
+    private func count(_ key: String) -> Int {
+        counts.withLock { counts in
+            counts[key, default: 0] += 1
+            return counts[key, default: 0]
+        }
+    }
+
+    /// The answer to a request whose token is missing, the first one, or was used too often; `nil` where all is well.
+    private func refusal(of request: ReceivedRequest) -> FixtureResponse? {
+        guard let key = request.parameter("tokens") else { return nil }
+        let token = request.field("Authorization") ?? ""
+        if token.hasPrefix("Token "), token != "Token 0", count("\(key) \(token)") <= Self.tokenUses { return nil }
+        return .text("unauthorized", status: 401)
     }
 
     private func resource(_ request: ReceivedRequest) -> FixtureResponse {
@@ -76,7 +96,11 @@ final class OrderlyAnswers: Sendable {
         let endpoint = request.parameter("to") ?? "/content"
         let rest = request.query.filter { !["left", "code", "to"].contains($0.name) }
         let query = rest.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-        let next = left > 1 ? "/jump?left=\(left - 1)&code=\(code)&to=\(endpoint)&\(query)" : "\(endpoint)?\(query)"
+        var next = left > 1 ? "/jump?left=\(left - 1)&code=\(code)&to=\(endpoint)&\(query)" : "\(endpoint)?\(query)"
+        if left == 1, request.parameter("foreign") != nil, let port = request.field("Host")?.split(separator: ":").last
+        {
+            next = "http://localhost:\(port)\(next)"  // another origin than 127.0.0.1
+        }
         return .text("elsewhere", status: code, fields: [("Location", next)])
     }
 
