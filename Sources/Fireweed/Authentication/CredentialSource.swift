@@ -66,17 +66,43 @@ struct CredentialSource: @unchecked Sendable {
             guard let scheme = challenge.known else { continue }
             for (user, password) in candidates(for: challenge, of: hop.url) {
                 let made = RequestMessage.Credentials(user: user, password: password, schemes: scheme)
-                guard made.isSendable, !refused.contains(made), refused.count < Self.maximumRefusals else { continue }
-                var next = hop
-                next.credentials = made
-                next.refusedCredentials = refused
-                next.digest = nil
-                // The transport answers Digest challenges of a WebSocket's handshake.
-                if scheme != .digest || hop.webSocket != nil { return next }
-                if let answered = next.answering([challenge]) { return answered }
+                if let next = self.hop(hop, with: made, answering: challenge, refused: refused) { return next }
             }
         }
         return nil
+    }
+
+    /// The hop again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after too many refusals.
+    func answering(_ challenges: [HTTPChallenge], to hop: Hop, by credential: URLCredential) -> Hop? {
+        var hop = hop
+        // The challenge was for these: a field of the request itself would contradict the answer.
+        hop.fields = FieldBlock(hop.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
+        let refused = hop.refusedCredentials + [hop.credentials].compactMap { $0 }
+        for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
+            guard let scheme = challenge.known else { continue }
+            let made = RequestMessage.Credentials(
+                user: credential.user ?? "", password: credential.password ?? "", schemes: scheme)
+            guard var next = self.hop(hop, with: made, answering: challenge, refused: refused) else { continue }
+            next.remembered = credential
+            return next
+        }
+        return nil
+    }
+
+    private func hop(
+        _ hop: Hop, with credentials: RequestMessage.Credentials, answering challenge: HTTPChallenge,
+        refused: [RequestMessage.Credentials]
+    ) -> Hop? {
+        guard credentials.isSendable, !refused.contains(credentials), refused.count < Self.maximumRefusals else {
+            return nil
+        }
+        var next = hop
+        next.credentials = credentials
+        next.refusedCredentials = refused
+        next.digest = nil
+        // The transport answers Digest challenges of a WebSocket's handshake.
+        if credentials.schemes != .digest || hop.webSocket != nil { return next }
+        return next.answering([challenge])
     }
 
     /// As many credentials as are tried for one message, whatever a server asks for.

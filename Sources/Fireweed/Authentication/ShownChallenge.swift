@@ -39,7 +39,7 @@ struct ShownChallenge: @unchecked Sendable {
 }
 
 /// Takes answers and does nothing with them.
-private final class SilentSender: NSObject, URLAuthenticationChallengeSender {
+final class SilentSender: NSObject, URLAuthenticationChallengeSender {
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
     func cancel(_ challenge: URLAuthenticationChallenge) {}

@@ -11,12 +11,17 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Not used by the session: each monitor is called on its own queue.
     public let queue = DispatchQueue(label: "org.alamofire.compositeEventMonitor")
 
-    init(monitors: [any EventMonitor]) {
+    /// Hears first, where the session's delegate is a subclass.
+    private let delegate: DelegateEvents?
+
+    init(monitors: [any EventMonitor], delegate: DelegateEvents? = nil) {
         self.monitors = monitors
+        self.delegate = delegate
     }
 
     /// Calls `event` with each monitor, on its queue.
     func tell(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
+        if let delegate { delegate.queue.async { event(delegate) } }
         for monitor in monitors { monitor.queue.async { event(monitor) } }
     }
 

@@ -282,7 +282,7 @@ extension Request: AttemptOwner {
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
         tellOfHead(attempt)
-        return receive(head, of: attempt)
+        return delegateDecision(about: head, of: attempt) ?? receive(head, of: attempt)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
@@ -317,15 +317,19 @@ extension Request: AttemptOwner {
     }
 
     var effectiveRedirectHandler: (any RedirectHandler)? {
-        mutable.withLock { $0.extras?.redirectHandler } ?? core.redirectHandler
+        let handler = chosenRedirectHandler
+        return core.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
     }
 
+    /// The handler of the request, else of the session.
+    var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.redirectHandler }
+    /// The handler of the request, else of the session.
+    var chosenStoringHandler: (any CachedResponseHandler)? { cachedResponseHandler ?? core.cachedResponseHandler }
+
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
-        let own = mutable.withLock { $0.extras?.cachedResponseHandler }
-        guard let task = attempt.storingTask, own != nil || core.cachedResponseHandler != nil || hasMonitors else {
-            return nil
-        }
-        let handler = own ?? core.cachedResponseHandler
+        let chosen = chosenStoringHandler
+        guard let task = attempt.storingTask, chosen != nil || hasMonitors else { return nil }
+        let handler = core.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosen
         return { response, completion in
             self.core.rootQueue.async {
                 self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }

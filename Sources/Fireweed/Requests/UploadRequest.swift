@@ -114,7 +114,10 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
                 return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
             } catch {
                 self?.tellOfStreamNeed()
-                throw error
+                guard let self, let attempt = lastAttempt, let stream = delegateStream(for: attempt),
+                    case .reader(let make) = BodySource.oneShot(stream, byteCount: byteCount)
+                else { throw error }
+                return try make()
             }
         }
     }

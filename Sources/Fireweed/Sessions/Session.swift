@@ -56,14 +56,16 @@ open class Session: @unchecked Sendable {
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
     ) {
+        let trust = SessionTrust(serverTrustManager, delegate)
         core = SessionCore(
             configuration: session.configuration,
-            transport: .curl(TransportOptions(), session.configuration, serverTrustManager),
+            transport: .curl(TransportOptions(), session.configuration, trust),
             parts: SessionCore.Parts(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, shownSession: session))
+        trust.attach(core)
         core.attach(self)
     }
 
@@ -108,14 +110,16 @@ open class Session: @unchecked Sendable {
         transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
         strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
     ) {
+        let trust = SessionTrust(serverTrustManager, delegate)
         self.init(
-            transport: .curl(transportOptions, configuration, serverTrustManager), configuration: configuration,
+            transport: .curl(transportOptions, configuration, trust), configuration: configuration,
             delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
             cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
             strictTransportSecurity: strictTransportSecurity, responseStore: responseStore)
+        trust.attach(core)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.

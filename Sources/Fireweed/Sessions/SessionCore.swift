@@ -86,8 +86,10 @@ final class SessionCore: Sendable {
         strictTransportSecurity = parts.strictTransportSecurity
         delegate = parts.delegate
         notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
-        monitor = CompositeEventMonitor(monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) })
-        hasMonitors = !monitor.monitors.isEmpty
+        let delegateEvents = DelegateEvents(parts.delegate, queue: parts.rootQueue)
+        monitor = CompositeEventMonitor(
+            monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
+        hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
         connectivity = ConnectivityGate((transport as? CurlTransport)?.options)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
@@ -161,14 +163,15 @@ final class SendableConfiguration: @unchecked Sendable {
 extension Transport where Self == CurlTransport {
     /// The transport of a session that was given none.
     static func curl(
-        _ options: TransportOptions, _ configuration: URLSessionConfiguration, _ trustManager: ServerTrustManager?
+        _ options: TransportOptions, _ configuration: URLSessionConfiguration, _ trust: SessionTrust
     ) -> CurlTransport {
+        let decision = trust.decision
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
-        if trustManager != nil { try? options.certificateAuthorities.prepare() }
+        if decision != nil { try? options.certificateAuthorities.prepare() }
         return CurlTransport(
             settings: PoolSettings(
                 options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-                trustDecision: trustManager?.decide, trustDecisionMayWait: trustManager?.mayWait(forHost:)))
+                trustDecision: decision, trustDecisionMayWait: trust.mayWait))
     }
 }

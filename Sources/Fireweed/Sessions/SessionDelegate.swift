@@ -1,10 +1,19 @@
-// What decides for a session's tasks, and hears of them.
+// What hears of a session's tasks and decides for them, as Foundation's delegates do.
 
+import FireweedTransport
 public import Foundation
-import FoundationNetworking
+public import FoundationNetworking
 
-/// What a session needs besides its configuration.
-open class SessionDelegate: @unchecked Sendable {
+/// Holds the file manager for downloads, and is where a subclass watches tasks or decides for them.
+///
+/// The methods are those of Foundation's delegates. They are called for subclasses alone, on the session's root queue, which must not
+/// be kept waiting. The `session` that they are given is `Session.session`.
+///
+/// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers of the request and
+///   the session are asked. A completion handler may be called later and from any thread; its first call counts. A decision that never
+///   comes keeps the request until it times out or is cancelled.
+/// - The methods without one only hear of something, and need not call `super`.
+open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, @unchecked Sendable {
     // SAFETY: `FileManager.default` may be used from any thread; another one is the caller's to keep so.
     let fileManager: FileManager
 
@@ -12,4 +21,120 @@ open class SessionDelegate: @unchecked Sendable {
     public init(fileManager: FileManager = .default) {
         self.fileManager = fileManager
     }
+
+    // MARK: Decisions
+
+    /// Decides about a challenge: a server's certificates in the TLS handshake, or a 401 for HTTP credentials.
+    ///
+    /// For a server's certificates the protection space's `authenticationMethod` is `"NSURLAuthenticationMethodServerTrust"`, and
+    /// its `serverTrust` has them; `useCredential` with any credential trusts the server. The task is one that waits for the
+    /// connection: a connection is judged once, for all that use it.
+    ///
+    /// For HTTP credentials the request is sent again with the credential's user and password, at most four times; another answer
+    /// than `useCredential` and `cancelAuthenticationChallenge` leaves the 401 as the response, unless the credentials of request,
+    /// netrc file or storage answer it (`performDefaultHandling`). `cancelAuthenticationChallenge` ends the task: with
+    /// `AFError.serverTrustEvaluationFailed`, or with `URLError.cancelled`.
+    ///
+    /// Not called for the challenges of proxies, of WebSockets, and for client certificates, which are chosen by
+    /// `TransportOptions.clientIdentities`.
+    open func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        completionHandler(.performDefaultHandling, nil)
+    }
+
+    /// Decides about a redirect: the completion handler takes the request to send, or `nil` to take the redirect as the response.
+    ///
+    /// `super` asks the redirect handler of the request or the session.
+    open func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        guard let owner = (task as? any AttemptTask)?.attempt.owningRequest, let handler = owner.chosenRedirectHandler
+        else {
+            return completionHandler(request)
+        }
+        // SAFETY: Foundation lets the handler be called from any thread; its type does not say so.
+        nonisolated(unsafe) let completionHandler = completionHandler
+        handler.task(task, willBeRedirectedTo: request, for: response) { completionHandler($0) }
+    }
+
+    /// Gives a stream for content that has to be sent again, when its stream was read already; `nil` fails the task.
+    ///
+    /// `super` gives none: the task fails with `URLError.requestBodyStreamExhausted`.
+    open func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    /// Decides about the head of a response, before its content is read; `cancel` ends the task with `URLError.cancelled`.
+    ///
+    /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` are taken for `allow`.
+    /// Not called for downloads.
+    open func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        completionHandler(.allow)
+    }
+
+    /// Decides what is stored in the cache; `nil` stores nothing.
+    ///
+    /// `super` asks the cached-response handler of the request or the session.
+    open func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping (CachedURLResponse?) -> Void
+    ) {
+        guard let owner = (dataTask as? any AttemptTask)?.attempt.owningRequest,
+            let handler = owner.chosenStoringHandler
+        else {
+            return completionHandler(proposedResponse)
+        }
+        // SAFETY: Foundation lets the handler be called from any thread; its type does not say so.
+        nonisolated(unsafe) let completionHandler = completionHandler
+        handler.dataTask(dataTask, willCacheResponse: proposedResponse) { completionHandler($0) }
+    }
+
+    // MARK: Events
+
+    /// The session was invalidated.
+    open func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+
+    /// Content of the request was sent; -1 for an unknown length.
+    open func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {}
+
+    /// The metrics of a task are complete.
+    open func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {}
+
+    /// A task has ended.
+    open func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
+
+    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity` asks.
+    open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
+
+    /// Content of a response came.
+    open func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
+
+    /// The content of a download is complete; the file is not at its destination yet.
+    open func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {}
+
+    /// Content of a download came; -1 for an unknown length.
+    open func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {}
+
+    /// A download goes on where an earlier one ended.
+    open func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    ) {}
 }

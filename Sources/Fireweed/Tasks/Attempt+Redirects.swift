@@ -41,11 +41,8 @@ extension Attempt {
 
     private func settleRedirect(_ request: URLRequest?, proposed: URLRequest, next: Hop) {
         guard let request else {
-            let (owner, head) = state.withLock { ($0.owner, $0.head) }
-            guard let owner, let head, owner.wantsHead else { return allow() }
-            // A redirect that is not followed is an answer of another kind: nobody asks for it again.
-            if case .wait = owner.attempt(self, didReceive: head) { return }
-            return allow()
+            guard let head = state.withLock({ $0.head }) else { return allow() }
+            return showResponse(head)
         }
         let chosen: Hop
         do {
@@ -55,12 +52,25 @@ extension Attempt {
         } catch {
             return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
         }
+        begin(insteadOfResponse: chosen)
+    }
+
+    /// Sends another hop in place of the response that was being decided about.
+    func begin(insteadOfResponse next: Hop) {
         let step = state.withLock { state -> AfterDecision in
             guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
-            if ended != nil { return .begin(chosen) }
-            state.gate = .discarding(next: chosen, byteCount: 0)
+            if ended != nil { return .begin(next) }
+            state.gate = .discarding(next: next, byteCount: 0)
             return hasPaused ? .resumeIntake(state.control) : .nothing
         }
         perform(step)
+    }
+
+    /// Takes the response that was being decided about for the final one.
+    func showResponse(_ head: ResponseHead) {
+        guard let owner = state.withLock({ $0.owner }), owner.wantsHead else { return allow() }
+        // A redirect or a challenge is an answer of another kind than a download goes on with: nobody asks for it again.
+        if case .wait = owner.attempt(self, didReceive: head) { return }
+        allow()
     }
 }

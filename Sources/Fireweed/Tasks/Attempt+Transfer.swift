@@ -22,6 +22,7 @@ extension Attempt: TransferConsumer {
         guard let owner else { return }
         if hasAnswered { rememberCredential(acceptedWith: head) }
         if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
+        if head.status == 401, asksDelegate(about: head) { return }
         if head.status == 401, let next = hop(answering: head) {
             state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
         } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {

@@ -1,0 +1,151 @@
+// How the subclass of a session's delegate decides for tasks.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Asks the delegate about redirects; its `super` asks the request's handler.
+struct DelegateRedirectHandler: RedirectHandler {
+    let core: SessionCore
+    /// The handler of the request or the session.
+    let handler: (any RedirectHandler)?
+
+    var maximumRedirectCount: Int? { handler?.maximumRedirectCount }
+    var credentialFieldNames: [String]? { handler?.credentialFieldNames }
+
+    func task(
+        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        completion: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        core.delegate.urlSession(
+            core.urlSession, task: task, willPerformHTTPRedirection: response, newRequest: request,
+            completionHandler: completion)
+    }
+}
+
+/// Asks the delegate what is stored; its `super` asks the request's handler.
+struct DelegateStoringHandler: CachedResponseHandler {
+    let core: SessionCore
+
+    func dataTask(
+        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        completion: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        core.delegate.urlSession(
+            core.urlSession, dataTask: task, willCacheResponse: response, completionHandler: completion)
+    }
+}
+
+extension Request {
+    /// Asks the delegate about the head of a response, and then whoever is asked without it; `nil` when there is no delegate to ask.
+    func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
+        guard core.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
+            let response = attempt.httpURLResponse
+        else { return nil }
+        let settle = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
+            guard disposition != .cancel else { return attempt.cancelTask() }
+            // Whoever waits allows the content later; only a download asks for another response.
+            if case .wait = receive(head, of: attempt) { return }
+            attempt.allow()
+        }
+        core.rootQueue.async { [core] in
+            core.delegate.urlSession(
+                core.urlSession, dataTask: task, didReceive: response, completionHandler: settle)
+        }
+        return .wait
+    }
+
+    /// Asks the delegate for a stream to send again; called on the queue that reads content, which waits for it.
+    func delegateStream(for attempt: Attempt) -> InputStream? {
+        guard core.delegate.isSubclass else { return nil }
+        let answer = AwaitedAnswer<ShownStream?>()
+        core.rootQueue.async { [core] in
+            core.delegate.urlSession(core.urlSession, task: attempt.sessionTask) { stream in
+                answer.give(stream.map { ShownStream($0) })
+            }
+        }
+        return answer.wait()??.value
+    }
+}
+
+extension Attempt {
+    /// The request that the attempt is for, until the attempt has ended.
+    var owningRequest: Request? { state.withLock { $0.owner } as? Request }
+
+    /// Asks the delegate about a 401; false when there is none to ask.
+    func asksDelegate(about head: ResponseHead) -> Bool {
+        guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return false }
+        let hop = state.withLock { state in
+            state.gate = .deciding(ended: nil, hasPaused: false)
+            return state.hop
+        }
+        let challenges = HTTPChallenge.all(in: head)
+        let challenge = challenges.first ?? HTTPChallenge(scheme: "")
+        let refusals = hop.refusedCredentials.count + (hop.credentials == nil ? 0 : 1)
+        let settle = firstOnly { [self] (answer: ChallengeAnswer) in
+            switch answer.disposition {
+            case .cancelAuthenticationChallenge: cancelTask()
+            case .useCredential:
+                let next = answer.credential.flatMap { core.credentials.answering(challenges, to: hop, by: $0) }
+                goOn(with: next, after: head)
+            case .performDefaultHandling: goOn(with: self.hop(answering: head), after: head)
+            case .rejectProtectionSpace: goOn(with: nil, after: head)
+            @unknown default: goOn(with: nil, after: head)
+            }
+        }
+        core.rootQueue.async { [self] in
+            let shown = challenge.shown(
+                host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
+                response: response, failureCount: refusals)
+            core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) { disposition, credential in
+                settle(ChallengeAnswer(disposition: disposition, credential: credential))
+            }
+        }
+        return true
+    }
+
+    private func goOn(with next: Hop?, after head: ResponseHead) {
+        guard var next else { return showResponse(head) }
+        next.challenge = head
+        begin(insteadOfResponse: next)
+    }
+}
+
+/// What a delegate says about a challenge.
+private struct ChallengeAnswer: @unchecked Sendable {
+    // SAFETY: nobody changes a credential once it is given.
+    let disposition: URLSession.AuthChallengeDisposition
+    let credential: URLCredential?
+}
+
+/// An answer that a thread of ours waits for, and that comes on another thread.
+///
+/// Only threads may wait that are made for it: those of trust decisions, and the queue that reads a request's content.
+final class AwaitedAnswer<Value: Sendable>: Sendable {
+    /// As long as a thread is kept, in seconds; a request times out before it by default.
+    private static var patience: DispatchTimeInterval { .seconds(60) }
+    private let given = Mutex<Value?>(nil)
+    private let group = DispatchGroup()
+
+    init() {
+        group.enter()
+    }
+
+    /// Gives the answer; the first call counts.
+    func give(_ value: Value) {
+        let isFirst = given.withLock { given in
+            guard given == nil else { return false }
+            given = value
+            return true
+        }
+        if isFirst { group.leave() }
+    }
+
+    /// Waits for the answer; `nil` when none came in time.
+    func wait() -> Value? {
+        _ = group.wait(timeout: .now() + Self.patience)
+        return given.withLock { $0 }
+    }
+}

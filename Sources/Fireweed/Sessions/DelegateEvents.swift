@@ -1,0 +1,74 @@
+// How the subclass of a session's delegate hears of tasks.
+
+import Dispatch
+import Foundation
+import FoundationNetworking
+
+/// Tells a delegate of everything that it only hears of.
+final class DelegateEvents: EventMonitor {
+    let queue: DispatchQueue
+    private let delegate: SessionDelegate
+
+    /// `nil` for a delegate that is no subclass: nothing in it hears of anything.
+    init?(_ delegate: SessionDelegate, queue: DispatchQueue) {
+        guard delegate.isSubclass else { return nil }
+        self.delegate = delegate
+        self.queue = queue
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        delegate.urlSession(session, didBecomeInvalidWithError: error)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        totalBytesExpectedToSend expected: Int64
+    ) {
+        delegate.urlSession(
+            session, task: task, didSendBodyData: byteCount, totalBytesSent: total, totalBytesExpectedToSend: expected)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {
+        delegate.urlSession(session, task: task, didFinishCollecting: metrics)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        delegate.urlSession(session, task: task, didCompleteWithError: error)
+    }
+
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        delegate.urlSession(session, taskIsWaitingForConnectivity: task)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        delegate.urlSession(session, dataTask: dataTask, didReceive: data)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        delegate.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
+        totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
+    ) {
+        delegate.urlSession(
+            session, downloadTask: downloadTask, didWriteData: byteCount, totalBytesWritten: total,
+            totalBytesExpectedToWrite: expected)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
+        expectedTotalBytes expected: Int64
+    ) {
+        delegate.urlSession(
+            session, downloadTask: downloadTask, didResumeAtOffset: offset, expectedTotalBytes: expected)
+    }
+}
+
+extension SessionDelegate {
+    /// Whether the delegate can decide or watch anything: the class itself does neither.
+    var isSubclass: Bool { type(of: self) != SessionDelegate.self }
+}
