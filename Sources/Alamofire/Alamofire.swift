@@ -33,3 +33,9 @@ public typealias SecTrustResultType = TrustResult
 
 /// A result code of Apple's Security framework; zero is success.
 public typealias OSStatus = Int32
+
+/// The part of Apple's Network framework that `OfflineRetrier` takes.
+public enum NWInterface {
+    /// The kind of a network interface.
+    public typealias InterfaceType = NetworkInterfaceType
+}

@@ -14,7 +14,7 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
 
     /// Five seconds.
-    public static let defaultMaximumWait = DispatchTimeInterval.seconds(5)
+    public static let defaultWait = DispatchTimeInterval.seconds(5)
     /// The codes that say that there was no way out: `notConnectedToInternet`.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
     /// True for a `URLError` with one of the default codes, or an `AFError` around one.
@@ -26,18 +26,61 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// How long a request waits for a route.
     public let maximumWait: DispatchTimeInterval
     private let isOfflineError: OfflineErrorTest
+    private let filter: InterfaceFilter
     private let watch = ConnectivityWatch()
 
-    /// Makes a retrier.
+    /// Makes a retrier that waits for any route.
     ///
     /// - Parameters:
     ///   - maximumWait: how long a request waits for a route.
     ///   - isOfflineError: which errors are waited for.
     @preconcurrency
-    public init(
-        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
+    public convenience init(
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
         isOfflineError: @escaping OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
     ) {
+        self.init(filter: .any, maximumWait: maximumWait, isOfflineError: isOfflineError)
+    }
+
+    /// Makes a retrier that waits for a route over an interface of one type.
+    ///
+    /// Requests do not have to take that route: the kernel chooses the interface.
+    ///
+    /// - Parameters:
+    ///   - requiredInterfaceType: the type of the interface.
+    ///   - maximumWait: how long a request waits for a route.
+    ///   - isOfflineError: which errors are waited for.
+    @preconcurrency
+    public convenience init(
+        requiredInterfaceType: NetworkInterfaceType, maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
+        isOfflineError: @escaping OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) {
+        self.init(filter: .required(requiredInterfaceType), maximumWait: maximumWait, isOfflineError: isOfflineError)
+    }
+
+    /// Makes a retrier that waits for a route over an interface of other types than some.
+    ///
+    /// Requests do not have to take that route: the kernel chooses the interface.
+    ///
+    /// - Parameters:
+    ///   - prohibitedInterfaceTypes: the types of interfaces that do not count.
+    ///   - maximumWait: how long a request waits for a route.
+    ///   - isOfflineError: which errors are waited for.
+    @preconcurrency
+    public convenience init(
+        prohibitedInterfaceTypes: [NetworkInterfaceType],
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
+        isOfflineError: @escaping OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) {
+        self.init(
+            filter: .prohibited(Set(prohibitedInterfaceTypes)), maximumWait: maximumWait, isOfflineError: isOfflineError
+        )
+    }
+
+    private init(
+        filter: InterfaceFilter, maximumWait: DispatchTimeInterval, isOfflineError: @escaping OfflineErrorTest
+    ) {
+        self.filter = filter
         self.maximumWait = maximumWait
         self.isOfflineError = isOfflineError
     }
@@ -52,7 +95,9 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
     ) {
         guard isOfflineError(error) else { return completion(.doNotRetry) }
         let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
-        _ = watch.wait(for: subject, until: .now() + maximumWait, wantsChange: request.retryCount > 0) { isAvailable in
+        _ = watch.wait(
+            for: subject, over: filter, until: .now() + maximumWait, wantsChange: request.retryCount > 0
+        ) { isAvailable in
             completion(isAvailable ? .retry : .doNotRetry)
         }
     }
@@ -65,9 +110,31 @@ extension RequestInterceptor where Self == OfflineRetrier {
     /// A retrier for offline errors.
     @preconcurrency
     public static func offlineRetrier(
-        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultMaximumWait,
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
         isOfflineError: @escaping OfflineRetrier.OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
     ) -> OfflineRetrier {
         OfflineRetrier(maximumWait: maximumWait, isOfflineError: isOfflineError)
+    }
+
+    /// A retrier for offline errors, which waits for a route over an interface of one type.
+    @preconcurrency
+    public static func offlineRetrier(
+        requiredInterfaceType: NetworkInterfaceType, maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
+        isOfflineError: @escaping OfflineRetrier.OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) -> OfflineRetrier {
+        OfflineRetrier(
+            requiredInterfaceType: requiredInterfaceType, maximumWait: maximumWait, isOfflineError: isOfflineError)
+    }
+
+    /// A retrier for offline errors, which waits for a route over an interface of other types than some.
+    @preconcurrency
+    public static func offlineRetrier(
+        prohibitedInterfaceTypes: [NetworkInterfaceType],
+        maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
+        isOfflineError: @escaping OfflineRetrier.OfflineErrorTest = OfflineRetrier.defaultIsOfflineError
+    ) -> OfflineRetrier {
+        OfflineRetrier(
+            prohibitedInterfaceTypes: prohibitedInterfaceTypes, maximumWait: maximumWait,
+            isOfflineError: isOfflineError)
     }
 }

@@ -9,6 +9,7 @@ import Synchronization
 final class ConnectivityWatch: Sendable {
     private struct Waiter: Sendable {
         let subject: RouteSubject
+        let filter: InterfaceFilter
         let completion: @Sendable (Bool) -> Void
         /// Whether a route that is there already counts, or only a change.
         var wantsChange: Bool
@@ -25,14 +26,16 @@ final class ConnectivityWatch: Sendable {
 
     /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none by the deadline.
     ///
-    /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call.
+    /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call; `filter` says which interfaces count.
     func wait(
-        for subject: RouteSubject, until deadline: DispatchTime?, wantsChange: Bool = false,
+        for subject: RouteSubject, over filter: InterfaceFilter = .any, until deadline: DispatchTime?,
+        wantsChange: Bool = false,
         completion: @escaping @Sendable (Bool) -> Void
     ) -> Int {
         let number = state.withLock { state in
             state.count += 1
-            state.waiters[state.count] = Waiter(subject: subject, completion: completion, wantsChange: wantsChange)
+            state.waiters[state.count] = Waiter(
+                subject: subject, filter: filter, completion: completion, wantsChange: wantsChange)
             return state.count
         }
         queue.async { [self] in
@@ -58,10 +61,7 @@ final class ConnectivityWatch: Sendable {
     private func check(isChange: Bool) {
         let waiters = state.withLock { $0.waiters }
         for (number, waiter) in waiters where isChange || !waiter.wantsChange {
-            switch waiter.subject.status {
-            case .reachable, .unknown: finish(number, with: true)
-            case .notReachable: break
-            }
+            if waiter.subject.isReachable(over: waiter.filter) { finish(number, with: true) }
         }
     }
 

@@ -25,6 +25,8 @@ package struct NetworkLink: Equatable, Sendable {
 
     private static let (up, loopback, running): (UInt32, UInt32, UInt32) = (0x1, 0x8, 0x40)
     private static let (kindPPP, kindRawIP): (UInt16, UInt16) = (512, 519)
+    static let kindEthernet: UInt16 = 1
+    static let wirelessKinds: ClosedRange<UInt16> = 801...803
     private static let cellularNames = ["ww", "ppp", "rmnet"]
 
     /// True when it is switched on and has a carrier.

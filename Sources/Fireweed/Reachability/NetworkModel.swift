@@ -34,6 +34,20 @@ struct NetworkModel: Equatable, Sendable {
         return .reachable(link.isCellular ? .cellular : .ethernetOrWiFi)
     }
 
+    /// Whether any destination outside can be reached over an interface that counts.
+    func isReachable(over filter: InterfaceFilter) -> Bool {
+        defaultRoutes.contains { route in
+            link(of: route).map { !$0.isLoopback && filter.accepts($0.type) } ?? false
+        }
+    }
+
+    /// Whether the route that the kernel would take to a destination leads over an interface that counts.
+    func isReachable(by route: NetworkRoute?, over filter: InterfaceFilter) -> Bool {
+        guard let route, route.leadsSomewhere else { return false }
+        if route.isLocal { return filter.accepts(.loopback) }
+        return link(of: route).map { filter.accepts($0.type) } ?? false
+    }
+
     private func link(of route: NetworkRoute) -> NetworkLink? {
         route.links.compactMap { links[$0] }.first(where: \.isUsable)
     }

@@ -35,6 +35,14 @@ final class RouteSubject: Sendable {
         return best
     }
 
+    /// Whether there is a way over an interface that counts; true where the kernel does not say.
+    func isReachable(over filter: InterfaceFilter) -> Bool {
+        guard let socket = NetlinkSocket() else { return true }
+        let model = NetworkModel.current(socket)
+        guard host != nil else { return model.isReachable(over: filter) }
+        return addresses.withLock { $0 }.contains { model.isReachable(by: socket.route(to: $0), over: filter) }
+    }
+
     /// True when the host's name has not been resolved yet.
     var needsResolution: Bool { host != nil && addresses.withLock { $0.isEmpty } }
 

@@ -52,6 +52,35 @@ struct NetworkModelTests {
         #expect(model.status == expected)
     }
 
+    @Test(
+        "an interface's type is told by its flags, its hardware and its name",
+        arguments: [
+            ("lo", 0x8, 772, .loopback), ("eth0", 0, 1, .wiredEthernet), ("enp3s0", 0, 1, .wiredEthernet),
+            ("wlan0", 0, 1, .wifi), ("wlp2s0", 0, 1, .wifi), ("mon0", 0, 803, .wifi), ("wwan0", 0, 1, .cellular),
+            ("ppp0", 0, 512, .cellular), ("tun0", 0, 65534, .other), ("wg0", 0, 65534, .other),
+        ] as [(String, UInt32, UInt16, NetworkInterfaceType)])
+    func types(name: String, flags: UInt32, kind: UInt16, expected: NetworkInterfaceType) {
+        #expect(NetworkLink(index: 1, name: name, flags: flags, kind: kind).type == expected)
+    }
+
+    @Test("a route counts when it leads over an interface that counts")
+    func filtered() {
+        var model = NetworkModel()
+        for message in [Self.link(2, "eth0"), Self.link(3, "wwan0"), Self.route(3)] { model.apply(message) }
+        let filters: [(InterfaceFilter, Bool)] = [
+            (.any, true), (.required(.cellular), true), (.required(.wiredEthernet), false), (.prohibited([]), true),
+            (.prohibited([.cellular]), false), (.prohibited([.wiredEthernet, .wifi]), true),
+        ]
+        for (filter, expected) in filters { #expect(model.isReachable(over: filter) == expected, "\(filter)") }
+        let wired = NetworkRoute(family: 2, prefixLength: 24, type: 1, isDead: false, links: [2], metric: 0)
+        #expect(model.isReachable(by: wired, over: .required(.wiredEthernet)))
+        #expect(!model.isReachable(by: wired, over: .required(.cellular)))
+        #expect(!model.isReachable(by: nil, over: .any))
+        let local = NetworkRoute(family: 2, prefixLength: 32, type: 2, isDead: false, links: [1], metric: 0)
+        #expect(model.isReachable(by: local, over: .required(.loopback)))
+        #expect(!model.isReachable(by: local, over: .prohibited([.loopback])))
+    }
+
     @Test("a host is reachable by the route that the kernel takes to it")
     func host() {
         var model = NetworkModel()
