@@ -21,7 +21,7 @@ struct CURLCommandTests {
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.standardInput = FileHandle.nullDevice
-        let (output, errors) = (Pipe(), Pipe())
+        let (output, errors) = (Pipe.closedOnExec(), Pipe.closedOnExec())
         process.standardOutput = output
         process.standardError = errors
         try process.start()

@@ -24,7 +24,7 @@ enum Command {
         process.arguments = arguments
         process.currentDirectoryURL = folder
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        let (output, errors, standardInput) = (Pipe.closedOnExec(), Pipe.closedOnExec(), Pipe.closedOnExec())
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = input == nil ? FileHandle.nullDevice : standardInput

@@ -38,7 +38,7 @@ struct ContinueTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
         process.arguments = [file.path]
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process.standardOutput = output
         try process.start()
         let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
@@ -168,7 +168,7 @@ struct ContinueTests {
         process.arguments = ["-qec", line, "/dev/null"]
         process.currentDirectoryURL = folder.url
         process.standardInput = FileHandle.nullDevice
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process.standardOutput = output
         try process.start()
         let text = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)

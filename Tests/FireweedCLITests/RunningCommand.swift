@@ -8,7 +8,7 @@ import Foundation
 /// A thread of its own reads: tests must not wait on the threads that tasks run on.
 final class RunningCommand {
     let process = Process()
-    private let input = Pipe()
+    private let input = Pipe.closedOnExec()
     private var pieces: AsyncStream<Data>.Iterator
     private var held = Data()
 
@@ -19,7 +19,7 @@ final class RunningCommand {
     init(
         _ arguments: [String], in folder: URL, onTerminal: Bool = false, environment: [String: String] = [:]
     ) throws {
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         if onTerminal {
             let quoted = ([Self.program.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
             process.executableURL = URL(fileURLWithPath: "/usr/bin/script")

@@ -10,7 +10,7 @@ struct SocketCommandTests {
         let process = Process()
         process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
         process.arguments = arguments
-        let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
+        let (output, errors, standardInput) = (Pipe.closedOnExec(), Pipe.closedOnExec(), Pipe.closedOnExec())
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = standardInput
@@ -104,7 +104,7 @@ struct SocketCommandTests {
         let program = Bundle.main.bundleURL.appendingPathComponent("fireweed").path
         let url = try WebSocketServer.shared.url("/echo").absoluteString
         process.arguments = ["-c", Self.typist, program, "ws", url]
-        let errors = Pipe()
+        let errors = Pipe.closedOnExec()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.start()

@@ -12,9 +12,9 @@ struct SocketMemoryTests {
     /// The command with its output in a pipe.
     private struct Run {
         let process = Process()
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         /// Held open: its end would make the command say goodbye.
-        private let input = Pipe()
+        private let input = Pipe.closedOnExec()
 
         init(_ arguments: [String]) throws {
             process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")

@@ -21,7 +21,7 @@ struct StandardInputTests {
         process.environment = ProcessInfo.processInfo.environment.merging([
             "fireweed": RunningCommand.program.path, "url": server.url(path).absoluteString,
         ]) { $1 }
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         try process.start()
@@ -86,7 +86,7 @@ struct StandardInputTests {
         let process = Process()
         process.executableURL = RunningCommand.program
         process.arguments = [server.url("/anything").absoluteString]
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process.standardInput = theirs
         process.standardOutput = output
         try process.start()

@@ -21,7 +21,7 @@ struct StreamingTests {
         }
 
         init(_ arguments: [String]) throws {
-            let output = Pipe()
+            let output = Pipe.closedOnExec()
             process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
             process.arguments = arguments
             process.standardOutput = output

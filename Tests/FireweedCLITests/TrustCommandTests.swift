@@ -23,7 +23,7 @@ struct TrustCommandTests {
         process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let (output, errors) = (Pipe(), Pipe())
+        let (output, errors) = (Pipe.closedOnExec(), Pipe.closedOnExec())
         process.standardOutput = output
         process.standardError = errors
         process.standardInput = FileHandle.nullDevice

@@ -16,7 +16,7 @@ struct EndpointTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
         process.arguments = ["-s", "-w", "\n%{http_code}"] + arguments
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process.standardOutput = output
         try process.start()
         let data = output.fileHandleForReading.contentToEnd()

@@ -68,6 +68,14 @@ final class DelegateEvents: EventMonitor {
     }
 }
 
+extension WebSocketRequest {
+    /// Tells a delegate that is a subclass of something that happened on the WebSocket.
+    func tellDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
+        guard core.delegate.isSubclass, let task = socket else { return }
+        core.rootQueue.async { [core] in event(core.delegate, core.urlSession, task) }
+    }
+}
+
 extension SessionDelegate {
     /// Whether the delegate can decide or watch anything: the class itself does neither.
     var isSubclass: Bool { type(of: self) != SessionDelegate.self }

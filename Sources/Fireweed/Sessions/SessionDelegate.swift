@@ -13,7 +13,9 @@ public import FoundationNetworking
 ///   the session are asked. A completion handler may be called later and from any thread; its first call counts. A decision that never
 ///   comes keeps the request until it times out or is cancelled.
 /// - The methods without one only hear of something, and need not call `super`.
-open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, @unchecked Sendable {
+open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
+    @unchecked Sendable
+{
     // SAFETY: `FileManager.default` may be used from any thread; another one is the caller's to keep so.
     let fileManager: FileManager
 
@@ -136,5 +138,16 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     open func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
+    ) {}
+
+    /// The handshake of a WebSocket is done; the server chose this subprotocol.
+    open func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+    ) {}
+
+    /// The server's close frame came; a code that Foundation has no value for is `.invalid`.
+    open func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
     ) {}
 }

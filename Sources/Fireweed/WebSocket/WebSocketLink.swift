@@ -25,6 +25,7 @@ final class WebSocketLink: WebSocketListener {
 
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {
         known.withLock { $0.subprotocol = subprotocol }
+        request?.tellDelegate { $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: subprotocol) }
         request?.opened(channel, subprotocol: subprotocol)
     }
 
@@ -38,6 +39,10 @@ final class WebSocketLink: WebSocketListener {
             known.closeCode = closeCode
             known.closeReason = reason
         }
-        request?.closed(closeCode, reason: reason.isEmpty ? nil : reason)
+        let reason = reason.isEmpty ? nil : reason
+        request?.tellDelegate {
+            $0.urlSession($1, webSocketTask: $2, didCloseWith: closeCode.urlSessionCode, reason: reason)
+        }
+        request?.closed(closeCode, reason: reason)
     }
 }

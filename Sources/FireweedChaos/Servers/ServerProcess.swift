@@ -11,7 +11,7 @@ final class ServerProcess: Sendable {
 
     /// Starts this program again as the servers.
     init() throws {
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process = try ChildProcess(program, ["--servers"], package: "", output: output.fileHandleForWriting)
         try output.fileHandleForWriting.close()

@@ -54,7 +54,7 @@ public final class SecurePeer: Sendable {
 
     private init(_ settings: [String: Any], scheme: String) throws {
         let text = String(decoding: try JSONSerialization.data(withJSONObject: settings), as: UTF8.self)
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process = try ChildProcess(
             "python3", ["-u", "-c", PeerScript.text, text], package: "python3", output: output.fileHandleForWriting)
         try output.fileHandleForWriting.close()

@@ -48,7 +48,7 @@ public final class ChildProcess: @unchecked Sendable {
         process.executableURL = URL(fileURLWithPath: try path(of: program, package: package))
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        let errors = Pipe()
+        let errors = Pipe.closedOnExec()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.start()

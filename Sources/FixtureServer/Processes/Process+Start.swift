@@ -1,10 +1,11 @@
 // Starting programs from many tests at once.
 
 public import Foundation
+import Glibc
 import Synchronization
 
 extension Process {
-    private static let turn = Mutex(())
+    fileprivate static let turn = Mutex(())
 
     /// Runs the program, in turn with all others of this process.
     ///
@@ -15,5 +16,21 @@ extension Process {
     /// of them lie behind its memory. Tests run eight at a time, which keeps far below that.
     public func start() throws {
         try Self.turn.withLock { _ in try run() }
+    }
+}
+
+extension Pipe {
+    /// A pipe of which no child has an end, apart from those that are given one.
+    ///
+    /// Foundation's own are inherited: a program that another test starts at the same moment keeps the writing end, and this pipe then
+    /// has no end until that program ends.
+    public static func closedOnExec() -> Pipe {
+        Process.turn.withLock { _ in
+            let pipe = Pipe()
+            for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+                _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
+            return pipe
+        }
     }
 }

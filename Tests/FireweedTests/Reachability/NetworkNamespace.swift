@@ -64,7 +64,7 @@ final class NetworkNamespace: Sendable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/ip")
         process.arguments = arguments.split(separator: " ").map(String.init)
-        let errors = Pipe()
+        let errors = Pipe.closedOnExec()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.start()
@@ -88,7 +88,7 @@ final class NamespacedProgram: Sendable {
     let lines = EventLog<String>()
 
     init(_ arguments: [String], in namespace: String) throws {
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         process = try ChildProcess(
             "ip", ["netns", "exec", namespace] + arguments, package: "iproute2", output: output.fileHandleForWriting)
         try output.fileHandleForWriting.close()

@@ -45,7 +45,7 @@ struct StoreProcessTests {
     @Test("a process that is killed while it writes leaves no torn response, 25 times out of 25")
     func killed() async throws {
         for round in 0..<25 {
-            let output = Pipe()
+            let output = Pipe.closedOnExec()
             let writer = try probe(["write", file.path], output: output)
             // It is in the middle of writing when it has said something: more each round, so that it dies at different places.
             for _ in 0...(round % 5) { _ = output.fileHandleForReading.nextContent() }
@@ -59,7 +59,7 @@ struct StoreProcessTests {
 
     /// Runs `body` while another process has a lock on the file.
     private func whileLocked(_ body: () async throws -> Void) async throws {
-        let output = Pipe()
+        let output = Pipe.closedOnExec()
         let process = try probe(["lock", file.path], output: output)
         _ = output.fileHandleForReading.nextContent()
         defer {

@@ -86,6 +86,17 @@ private final class Delegate: SessionDelegate, @unchecked Sendable {
         calls.append("data \(data.count)")
     }
     override func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+    ) {
+        calls.append("open \(`protocol` ?? "")")
+    }
+    override func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
+        didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
+    ) {
+        ends.note("closed \(closeCode.rawValue) \(String(decoding: reason ?? Data(), as: UTF8.self))")
+    }
+    override func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
         calls.append("downloaded")
@@ -137,6 +148,17 @@ struct SessionDelegateTests {
         #expect(await session.download(server.url()).serializingString().response.value == "hello")
         _ = try await delegate.ends.nth(2) { $0 == "end" }
         #expect(Set(delegate.calls.all.dropFirst(4)) == ["written 5", "metrics", "downloaded"])
+    }
+
+    @Test("hears of a WebSocket's beginning and end")
+    func webSocket() async throws {
+        let server = try WebSocketServer.shared
+        let configuration = WebSocketRequest.Configuration.protocol("chat")
+        let request = session.webSocketRequest(
+            to: server.url("/close?code=1001&reason=bye"), configuration: configuration)
+        for await _ in request.webSocketTask().streamingMessageEvents() {}
+        _ = try await delegate.ends.first(where: { $0 == "closed 1001 bye" })
+        #expect(delegate.calls.all.contains("open chat"))
     }
 
     @Test("hears that the session ends")
