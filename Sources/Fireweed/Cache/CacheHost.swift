@@ -28,6 +28,8 @@ protocol CacheHost: AnyObject, Sendable {
     var background: any CacheHost { get }
     /// Whether responses to this attempt are stored.
     var storesResponses: Bool { get }
+    /// Whether somebody decides what is stored, or hears of it: `storingDecision` is then not `nil`. Cheap.
+    var asksAboutStoring: Bool { get }
     /// Who decides what is stored, or `nil` when nobody wants to be asked or to hear of it.
     var storingDecision: StoringDecision? { get }
 }
@@ -36,6 +38,7 @@ protocol CacheHost: AnyObject, Sendable {
 final class BackgroundHost: CacheHost {
     let storesResponses: Bool
     let storingDecision: StoringDecision?
+    var asksAboutStoring: Bool { storingDecision != nil }
     private let store: @Sendable (ResponseHead, URL) -> Void
 
     /// Keeps what is asked of `host` now: later it may have ended.

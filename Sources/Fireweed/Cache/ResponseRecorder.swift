@@ -2,23 +2,33 @@
 
 import FireweedTransport
 import Foundation
+import FoundationNetworking
 import Synchronization
 
-/// Gathers a response that is to be stored while it is being received.
+/// Gathers a response that is to be stored while it is being received, or that a handler may make storable.
 ///
 /// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
 final class ResponseRecorder: Sendable {
     private let head: StoredHead
-    private let url: URL
+    /// False for a response that is stored only if a handler changes it.
+    private let isStorable: Bool
+    /// True when a stored response is out of date that this response does not replace: something newer is known.
+    private let replacesUnseen: Bool
+    private let request: CacheRequest
     private let cache: ResponseCache
     /// When the request was sent.
     private let moment: ResponseCache.Moment
     /// What has come so far; `nil` once that is too much to be stored.
     private let content = Mutex<Data?>(Data())
 
-    private init(_ head: StoredHead, url: URL, cache: ResponseCache, moment: ResponseCache.Moment) {
+    private init(
+        _ head: StoredHead, isStorable: Bool, replacesUnseen: Bool, request: CacheRequest, cache: ResponseCache,
+        moment: ResponseCache.Moment
+    ) {
         self.head = head
-        self.url = url
+        self.isStorable = isStorable
+        self.replacesUnseen = replacesUnseen
+        self.request = request
         self.cache = cache
         self.moment = moment
     }
@@ -38,15 +48,12 @@ final class ResponseRecorder: Sendable {
             learn(from: head, to: request, requestTime: moment.time, cache: cache)
             return nil
         }
-        if let made = storable(head, to: request, requestTime: moment.time, cache: cache, host: host) {
-            return ResponseRecorder(made, url: request.url, cache: cache, moment: moment)
-        }
-        if request.method == "GET", head.status < 400, head.status != 206, head.status != 304,
-            isValidated || !request.looksIntoCache
-        {
-            cache.invalidate([CacheKey.text(of: request.url)])  // something newer is known, and not stored
-        }
-        return nil
+        let isNewer =
+            request.method == "GET" && head.status < 400 && head.status != 206 && head.status != 304
+            && (isValidated || !request.looksIntoCache)
+        let recorder = recorder(of: head, to: request, sentAt: moment, isNewer: isNewer, cache: cache, host: host)
+        if recorder == nil, isNewer { cache.invalidate([CacheKey.text(of: request.url)]) }
+        return recorder
     }
 
     private static func learn(
@@ -60,23 +67,34 @@ final class ResponseRecorder: Sendable {
         }
     }
 
-    /// The head as it is stored, or `nil` when the response is not to be.
-    private static func storable(
-        _ head: ResponseHead, to request: CacheRequest, requestTime: Date, cache: ResponseCache,
-        host: (any CacheHost)?
-    ) -> StoredHead? {
-        guard head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad,
-            host?.storesResponses ?? true, cache.maximumEntryByteCount > 0
+    /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
+    private static func recorder(
+        of head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isNewer: Bool,
+        cache: ResponseCache, host: (any CacheHost)?
+    ) -> ResponseRecorder? {
+        let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
+        guard isWorthALook || host?.asksAboutStoring == true, host?.storesResponses ?? true,
+            cache.maximumEntryByteCount > 0, (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))
-        guard StoringRules.maySave(head, to: request, control: control),
-            let variant = ResponseVariant(of: head, to: request, control: control),
-            (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
-        else { return nil }
+        var variant = ResponseVariant(of: head, to: request, control: control)
+        let isStorable =
+            isWorthALook && variant != nil && StoringRules.maySave(head, to: request, control: control)
+        if !isStorable {
+            guard host?.asksAboutStoring == true,
+                StoringRules.mayBecomeStorable(head, to: request, control: control)
+            else { return nil }
+            // Another one is made of what the handler gives.
+            variant = variant ?? ResponseVariant(names: [], selection: Data(), credentials: nil)
+        }
+        guard let variant else { return nil }
         let now = cache.now()
-        return StoredHead(
-            response: StoringRules.storable(head, receivedAt: now), requestTime: requestTime, responseTime: now,
+        let stored = StoredHead(
+            response: StoringRules.storable(head, receivedAt: now), requestTime: moment.time, responseTime: now,
             variant: variant)
+        return ResponseRecorder(
+            stored, isStorable: isStorable, replacesUnseen: isNewer && !isStorable, request: request, cache: cache,
+            moment: moment)
     }
 
     /// Adds content that was taken; the record ends when it becomes too large to be stored.
@@ -92,20 +110,44 @@ final class ResponseRecorder: Sendable {
     ///
     /// - Parameter decision: decides what is stored; `nil` stores the response as it is.
     func save(deciding decision: StoringDecision?, then: @escaping @Sendable () -> Void) {
-        guard let content = content.withLock({ $0 }) else { return then() }
+        guard let content = content.withLock({ $0 }) else {
+            store(nil)
+            return then()
+        }
         let response = StoredResponse(head: head, content: content)
-        guard let decision, let cached = response.cachedURLResponse(for: url) else {
+        guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
-            cache.save(response, for: url, sentAt: moment)
+            store(unchanged(response))
             return then()
         }
         decision(cached) { [self] chosen in
             // The first answer counts, whenever another one comes.
             guard self.content.withLock({ $0.take() }) != nil else { return }
-            if let chosen, let response = chosen === cached ? response : response.replaced(by: chosen) {
-                cache.save(response, for: url, sentAt: moment)
-            }
+            store(chosen.flatMap { $0 === cached ? unchanged(response) : changed(response, by: $0) })
             then()
         }
+    }
+
+    private func store(_ response: StoredResponse?) {
+        if let response { return cache.save(response, for: request.url, sentAt: moment) }
+        if replacesUnseen { cache.invalidate([CacheKey.text(of: request.url)]) }
+    }
+
+    private func unchanged(_ response: StoredResponse) -> StoredResponse? {
+        isStorable ? response : nil
+    }
+
+    /// The response as a handler has made it, if that may be stored.
+    private func changed(_ response: StoredResponse, by chosen: CachedURLResponse) -> StoredResponse? {
+        guard var changed = response.replaced(by: chosen), changed.content.count <= cache.maximumEntryByteCount else {
+            return nil
+        }
+        let head = changed.head.response
+        let control = CacheControl(head.value(of: "Cache-Control"))
+        guard StoringRules.maySave(head, to: request, control: control),
+            let variant = ResponseVariant(of: head, to: request, control: control)
+        else { return nil }
+        changed.head.variant = variant
+        return changed
     }
 }

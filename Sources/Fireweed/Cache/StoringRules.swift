@@ -10,16 +10,22 @@ package enum StoringRules {
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
-    /// True when the response to this request may be stored, and storing it is of use (§3).
-    static func maySave(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+    /// True when nothing forbids to store the response to this request (§3), whether that is of use or not.
+    static func mayStore(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
             head.status != 206, head.status != 304
         else { return false }
-        if control.mustUnderstand {
-            guard understoodStatuses.contains(head.status) else { return false }
-        } else if control.noStore {
-            return false
-        }
+        return control.mustUnderstand ? understoodStatuses.contains(head.status) : !control.noStore
+    }
+
+    /// True when a handler may make a response storable that is not: what URLSession asks about (a success, 2xx).
+    static func mayBecomeStorable(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+        (200..<300).contains(head.status) && mayStore(head, to: request, control: control)
+    }
+
+    /// True when the response to this request may be stored, and storing it is of use (§3).
+    static func maySave(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+        guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }
         // Allowed by its status alone: of use only if it can be validated, guessed about, or is wanted whatever its age.

@@ -326,10 +326,11 @@ extension Request: AttemptOwner {
     /// The handler of the request, else of the session.
     var chosenStoringHandler: (any CachedResponseHandler)? { cachedResponseHandler ?? core.cachedResponseHandler }
 
+    var asksAboutStoring: Bool { hasMonitors || chosenStoringHandler != nil }
+
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
-        let chosen = chosenStoringHandler
-        guard let task = attempt.storingTask, chosen != nil || hasMonitors else { return nil }
-        let handler = core.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosen
+        guard asksAboutStoring, let task = attempt.storingTask else { return nil }
+        let handler = core.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
             self.core.rootQueue.async {
                 self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }

@@ -37,9 +37,10 @@ extension Attempt {
 
     /// Takes down what a head means for the cache, of a response that nothing stored could have answered.
     func noteForCache(_ head: ResponseHead, sentAt moment: ResponseCache.Moment) {
-        // Most heads mean nothing to a cache.
+        // Most heads mean nothing to a cache, unless somebody is asked about every response.
         let isOrdinary =
             cachePolicy == .useProtocolCachePolicy && head.status != 304 && !head.marks.contains(.mayBeWorthStoring)
+            && !asksAboutStoring
         let asked = state.withLock { state -> (hop: Hop, fields: FieldBlock)? in
             state.recording = .none
             return isOrdinary && state.hop.method == "GET" ? nil : (state.hop, state.sentFields ?? state.hop.fields)
@@ -93,6 +94,10 @@ extension Attempt: CacheHost {
     /// Downloads are answered by the cache, and not stored: their content is in a file already.
     var storesResponses: Bool {
         if case .download = kind { false } else { true }
+    }
+
+    var asksAboutStoring: Bool {
+        kind != .webSocket && storesResponses && state.withLock { $0.owner }?.asksAboutStoring == true
     }
 
     var storingDecision: StoringDecision? {

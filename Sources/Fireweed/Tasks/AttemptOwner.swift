@@ -36,4 +36,6 @@ protocol AttemptOwner: AnyObject, Sendable {
     var effectiveRedirectHandler: (any RedirectHandler)? { get }
     /// Who decides what is stored, or hears of it; `nil` for nobody.
     func storingDecision(for attempt: Attempt) -> StoringDecision?
+    /// Whether `storingDecision(for:)` gives somebody.
+    var asksAboutStoring: Bool { get }
 }
