@@ -73,6 +73,11 @@ final class ResponseCache: Sendable {
         return (ReuseRules.decide(request, stored: found?.head, now: now()), found)
     }
 
+    /// The stored response for a request, whatever its age.
+    func stored(for request: CacheRequest) -> StoredResponse? {
+        select(for: request)
+    }
+
     /// The stored response that `Vary` and credentials select; of several, the one with the latest `Date` (RFC 9111 §4,
     /// §4.1).
     ///

@@ -12,8 +12,8 @@ final class ResponseRecorder: Sendable {
     private let head: StoredHead
     /// False for a response that is stored only if a handler changes it.
     private let isStorable: Bool
-    /// True when a stored response is out of date that this response does not replace: something newer is known.
-    private let replacesUnseen: Bool
+    /// True when a stored response is out of date unless this response replaces it.
+    private let outdatesStored: Bool
     private let request: CacheRequest
     private let cache: ResponseCache
     /// When the request was sent.
@@ -22,12 +22,12 @@ final class ResponseRecorder: Sendable {
     private let content = Mutex<Data?>(Data())
 
     private init(
-        _ head: StoredHead, isStorable: Bool, replacesUnseen: Bool, request: CacheRequest, cache: ResponseCache,
+        _ head: StoredHead, isStorable: Bool, outdatesStored: Bool, request: CacheRequest, cache: ResponseCache,
         moment: ResponseCache.Moment
     ) {
         self.head = head
         self.isStorable = isStorable
-        self.replacesUnseen = replacesUnseen
+        self.outdatesStored = outdatesStored
         self.request = request
         self.cache = cache
         self.moment = moment
@@ -93,7 +93,7 @@ final class ResponseRecorder: Sendable {
             response: StoringRules.storable(head, receivedAt: now), requestTime: moment.time, responseTime: now,
             variant: variant)
         return ResponseRecorder(
-            stored, isStorable: isStorable, replacesUnseen: isNewer && !isStorable, request: request, cache: cache,
+            stored, isStorable: isStorable, outdatesStored: isNewer && !isStorable, request: request, cache: cache,
             moment: moment)
     }
 
@@ -130,7 +130,7 @@ final class ResponseRecorder: Sendable {
 
     private func store(_ response: StoredResponse?) {
         if let response { return cache.save(response, for: request.url, sentAt: moment) }
-        if replacesUnseen { cache.invalidate([CacheKey.text(of: request.url)]) }
+        if outdatesStored { cache.invalidate([CacheKey.text(of: request.url)]) }
     }
 
     private func unchanged(_ response: StoredResponse) -> StoredResponse? {

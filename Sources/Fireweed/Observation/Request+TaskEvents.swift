@@ -15,6 +15,11 @@ extension Request {
             challenge.shown(
                 host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
                 response: response, failureCount: hop.refusedCredentials.count))
+        self.attempt(attempt, didReceive: shown)
+    }
+
+    func attempt(_ attempt: Attempt, didReceive shown: ShownChallenge) {
+        guard hasMonitors else { return }
         tellTaskMonitors { $0.urlSession($1, task: attempt.sessionTask, didReceive: shown.value) }
     }
 

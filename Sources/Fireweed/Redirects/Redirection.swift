@@ -16,10 +16,7 @@ enum Redirection {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
         }
-        guard redirectCount < limit else {
-            let detail = "more than \(limit) redirects"
-            return .failure(.exchange(.httpTooManyRedirects, detail: detail, engineCode: 0))
-        }
+        guard redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         guard let target = RedirectRules.target(of: location, from: hop.url) else {
             return .failure(
                 .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
@@ -30,6 +27,22 @@ enum Redirection {
                 .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
         }
         return .success(following(hop, to: url, status: head.status, credentialFieldNames))
+    }
+
+    /// The next hop after a redirect that names a whole request; a failure when it may not be followed.
+    static func next(
+        after hop: Hop, to request: URLRequest, redirectCount: Int, limit: Int, settings: SessionSettings
+    ) -> Result<Hop, TransferFailure> {
+        guard redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        do {
+            return .success(try self.hop(for: request, replacing: hop, settings: settings))
+        } catch {
+            return .failure(.exchange(.badURL, detail: "the redirect's request cannot be sent", engineCode: 0))
+        }
+    }
+
+    private static func tooManyRedirects(_ limit: Int) -> TransferFailure {
+        .exchange(.httpTooManyRedirects, detail: "more than \(limit) redirects", engineCode: 0)
     }
 
     private static func following(_ hop: Hop, to url: URL, status: Int, _ credentialFieldNames: [String]) -> Hop {

@@ -359,6 +359,7 @@ extension TransferFailure {
         switch self {
         case .cancelled: .explicitlyCancelled
         case .untrusted(let error as AFError): error
+        case .reported(let error): error.asAFError(or: .sessionTaskFailed(error: error))
         case .untrusted, .exchange, .unreadableBody, .refused:
             .sessionTaskFailed(error: urlError(failingURL: url.absoluteString))
         }

@@ -114,8 +114,10 @@ extension Attempt {
 }
 
 /// What a delegate says about a challenge.
-private struct ChallengeAnswer: @unchecked Sendable {
+struct ChallengeAnswer: @unchecked Sendable {
     // SAFETY: nobody changes a credential once it is given.
+    static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
+
     let disposition: URLSession.AuthChallengeDisposition
     let credential: URLCredential?
 }

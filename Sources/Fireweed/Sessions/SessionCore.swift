@@ -25,6 +25,8 @@ final class SessionCore: Sendable {
     let cachedResponseHandler: (any CachedResponseHandler)?
     /// `nil` when there is nowhere to store anything.
     let cache: ResponseCache?
+    /// Who performs exchanges instead of the transport; `nil` when the configuration names no class.
+    let protocolClasses: ProtocolClasses?
     let serverTrustManager: ServerTrustManager?
     let strictTransportSecurity: StrictTransportSecurity?
     let delegate: SessionDelegate
@@ -82,6 +84,7 @@ final class SessionCore: Sendable {
         cache = ResponseCache.store(parts.responseStore, configuration).map { [fields = settings.fields] store in
             ResponseCache(store: store, sharedFields: fields, now: CacheClock.now)
         }
+        protocolClasses = ProtocolClasses(configuration)
         serverTrustManager = parts.serverTrustManager
         strictTransportSecurity = parts.strictTransportSecurity
         delegate = parts.delegate

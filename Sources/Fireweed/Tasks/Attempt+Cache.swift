@@ -21,7 +21,7 @@ extension Attempt {
             transport: core.transport, consumer: self, host: self)
     }
 
-    private func cacheRequest(for hop: Hop, _ fields: FieldBlock, in cache: ResponseCache) -> CacheRequest {
+    func cacheRequest(for hop: Hop, _ fields: FieldBlock, in cache: ResponseCache) -> CacheRequest {
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let isAnswer = hop.digest != nil
         let fields =

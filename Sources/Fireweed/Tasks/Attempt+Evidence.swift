@@ -33,9 +33,16 @@ extension Attempt {
         return response
     }
 
+    /// The request that the attempt was made with.
+    var originalRequest: URLRequest? {
+        if let offer = state.withLock({ $0.protocolOffer }), offer.isAccepted { return offer.request }
+        return record.urlRequest
+    }
+
     /// The request of the present hop.
     var currentRequest: URLRequest? {
-        let (hop, hopCount) = state.withLock { ($0.hop, $0.records.count) }
+        let (offer, hop, hopCount) = state.withLock { ($0.protocolOffer, $0.hop, $0.records.count) }
+        if let offer { return offer.request }
         return hopCount <= 1 && hop.url == record.url ? record.urlRequest : Redirection.urlRequest(of: hop)
     }
 
@@ -73,7 +80,7 @@ extension Attempt {
 
     var error: (any Error)? {
         state.withLock { $0.phase == .ended ? $0.failure : nil }.map {
-            $0.urlError(failingURL: record.url.absoluteString)
+            $0.error(failingURL: record.url.absoluteString)
         }
     }
 }

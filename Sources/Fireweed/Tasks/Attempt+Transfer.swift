@@ -32,7 +32,7 @@ extension Attempt: TransferConsumer {
         }
     }
 
-    private func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
+    func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
         state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
         switch owner.attempt(self, didReceive: head) {

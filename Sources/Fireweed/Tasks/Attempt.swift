@@ -66,6 +66,8 @@ final class Attempt: Sendable {
         /// Where the present hop's response comes from.
         var source = HopSource.network
         var recording = Recording.none
+        /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
+        var protocolOffer: ProtocolOffer?
     }
 
     let identifier: Int
@@ -74,9 +76,9 @@ final class Attempt: Sendable {
     let kind: TaskKind
     let state: Mutex<State>
     let cachePolicy: URLRequest.CachePolicy
-    private let gathersContent: Bool
+    let gathersContent: Bool
     /// The moment at which the whole attempt times out, on the transport's clock.
-    private let deadlineNanoseconds: UInt64?
+    let deadlineNanoseconds: UInt64?
 
     init(record: RequestRecord, hop: consuming Hop, kind: TaskKind, core: SessionCore, owner: any AttemptOwner) {
         identifier = core.nextTaskIdentifier()
@@ -180,14 +182,41 @@ final class Attempt: Sendable {
 
     // MARK: Hops
 
+    /// Performs the present hop, unless the attempt was cancelled meanwhile: by a `URLProtocol` that takes it, or over the network.
+    func launch() {
+        if let store = core.strictTransportSecurity { secure(by: store) }
+        guard let classes = core.protocolClasses, kind != .webSocket else { return launchOverNetwork() }
+        offer(to: classes)
+    }
+
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile; waits for a route where that is wanted.
-    private func launch() {
+    func launchOverNetwork() {
+        let url = state.withLock { $0.hop.url }
+        if let gate = core.connectivity, gate.isClosed(for: url) { return wait(at: gate, for: url) }
+        guard let (hop, urlText, prepared) = prepareHop() else { return }
+        let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
+        let fields = isUncached ? prepared : Self.fields(prepared, telling: cachePolicy)
+        var message = RequestMessage(
+            url: urlText, method: hop.method, fields: fields, body: hop.body,
+            idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
+            credentials: hop.transportCredentials, webSocket: hop.webSocket)
+        message.tellsOfLulls = gathersContent
+        start(
+            isUncached
+                ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop),
+            sending: fields)
+    }
+
+    /// The present hop with the credentials that its URL or a file has for it, and the fields to send, cookies among them; `nil` when
+    /// the hop cannot be sent, which ends the attempt.
+    func prepareHop() -> (hop: Hop, urlText: String, fields: FieldBlock)? {
         var hop = state.withLock { $0.hop }
-        if let store = core.strictTransportSecurity { hop = secured(hop, by: store) }
-        if let gate = core.connectivity, gate.isClosed(for: hop.url) { return wait(at: gate, for: hop.url) }
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
-            if let violation = core.credentials.violation(in: hop) { return end(with: violation) }
+            if let violation = core.credentials.violation(in: hop) {
+                end(with: violation)
+                return nil
+            }
             hop = core.credentials.completing(hop)
             urlText = hop.url.absoluteString
             state.withLock { [hop] in $0.hop = hop }
@@ -195,16 +224,11 @@ final class Attempt: Sendable {
         let cookieFields = core.cookies.addingCookies(
             for: hop, urlText: urlText, settings: core.settings,
             isWanted: record.existing?.httpShouldHandleCookies ?? true)
-        let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
-        let authorized = hop.authorizing(cookieFields)
-        let fields = isUncached ? authorized : Self.fields(authorized, telling: cachePolicy)
-        var message = RequestMessage(
-            url: urlText, method: hop.method, fields: fields, body: hop.body,
-            idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
-            credentials: hop.transportCredentials, webSocket: hop.webSocket)
-        message.tellsOfLulls = gathersContent
-        let control =
-            isUncached ? core.transport.makeTransfer(of: message, for: self) : makeCachedTransfer(of: message, for: hop)
+        return (hop, urlText, hop.authorizing(cookieFields))
+    }
+
+    /// Starts the transfer of the present hop, unless the attempt was cancelled meanwhile.
+    func start(_ control: any TransferControl, sending fields: FieldBlock) {
         let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
             guard state.phase == .running, state.failure == nil else { return (false, false) }
             state.sentFields = fields
@@ -232,15 +256,15 @@ final class Attempt: Sendable {
         if isCancelled { end(with: .cancelled) }
     }
 
-    /// The hop over TLS, where its host has asked for that.
-    private func secured(_ hop: Hop, by store: StrictTransportSecurity) -> Hop {
+    /// Takes the hop over TLS, where its host has asked for that.
+    private func secure(by store: StrictTransportSecurity) {
+        let hop = state.withLock { $0.hop }
         let url = store.secured(hop.url)
-        guard url != hop.url else { return hop }
-        var secured = hop
-        secured.url = url
-        secured.urlRequest?.url = url
-        state.withLock { $0.hop = secured }
-        return secured
+        guard url != hop.url else { return }
+        state.withLock { state in
+            state.hop.url = url
+            state.hop.urlRequest?.url = url
+        }
     }
 
     /// Goes on to the next hop, on the session's queue.

@@ -20,6 +20,8 @@ protocol AttemptOwner: AnyObject, Sendable {
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition
     /// A challenge came, which credentials may answer: the engine has done so already, or the next hop will, or nobody does.
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead)
+    /// A `URLProtocol` asks for credentials.
+    func attempt(_ attempt: Attempt, didReceive challenge: ShownChallenge)
     /// A redirect is about to be followed, or shown to a handler.
     func attempt(_ attempt: Attempt, willRedirectTo next: Hop)
     /// Whether the owner gathers content, and wants to hear when there is no more at hand.
@@ -34,8 +36,8 @@ protocol AttemptOwner: AnyObject, Sendable {
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?)
     /// Who decides about redirects, if it is not the session's rules alone.
     var effectiveRedirectHandler: (any RedirectHandler)? { get }
-    /// Who decides what is stored, or hears of it; `nil` for nobody.
-    func storingDecision(for attempt: Attempt) -> StoringDecision?
     /// Whether `storingDecision(for:)` gives somebody.
     var asksAboutStoring: Bool { get }
+    /// Who decides what is stored, or hears of it; `nil` for nobody.
+    func storingDecision(for attempt: Attempt) -> StoringDecision?
 }

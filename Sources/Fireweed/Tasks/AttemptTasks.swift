@@ -19,7 +19,7 @@ final class AttemptDataTask: URLSessionDataTask, AttemptTask, @unchecked Sendabl
     }
 
     override var taskIdentifier: Int { attempt.identifier }
-    override var originalRequest: URLRequest? { attempt.record.urlRequest }
+    override var originalRequest: URLRequest? { attempt.originalRequest }
     override var currentRequest: URLRequest? { attempt.currentRequest }
     override var response: URLResponse? { attempt.httpURLResponse }
     override var state: URLSessionTask.State { attempt.taskState }
@@ -71,7 +71,7 @@ final class AttemptUploadTask: URLSessionUploadTask, AttemptTask, @unchecked Sen
     }
 
     override var taskIdentifier: Int { attempt.identifier }
-    override var originalRequest: URLRequest? { attempt.record.urlRequest }
+    override var originalRequest: URLRequest? { attempt.originalRequest }
     override var currentRequest: URLRequest? { attempt.currentRequest }
     override var response: URLResponse? { attempt.httpURLResponse }
     override var state: URLSessionTask.State { attempt.taskState }
@@ -123,7 +123,7 @@ final class AttemptDownloadTask: URLSessionDownloadTask, AttemptTask, @unchecked
     }
 
     override var taskIdentifier: Int { attempt.identifier }
-    override var originalRequest: URLRequest? { attempt.record.urlRequest }
+    override var originalRequest: URLRequest? { attempt.originalRequest }
     override var currentRequest: URLRequest? { attempt.currentRequest }
     override var response: URLResponse? { attempt.httpURLResponse }
     override var state: URLSessionTask.State { attempt.taskState }
@@ -180,7 +180,7 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
     }
 
     override var taskIdentifier: Int { attempt.identifier }
-    override var originalRequest: URLRequest? { attempt.record.urlRequest }
+    override var originalRequest: URLRequest? { attempt.originalRequest }
     override var currentRequest: URLRequest? { attempt.currentRequest }
     override var response: URLResponse? { attempt.httpURLResponse }
     override var state: URLSessionTask.State { attempt.taskState }

@@ -14,6 +14,13 @@ public enum TransferFailure: Error, Sendable {
     case untrusted(any Error)
     /// A limit or a rule of the session's own options ended it.
     case refused(TransferRefusal)
+    /// What performed the exchange failed with an error of its own: a `URLProtocol`, or another implementation of `Transport`.
+    case reported(any Error)
+
+    /// The error that users see: the one that was reported, else `urlError(failingURL:)`.
+    package func error(failingURL: String) -> any Error {
+        if case .reported(let error) = self { error } else { urlError(failingURL: failingURL) }
+    }
 
     /// The error as Apple's URLSession would report it, with the engine's text under `engineDetailKey`.
     public func urlError(failingURL: String) -> URLError {
@@ -22,6 +29,8 @@ public enum TransferFailure: Error, Sendable {
         case .exchange(let code, let detail, _): Self.make(code, detail: detail, failingURL: failingURL)
         case .unreadableBody(let error):
             Self.make(.requestBodyStreamExhausted, detail: "\(error)", failingURL: failingURL, underlying: error)
+        case .reported(let error):
+            error as? URLError ?? Self.make(.unknown, detail: "\(error)", failingURL: failingURL, underlying: error)
         case .refused(let refusal):
             Self.make(refusal.urlErrorCode, detail: "\(refusal)", failingURL: failingURL, underlying: refusal)
         case .untrusted(let error):

@@ -1,0 +1,168 @@
+// An attempt and the `URLProtocol` classes of its session.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+extension Attempt {
+    /// Asks the classes for the present hop: one that takes it performs it, and otherwise it is sent over the network.
+    func offer(to classes: ProtocolClasses) {
+        ProtocolThread.shared.perform { [self] in
+            guard state.withLock({ $0.failure == nil }) else { return end(with: .cancelled) }
+            guard let (hop, _, fields) = prepareHop() else { return }
+            let accepted = classes.accepting(self) { protocolRequest(of: hop, fields) }
+            guard let (type, request) = accepted else { return launchOverNetwork() }
+            findStored(for: hop, fields) { [self] stored in
+                let order = ProtocolTransfer.Order(
+                    type: type, request: request, cachedResponse: stored,
+                    idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
+                    tellsOfLulls: gathersContent)
+                start(ProtocolTransfer(order, for: self), sending: fields)
+            }
+        }
+    }
+
+    /// A hop as a `URLProtocol` sees it, made at each call.
+    ///
+    /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
+    private func protocolRequest(of hop: Hop, _ fields: FieldBlock) -> URLRequest {
+        var request = hop.urlRequest ?? Redirection.urlRequest(of: hop)
+        request.url = hop.url
+        request.httpMethod = hop.method
+        request.headers = HTTPHeaders(fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
+        request.cachePolicy = cachePolicy
+        request.timeoutInterval = core.settings.idleTimeout(of: record)
+        request.httpBody = nil
+        request.httpBodyStream = hop.body.makeInputStream()
+        return request
+    }
+
+    /// Calls `body` with the stored response for a hop, which a class may find valid.
+    private func findStored(
+        for hop: Hop, _ fields: FieldBlock, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        guard let cache = core.cache, cache.mayHold(hop.url) else { return body(nil) }
+        let request = cacheRequest(for: hop, fields, in: cache)
+        guard cache.needsLook(request) else { return body(nil) }
+        cache.queue.async { body(cache.stored(for: request)?.cachedURLResponse(for: hop.url)) }
+    }
+
+    // MARK: What a protocol reports
+
+    /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
+    func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) {
+        guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else { return }
+        let head = ResponseHead(http)
+        let owner = note(http, head)
+        switch origin {
+        case .made(isStorable: true): if let cache = core.cache { noteForCache(head, sentAt: cache.moment) }
+        case .made(isStorable: false): break
+        case .stored: cacheWillAnswer(.cache)
+        }
+        if let owner, owner.wantsHead { tell(owner, head) }
+    }
+
+    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next hop.
+    func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
+        let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
+        // A redirect is counted by its status.
+        let head = given?.1.isRedirect == true ? given?.1 : nil
+        let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
+        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
+        guard let http = given?.0 ?? shown.httpURLResponse(for: hop.url), let owner = note(http, shown) else { return }
+        let handler = owner.effectiveRedirectHandler
+        decide(
+            Redirection.next(
+                after: hop, to: withoutSentCookies(request), redirectCount: count,
+                limit: handler?.maximumRedirectCount ?? core.settings.maximumRedirectCount, settings: core.settings),
+            by: handler, response: shown)
+    }
+
+    /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential, once.
+    func answer(_ challenge: ShownChallenge) {
+        state.withLock { $0.owner }?.attempt(self, didReceive: challenge)
+        guard core.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
+        let settle = firstOnly { [self] (answer: ChallengeAnswer) in
+            ProtocolThread.shared.perform { [self] in self.answer(challenge, by: answer) }
+        }
+        core.rootQueue.async { [self] in
+            core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
+                settle(ChallengeAnswer(disposition: $0, credential: $1))
+            }
+        }
+    }
+
+    private func answer(_ shown: ShownChallenge, by answer: ChallengeAnswer) {
+        let challenge = shown.value
+        guard let sender = challenge.sender else { return }
+        switch answer.disposition {
+        case .useCredential:
+            guard let credential = answer.credential else { return sender.continueWithoutCredential(for: challenge) }
+            sender.use(credential, for: challenge)
+        case .cancelAuthenticationChallenge:
+            sender.cancel(challenge)
+            cancelTask()
+        case .rejectProtectionSpace: sender.rejectProtectionSpaceAndContinue(with: challenge)
+        case .performDefaultHandling: answerByDefault(challenge, sender)
+        @unknown default: answerByDefault(challenge, sender)
+        }
+    }
+
+    private func answerByDefault(
+        _ challenge: URLAuthenticationChallenge, _ sender: any URLAuthenticationChallengeSender
+    ) {
+        let isPassword = [
+            NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodHTTPBasic,
+            NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodNTLM,
+        ].contains(challenge.protectionSpace.authenticationMethod)
+        guard isPassword, let credential = state.withLock({ $0.hop.remembered }) else {
+            return sender.performDefaultHandling(for: challenge)
+        }
+        guard challenge.previousFailureCount == 0 else {
+            return sender.rejectProtectionSpaceAndContinue(with: challenge)
+        }
+        sender.use(credential, for: challenge)
+    }
+
+    private func note(_ response: HTTPURLResponse, _ head: ResponseHead) -> (any AttemptOwner)? {
+        state.withLock { state in
+            state.head = head
+            state.response = response
+            return state.owner
+        }
+    }
+
+    /// What begins a download whose protocol gave no HTTP response, since a file needs a head.
+    ///
+    /// Other requests have no response then.
+    private func placeholder(for response: URLResponse?) -> HTTPURLResponse? {
+        guard case .download = kind else { return nil }
+        let fields = response?.mimeType.map { [Field(name: "Content-Type", value: $0)] } ?? []
+        return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.hop.url })
+    }
+
+    /// The request of a redirect, without the cookies that were added to the request before it: the next hop has its own.
+    private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
+        let (own, sent) = state.withLock { ($0.hop.fields, $0.sentFields) }
+        guard !own.contains("Cookie"), let sent = sent?.value(of: "Cookie"), request.headers["Cookie"] == sent else {
+            return request
+        }
+        var request = request
+        request.headers["Cookie"] = nil
+        return request
+    }
+}
+
+extension ResponseHead {
+    /// The head of a response that did not come over the wire.
+    fileprivate init(_ response: HTTPURLResponse) {
+        let fields = response.headers.map { header in
+            let value = header.value.split(whereSeparator: \.isNewline).joined(separator: " ")
+            return Field(name: header.name, value: value)
+        }
+        self.init(status: response.statusCode, fields: fields)
+    }
+
+    fileprivate var isRedirect: Bool { (300..<400).contains(status) }
+}

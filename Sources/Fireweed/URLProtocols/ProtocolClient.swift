@@ -1,0 +1,54 @@
+// What a `URLProtocol` reports to: the client of one transfer.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// Passes the reports of one `URLProtocol` on to its transfer; from any thread.
+final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
+    private let transfer: ProtocolTransfer
+
+    init(_ transfer: ProtocolTransfer) {
+        self.transfer = transfer
+    }
+
+    func urlProtocol(_: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy: URLCache.StoragePolicy) {
+        transfer.take(.response(response, .made(isStorable: cacheStoragePolicy != .notAllowed)))
+    }
+
+    func urlProtocol(_: URLProtocol, didLoad data: Data) {
+        transfer.take(.content(data))
+    }
+
+    func urlProtocolDidFinishLoading(_: URLProtocol) {
+        transfer.take(.end(nil))
+    }
+
+    func urlProtocol(_: URLProtocol, didFailWithError error: any Error) {
+        transfer.take(.end(.reported(Self.plain(error))))
+    }
+
+    func urlProtocol(_: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse) {
+        transfer.take(.redirect(request, redirectResponse))
+    }
+
+    func urlProtocol(_: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
+        transfer.take { $0.add(stored: cachedResponse) }
+    }
+
+    func urlProtocol(_: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
+        transfer.answer(challenge)
+    }
+
+    func urlProtocol(_: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
+        // The answer was given when the challenge came.
+    }
+
+    /// A `URLError` where the error is one by its domain: on Linux `as? URLError`, as retriers say, does not see that in an `NSError`.
+    private static func plain(_ error: any Error) -> any Error {
+        let plain = error as NSError
+        guard !(error is URLError), plain.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: plain.code)
+        else { return error }
+        return URLError(code, userInfo: plain.userInfo)
+    }
+}

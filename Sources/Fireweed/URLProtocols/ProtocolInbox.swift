@@ -1,0 +1,92 @@
+// What a `URLProtocol` has reported and its attempt has not seen yet.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// The reports of one `URLProtocol`, in the order in which the attempt gets them; a pure value.
+///
+/// A protocol may report from several threads, twice, in any order, and after its end. The attempt gets at most one response, then
+/// content, then exactly one end.
+struct ProtocolInbox {
+    /// A report of the protocol.
+    enum Report {
+        /// The response; `nil` when the protocol ended without one.
+        case response(URLResponse?, ResponseOrigin)
+        case content(Data)
+        case redirect(URLRequest, URLResponse)
+        case end(TransferFailure?)
+    }
+
+    /// Where a protocol's response is from.
+    enum ResponseOrigin {
+        /// The protocol made it.
+        case made(isStorable: Bool)
+        /// It is the stored response that the protocol was given, and found valid.
+        case stored
+    }
+
+    private var reports = ElementQueue<Report>()
+    /// The report that was taken and refused.
+    private var refused: Report?
+    /// Content that came before a response: it waits for the response.
+    private var early: [Data] = []
+    private var hasResponse = false
+    /// False once the protocol has reported an end, or nobody wants its reports any more.
+    private(set) var isOpen = true
+
+    /// Adds a report, and returns whether that ended the protocol's work; a report after the end is ignored.
+    mutating func add(_ report: Report) -> Bool {
+        guard isOpen else { return false }
+        switch report {
+        case .response:
+            // A second response, as of `multipart/x-mixed-replace`, cannot be told to a request that has one.
+            guard !hasResponse else { return false }
+            hasResponse = true
+            reports.append(report)
+            appendEarly()
+            return false
+        case .content(let data):
+            if hasResponse { reports.append(report) } else { early.append(data) }
+            return false
+        case .end(nil):
+            if !hasResponse { reports.append(.response(nil, .made(isStorable: false))) }
+            appendEarly()
+        case .end, .redirect: break
+        }
+        reports.append(report)
+        isOpen = false
+        early = []
+        return true
+    }
+
+    /// Adds the stored response that the protocol has found valid, as the whole answer; returns whether that ended the work.
+    mutating func add(stored response: CachedURLResponse) -> Bool {
+        guard isOpen, !hasResponse else { return false }
+        early = []
+        _ = add(.response(response.response, .stored))
+        _ = add(.content(response.data))
+        return add(.end(nil))
+    }
+
+    /// The next report for the attempt.
+    mutating func next() -> Report? {
+        refused.take() ?? reports.popFirst()
+    }
+
+    /// Puts a report back, to be the next one again.
+    mutating func putBack(_ report: Report) {
+        refused = report
+    }
+
+    /// Forgets what was not taken, and ignores what comes.
+    mutating func close() {
+        self = ProtocolInbox()
+        isOpen = false
+    }
+
+    private mutating func appendEarly() {
+        for data in early { reports.append(.content(data)) }
+        early = []
+    }
+}

@@ -1,0 +1,70 @@
+// The thread that calls `URLProtocol` classes.
+
+import Foundation
+import Synchronization
+
+/// One thread with a run loop, on which every `URLProtocol` of the process is asked, started and stopped.
+///
+/// Apple's URLSession has such a thread too, and mocks depend on that: they change static variables without a lock, and start
+/// timers on the current run loop.
+final class ProtocolThread: Sendable {
+    static let shared = ProtocolThread()
+
+    private struct State {
+        var work: [@Sendable () -> Void] = []
+        /// `nil` until the thread runs.
+        var loop: RunLoopReference?
+    }
+
+    private let state = Mutex(State())
+
+    private init() {
+        let thread = Thread { [self] in run() }
+        thread.name = "fireweed.urlprotocols"
+        thread.start()
+    }
+
+    /// Calls `body` on the thread, in the order of the calls.
+    func perform(_ body: @escaping @Sendable () -> Void) {
+        let sleeping = state.withLock { state in
+            state.work.append(body)
+            return state.work.count == 1 ? state.loop : nil
+        }
+        if let sleeping { wake(sleeping) }
+    }
+
+    private func run() {
+        // A run loop without a source returns at once.
+        RunLoop.current.add(Timer(timeInterval: 1e9, repeats: true) { _ in }, forMode: .default)
+        let loop = RunLoopReference(RunLoop.current)
+        let hasWork = state.withLock { state in
+            state.loop = loop
+            return !state.work.isEmpty
+        }
+        if hasWork { performWork() }
+        while true { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
+    }
+
+    /// Has the run loop perform the work; a block that is given to a sleeping run loop does not wake it on Linux, a timer does.
+    private func wake(_ loop: RunLoopReference) {
+        loop.value.add(Timer(timeInterval: 0, repeats: false) { [self] _ in performWork() }, forMode: .default)
+    }
+
+    private func performWork() {
+        let work = state.withLock { state in
+            defer { state.work = [] }
+            return state.work
+        }
+        for body in work { body() }
+    }
+}
+
+/// Carries the thread's run loop to other threads, which add timers.
+private struct RunLoopReference: @unchecked Sendable {
+    // SAFETY: only `add(_:forMode:)` is called from other threads, for which CFRunLoop has a lock.
+    let value: RunLoop
+
+    init(_ value: RunLoop) {
+        self.value = value
+    }
+}

@@ -1,0 +1,271 @@
+// One exchange that a `URLProtocol` performs.
+
+import CLinux
+import Dispatch
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Glibc
+import Synchronization
+
+/// Performs an exchange by a `URLProtocol`, instead of a transport.
+///
+/// The protocol is made, started and stopped on the thread of the protocols, and reports from any thread. The attempt gets its
+/// reports on a queue of this transfer. Nothing can hold a protocol back: while the request is suspended or its consumer is full,
+/// what the protocol reports waits in memory.
+final class ProtocolTransfer: Sendable {
+    enum Phase {
+        case ready
+        /// Started while the request was suspended: the protocol starts when the request is resumed.
+        case held
+        /// The protocol starts, or has started.
+        case loading
+    }
+
+    struct State {
+        var phase = Phase.ready
+        var inbox = ProtocolInbox()
+        /// The protocol, from its start to its stop.
+        var loader: ProtocolReference?
+        var attempt: Attempt?
+        var isSuspended = false
+        var isIntakeFull = false
+        var isCancelled = false
+        /// When the protocol reported last, on the monotonic clock.
+        var activityNanoseconds: UInt64 = 0
+        var report = TransferReport.local(since: StoredPlayback.nanoseconds)
+    }
+
+    /// What is performed, and for how long.
+    struct Order: Sendable {
+        let type: URLProtocol.Type
+        /// The request in the canonical form of the class.
+        let request: URLRequest
+        let cachedResponse: CachedURLResponse?
+        /// Seconds without a report of the protocol; zero or less for no limit.
+        let idleTimeout: TimeInterval
+        /// The moment of the monotonic clock at which the exchange is over time.
+        let deadlineNanoseconds: UInt64?
+        /// Whether the consumer gathers content.
+        let tellsOfLulls: Bool
+    }
+
+    /// So much content is offered at a time, so that a consumer can stop it.
+    private static let pieceSize = 64 * 1024
+
+    private let order: Order
+    private let queue = DispatchQueue(label: "fireweed.urlprotocol")
+    private let state: Mutex<State>
+
+    init(_ order: Order, for attempt: Attempt) {
+        self.order = order
+        var state = State()
+        state.attempt = attempt
+        self.state = Mutex(state)
+    }
+
+    // MARK: The protocol's side
+
+    /// Makes and starts the protocol; on the thread of the protocols.
+    private func load() {
+        guard let attempt = state.withLock({ $0.inbox.isOpen ? $0.attempt : nil }) else { return }
+        let loader = attempt.offering(ProtocolOffer(request: order.request, isAccepted: true)) { task in
+            order.type.init(task: task, cachedResponse: order.cachedResponse, client: ProtocolClient(self))
+        }
+        let reference = ProtocolReference(loader)
+        let starts = state.withLock { state in
+            guard state.inbox.isOpen else { return false }
+            state.loader = reference
+            state.activityNanoseconds = Self.now
+            state.report.requestStart = state.elapsedMicroseconds
+            return true
+        }
+        guard starts else { return }
+        queue.async { self.watchTime() }
+        loader.startLoading()
+    }
+
+    /// Stops the protocol, once; it is released on its thread.
+    private func stop() {
+        // A read of the content may hold up the thread.
+        (order.request.httpBodyStream as? BodyInputStream)?.interrupt()
+        ProtocolThread.shared.perform { [self] in
+            state.withLock { $0.loader.take() }?.value.stopLoading()
+        }
+    }
+
+    /// Takes a report of the protocol.
+    func take(_ report: ProtocolInbox.Report) {
+        take { $0.add(report) }
+    }
+
+    /// Takes what the protocol reports.
+    ///
+    /// - Parameter add: adds it, and returns whether that ends the protocol's work.
+    func take(_ add: (inout ProtocolInbox) -> Bool) {
+        let isOver = state.withLock { state in
+            state.activityNanoseconds = Self.now
+            return add(&state.inbox)
+        }
+        queue.async { self.deliver() }
+        if isOver { stop() }
+    }
+
+    /// Answers a challenge of the protocol, unless the exchange is over.
+    func answer(_ challenge: URLAuthenticationChallenge) {
+        let attempt = state.withLock { state in
+            state.activityNanoseconds = Self.now
+            return state.inbox.isOpen ? state.attempt : nil
+        }
+        guard let attempt else { return }
+        let shown = ShownChallenge(challenge)
+        ProtocolThread.shared.perform { attempt.answer(shown) }
+    }
+
+    /// Ends the exchange when the protocol has been silent for too long, or the whole takes too long; on the queue.
+    private func watchTime() {
+        let now = Self.now
+        let due = state.withLock { state -> UInt64? in
+            guard state.inbox.isOpen else { return nil }
+            if state.isSuspended { state.activityNanoseconds = now }
+            var due = order.deadlineNanoseconds
+            if order.idleTimeout > 0, order.idleTimeout < 1e9 {
+                due = min(due ?? .max, state.activityNanoseconds + UInt64(order.idleTimeout * 1e9))
+            }
+            return due
+        }
+        guard let due else { return }
+        guard due <= now else {
+            let rest = DispatchTimeInterval.nanoseconds(Int(min(due - now, 1 << 62)))
+            return queue.asyncAfter(deadline: .now() + rest) { [weak self] in self?.watchTime() }
+        }
+        state.withLock { $0.inbox.close() }
+        stop()
+        end(.exchange(.timedOut, detail: "the URLProtocol took too long", engineCode: 0))
+    }
+
+    // MARK: The attempt's side
+
+    /// Gives the attempt what has come, until somebody stops that; on the queue.
+    private func deliver() {
+        while let (report, attempt) = nextReport() {
+            switch report {
+            case .response(let response, let origin):
+                state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
+                attempt.protocolDidReceive(response, origin)
+            case .content(let data): offer(data, to: attempt)
+            case .redirect(let request, let response):
+                state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
+                attempt.protocolDidRedirect(to: request, response)
+                end(nil)
+            case .end(let failure): end(failure)
+            }
+        }
+        if order.tellsOfLulls { state.withLock { $0.attempt }?.transferDidReachLull() }
+    }
+
+    private func nextReport() -> (ProtocolInbox.Report, Attempt)? {
+        state.withLock { state in
+            guard let attempt = state.attempt else { return nil }
+            if state.isCancelled { return (.end(.cancelled), attempt) }
+            guard !state.isSuspended, !state.isIntakeFull else { return nil }
+            return state.inbox.next().map { ($0, attempt) }
+        }
+    }
+
+    /// Offers content piece by piece; what the attempt does not take is the next report again.
+    private func offer(_ data: Data, to attempt: Attempt) {
+        var rest = data
+        while !rest.isEmpty {
+            let piece = rest.prefix(Self.pieceSize)
+            // Ahead of the answer: room may be there again before a consumer's `.pause` has got here.
+            state.withLock { $0.isIntakeFull = true }
+            let intake = piece.withUnsafeBytes { attempt.transferDidReceive($0) }
+            if intake == .taken { rest = rest.dropFirst(piece.count) }
+            let continues = state.withLock { [rest] state in
+                if intake == .taken {
+                    state.isIntakeFull = false
+                    state.report.responseDecodedByteCount += Int64(piece.count)
+                }
+                guard intake == .taken, !state.isSuspended, !state.isCancelled else {
+                    state.inbox.putBack(.content(rest))
+                    return false
+                }
+                return true
+            }
+            guard continues else { return }
+        }
+    }
+
+    /// Tells the attempt of the end; the first call counts.
+    private func end(_ failure: TransferFailure?) {
+        let (attempt, report) = state.withLock { state in
+            state.inbox.close()
+            state.report.total = state.elapsedMicroseconds
+            defer { state.attempt = nil }
+            return (state.attempt, state.report)
+        }
+        attempt?.transferDidFinish(failure, report: report)
+    }
+
+    private static var now: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
+}
+
+extension ProtocolTransfer: TransferControl {
+    func start() {
+        let loads = state.withLock { state in
+            guard state.phase == .ready else { return false }
+            state.phase = state.isSuspended ? .held : .loading
+            return state.phase == .loading
+        }
+        if loads { ProtocolThread.shared.perform { self.load() } }
+    }
+
+    func cancel() {
+        let wasOpen = state.withLock { state in
+            state.isCancelled = true
+            defer { state.inbox.close() }
+            return state.inbox.isOpen
+        }
+        queue.async { self.deliver() }
+        if wasOpen { stop() }
+    }
+
+    func suspend() {
+        state.withLock { $0.isSuspended = true }
+    }
+
+    func resume() {
+        let loads = state.withLock { state in
+            state.isSuspended = false
+            state.activityNanoseconds = Self.now
+            guard state.phase == .held else { return false }
+            state.phase = .loading
+            return true
+        }
+        if loads { ProtocolThread.shared.perform { self.load() } }
+        queue.async { self.deliver() }
+    }
+
+    func resumeIntake() {
+        state.withLock { $0.isIntakeFull = false }
+        queue.async { self.deliver() }
+    }
+}
+
+extension ProtocolTransfer.State {
+    /// Microseconds since the exchange began, at least 1: in a report, 0 means that something did not happen.
+    fileprivate var elapsedMicroseconds: Int64 {
+        max(1, (StoredPlayback.nanoseconds - report.startNanoseconds) / 1000)
+    }
+}
+
+/// Keeps a `URLProtocol` in the state of its transfer.
+struct ProtocolReference: @unchecked Sendable {
+    // SAFETY: the transfer calls the protocol on the thread of the protocols alone.
+    let value: URLProtocol
+
+    init(_ value: URLProtocol) {
+        self.value = value
+    }
+}

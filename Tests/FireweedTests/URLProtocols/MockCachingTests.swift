@@ -1,0 +1,53 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("The cache and URLProtocol", .timeLimit(.minutes(Patience.minutes)))
+struct MockCachingTests {
+    private static let fresh = ["Cache-Control": "max-age=60"]
+
+    private func session() -> Session {
+        .mocked { $0.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil) }
+    }
+
+    @Test("a stored response never answers instead of a mock; the mock gets it, and may find it valid")
+    func validity() async throws {
+        let (url, script) = try MockProtocol.host { mock in
+            if mock.cachedResponse == nil { return mock.answer("one", MockCachingTests.fresh, policy: .allowed) }
+            mock.useCachedResponse()
+            // Some protocols report the stored response themselves, too.
+            mock.answer("other")
+        }
+        let session = session()
+        #expect(await session.request(url).serializingString().response.value == "one")
+        await session.flushResponseStore()
+        let second = await session.request(url).serializingString().response
+        #expect(second.value == "one" && second.metrics?.responseSource == .cache)
+        #expect(script.requests.all.count == 2)
+    }
+
+    @Test("what may not be stored is not stored, and nobody is asked about it")
+    func policy() async throws {
+        let asked = ProtectedList<Int>()
+        let handler = ResponseCacher.modify { _, response in
+            asked.append(response.data.count)
+            return response
+        }
+        let stored = ProtectedList<Bool>()
+        for policy in [URLCache.StoragePolicy.notAllowed, .allowed] {
+            let (url, _) = try MockProtocol.host { mock in
+                stored.append(mock.cachedResponse != nil)
+                mock.answer("text", MockCachingTests.fresh, policy: policy)
+            }
+            let session = session()
+            for _ in 0..<2 {
+                _ = await session.request(url).cacheResponse(using: handler).serializingString().response
+                await session.flushResponseStore()
+            }
+        }
+        #expect(asked.all == [4, 4])
+        #expect(stored.all == [false, false, false, true])
+    }
+}
