@@ -172,9 +172,10 @@ extension Transport where Self == CurlTransport {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
         // What cannot be read is the handshake's failure, with its reason.
         if decision != nil { try? options.certificateAuthorities.prepare() }
-        return CurlTransport(
-            settings: PoolSettings(
-                options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-                trustDecision: decision, trustDecisionMayWait: trust.mayWait))
+        var settings = PoolSettings(
+            options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
+            trustDecision: decision, trustDecisionMayWait: trust.mayWait)
+        settings.givenIdentity = trust.givenIdentity
+        return CurlTransport(settings: settings)
     }
 }

@@ -32,13 +32,15 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// its `serverTrust` has them; `useCredential` with any credential trusts the server. The task is one that waits for the
     /// connection: a connection is judged once, for all that use it.
     ///
+    /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is `useCredential` with a
+    /// `ClientIdentityCredential`. It is asked for whenever a server was found to be trusted, and shown only to a server that wants it.
+    ///
     /// For HTTP credentials the request is sent again with the credential's user and password, at most four times; another answer
     /// than `useCredential` and `cancelAuthenticationChallenge` leaves the 401 as the response, unless the credentials of request,
     /// netrc file or storage answer it (`performDefaultHandling`). `cancelAuthenticationChallenge` ends the task: with
     /// `AFError.serverTrustEvaluationFailed`, or with `URLError.cancelled`.
     ///
-    /// Not called for the challenges of proxies, of WebSockets, and for client certificates, which are chosen by
-    /// `TransportOptions.clientIdentities`.
+    /// Not called for the 407 of proxies and for the 401 of WebSockets.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

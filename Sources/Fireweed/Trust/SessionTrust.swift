@@ -1,7 +1,7 @@
 // Trust decisions of a session whose delegate is a subclass.
 
-import FireweedTransport
-import Foundation
+public import FireweedTransport
+public import Foundation
 public import FoundationNetworking
 import Synchronization
 
@@ -14,6 +14,8 @@ final class SessionTrust: Sendable {
     private let manager: ServerTrustManager?
     private let delegate: SessionDelegate
     private let owner = Mutex(WeakCore())
+    /// What the delegate gave, by canonical host.
+    private let identities = Mutex<[String: ClientIdentity]>([:])
 
     init(_ manager: ServerTrustManager?, _ delegate: SessionDelegate) {
         self.manager = manager
@@ -46,25 +48,47 @@ final class SessionTrust: Sendable {
         guard let core = owner.withLock({ $0.core }), let attempt = core.attempt(waitingFor: trust.host) else {
             return try decideByDefault(trust)
         }
-        let answer = AwaitedAnswer<URLSession.AuthChallengeDisposition>()
+        let answer = ask(NSURLAuthenticationMethodServerTrust, about: trust, for: attempt)
+        switch answer?.disposition {
+        case .useCredential where answer?.credential != nil: break
+        case .useCredential, .performDefaultHandling: try decideByDefault(trust)
+        default: throw Self.refusal
+        }
+        // Asked before the server has asked for it: the next handshake shows it only then.
+        let identity = ask(NSURLAuthenticationMethodClientCertificate, about: trust, for: attempt)
+        switch identity?.disposition {
+        case .useCredential:
+            let given = (identity?.credential as? ClientIdentityCredential)?.identity
+            identities.withLock { $0[CanonicalHost.text(of: trust.host)] = given }
+        case .cancelAuthenticationChallenge: throw Self.refusal
+        default: break
+        }
+    }
+
+    /// The identity that the delegate gave for a host, when its trust was decided.
+    var givenIdentity: (@Sendable (String) -> ClientIdentity?)? {
+        guard delegate.isSubclass else { return nil }
+        return { [self] host in identities.withLock { $0[CanonicalHost.text(of: host)] } }
+    }
+
+    /// Asks the delegate on the session's root queue, and waits for its answer.
+    private func ask(_ method: String, about trust: ServerTrust, for attempt: Attempt) -> ChallengeAnswer? {
+        let answer = AwaitedAnswer<ChallengeAnswer>()
+        let core = attempt.core
         core.rootQueue.async { [delegate] in
-            let space = TrustSpace(trust, port: attempt.state.withLock { $0.hop.url.effectivePort })
+            let space = TrustSpace(
+                trust, method: method, port: attempt.state.withLock { $0.hop.url.effectivePort })
             let challenge = URLAuthenticationChallenge(
                 protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
                 error: nil, sender: SilentSender())
             delegate.urlSession(core.urlSession, task: attempt.sessionTask, didReceive: challenge) {
-                answer.give($1 == nil && $0 == .useCredential ? .performDefaultHandling : $0)
+                answer.give(ChallengeAnswer(disposition: $0, credential: $1))
             }
         }
-        switch answer.wait() {
-        case .useCredential: return
-        case .performDefaultHandling: try decideByDefault(trust)
-        case .cancelAuthenticationChallenge, .rejectProtectionSpace, nil: throw refusal(of: trust)
-        @unknown default: throw refusal(of: trust)
-        }
+        return answer.wait()
     }
 
-    private func refusal(of trust: ServerTrust) -> AFError {
+    private static var refusal: AFError {
         .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: URLError(.userCancelledAuthentication)))
     }
 }
@@ -82,16 +106,14 @@ extension SessionCore {
     }
 }
 
-/// The protection space of a server whose certificates are asked about.
+/// The protection space of a TLS server: of its certificates, or of those that it may ask for.
 final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
     // SAFETY: its one stored property is a `let` of `Sendable` type.
     let trust: ServerTrust
 
-    init(_ trust: ServerTrust, port: Int) {
+    init(_ trust: ServerTrust, method: String, port: Int) {
         self.trust = trust
-        super.init(
-            host: trust.host, port: port, protocol: "https", realm: nil,
-            authenticationMethod: NSURLAuthenticationMethodServerTrust)
+        super.init(host: trust.host, port: port, protocol: "https", realm: nil, authenticationMethod: method)
     }
 
     @available(*, unavailable)
@@ -103,8 +125,30 @@ final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
 /// The authentication method of a challenge that asks whether a server is trusted; Foundation on Linux has only the name.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
+/// The authentication method of a challenge that asks for our own certificate; Foundation on Linux has only the name.
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+
+/// A credential with a certificate and its private key, for the challenge `NSURLAuthenticationMethodClientCertificate`.
+public final class ClientIdentityCredential: URLCredential, @unchecked Sendable {
+    // SAFETY: its one stored property is a `let` of `Sendable` type.
+
+    /// The certificate and the key.
+    public let identity: ClientIdentity
+
+    /// Makes a credential of an identity.
+    public init(_ identity: ClientIdentity) {
+        self.identity = identity
+        super.init(user: "", password: "", persistence: .none)
+    }
+
+    /// An identity has no archive: always `nil`.
+    public required init?(coder: NSCoder) {
+        nil
+    }
+}
+
 extension URLProtectionSpace {
-    /// The certificates of the server that a challenge for `NSURLAuthenticationMethodServerTrust` asks about; otherwise `nil`.
+    /// The certificates of the TLS server that a challenge is about; `nil` for challenges of HTTP.
     public var serverTrust: ServerTrust? { (self as? TrustSpace)?.trust }
 }
 

@@ -35,7 +35,7 @@ extension EasyHandle {
         originJudge = judge
         PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
         do {
-            try pool.settings.options.identity(forHost: host).map(TLSContext.install)?(context)
+            try pool.settings.identity(forHost: host).map(TLSContext.install)?(context)
             return CURLE_OK
         } catch {
             transfer.failure =

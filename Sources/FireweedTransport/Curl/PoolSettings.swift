@@ -15,6 +15,8 @@ public struct PoolSettings: Sendable {
 
     /// Whether `trustDecision` may wait for a host, and so must run beside the loop; `nil` when it never does.
     public var trustDecisionMayWait: (@Sendable (String) -> Bool)?
+    /// The identity that was given for a host while its trust was decided; `nil` leaves it to `options`.
+    public var givenIdentity: (@Sendable (String) -> ClientIdentity?)?
     /// Where decisions that may wait are made; each transport has its own, since its rules are its own.
     var trustDecisions = TrustDecisions()
 
@@ -32,6 +34,11 @@ public struct PoolSettings: Sendable {
 }
 
 extension PoolSettings {
+    /// What a host is shown when it asks who we are.
+    func identity(forHost host: String) -> ClientIdentity? {
+        givenIdentity?(host) ?? options.identity(forHost: host)
+    }
+
     /// The session's own rules for an origin, else the authorities.
     func rule(forHost host: String) -> HandshakeJudge.Rule {
         HandshakeJudge.Rule(

@@ -249,7 +249,7 @@ extension SocketDialer {
         originJudge = judge
         PeerVerification.install(judge, on: context, requestsStatus: judge.mayWait)
         do {
-            try settings.options.identity(forHost: host).map(TLSContext.install)?(context)
+            try settings.identity(forHost: host).map(TLSContext.install)?(context)
             return CURLE_OK
         } catch {
             refusal = refusal ?? .exchange(.clientCertificateRejected, detail: "\(error)", engineCode: 0)

@@ -153,12 +153,10 @@ struct SessionDelegateTests {
     @Test("hears of a WebSocket's beginning and end")
     func webSocket() async throws {
         let server = try WebSocketServer.shared
-        let configuration = WebSocketRequest.Configuration.protocol("chat")
-        let request = session.webSocketRequest(
-            to: server.url("/close?code=1001&reason=bye"), configuration: configuration)
+        let request = session.webSocketRequest(to: server.url("/close?code=1001&reason=bye"))
         for await _ in request.webSocketTask().streamingMessageEvents() {}
         _ = try await delegate.ends.first(where: { $0 == "closed 1001 bye" })
-        #expect(delegate.calls.all.contains("open chat"))
+        #expect(delegate.calls.all.contains("open "))
     }
 
     @Test("hears that the session ends")
@@ -344,5 +342,30 @@ struct SessionDelegateTests {
         #expect(error?.isServerTrustEvaluationError == true)
         delegate.challenge = nil
         #expect(await session.request(url).validate().serializingData().response.error == nil)
+    }
+
+    @Test("chooses the certificate that a server is shown, and shows it to nobody who does not ask")
+    func identity() async throws {
+        let authority = try CertificateAuthority()
+        let issued = try authority.issue(purpose: "clientAuth")
+        var options = TransportOptions()
+        options.certificateAuthorities = .file(authority.certificate)
+        let session = Session(configuration: .af.ephemeral, delegate: delegate, transportOptions: options)
+        let demanding = try NginxServer(certificate: authority.issue(), clientAuthority: authority)
+        let url = try #require(demanding.secureURL).appendingPathComponent("small")
+        #expect(await session.request(url).serializingData().response.response?.statusCode == 400)
+        delegate.challenge = { challenge in
+            guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodClientCertificate else {
+                return nil
+            }
+            let identity = ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
+            return (.useCredential, ClientIdentityCredential(identity))
+        }
+        // A connection that was made without the certificate may be used again: this session has none.
+        let second = Session(configuration: .af.ephemeral, delegate: delegate, transportOptions: options)
+        #expect(await second.request(url).validate().serializingData().response.error == nil)
+        let plain = try NginxServer(certificate: authority.issue())
+        let other = try #require(plain.secureURL).appendingPathComponent("small")
+        #expect(await second.request(other).validate().serializingData().response.error == nil)
     }
 }
