@@ -41,30 +41,32 @@ struct FormText {
     }
 
     func text(of node: FormNode) -> String {
-        var pairs: [String] = []
-        append(node, named: nil, to: &pairs)
-        return pairs.joined(separator: "&")
+        pairs(of: node, named: nil) ?? ""
     }
 
-    /// Appends a node's pairs; the root has no name, which is not the same as an empty one.
-    private func append(_ node: FormNode, named outer: String?, to pairs: inout [String]) {
+    /// A node's pairs, `nil` when there are none; the root has no name, which is not the same as an empty one.
+    private func pairs(of node: FormNode, named outer: String?) -> String? {
         let name = outer ?? ""
         switch node {
-        case .text(let value): pairs.append("\(escaped(name))=\(escaped(value))")
-        case .null:
-            guard let value = options.nilEncoding.encodeNil() else { return }
-            pairs.append("\(escaped(name))=\(escaped(value))")
+        case .text(let value): return "\(escaped(name))=\(escaped(value))"
+        case .null: return options.nilEncoding.encodeNil().map { "\(escaped(name))=\(escaped($0))" }
         case .array(let elements):
-            for (index, element) in elements.enumerated() {
-                append(element, named: elementName(name, index), to: &pairs)
-            }
+            return joined(
+                elements.enumerated().compactMap { pairs(of: $0.element, named: elementName(name, $0.offset)) })
         case .object(let members):
-            let encoded = members.map { (key: options.keyEncoding.encode($0.key), node: $0.node) }
-            let ordered = options.alphabetizeKeyValuePairs ? encoded.sorted { $0.key < $1.key } : encoded
-            for (key, member) in ordered {
-                append(member, named: outer == nil ? key : name + options.keyPathEncoding.encodeSubkey(key), to: &pairs)
-            }
+            return joined(
+                members.compactMap { member in
+                    let key = options.keyEncoding.encode(member.key)
+                    return pairs(
+                        of: member.node, named: outer == nil ? key : name + options.keyPathEncoding.encodeSubkey(key))
+                })
         }
+    }
+
+    /// One level of pairs; sorted by the encoded text of each member or element, with everything inside it.
+    private func joined(_ segments: [String]) -> String? {
+        guard !segments.isEmpty else { return nil }
+        return (options.alphabetizeKeyValuePairs ? segments.sorted() : segments).joined(separator: "&")
     }
 
     private func elementName(_ name: String, _ index: Int) -> String {

@@ -204,9 +204,8 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         place(key).unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder {
-        encoder.child(encoder.storage.member("super"), FormKey("super"))
-    }
+    // The superclass's members go beside those of the class, as with Alamofire: forms have no key for them.
+    mutating func superEncoder() -> any Encoder { encoder }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder { place(key) }
 

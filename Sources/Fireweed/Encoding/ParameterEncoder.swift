@@ -44,8 +44,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     }
 
     /// The request with the value in its content, and `Content-Type: application/json` unless it has a type.
-    @preconcurrency
-    open func encode<Parameters: Encodable & Sendable>(
+    open func encode<Parameters: Encodable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
         guard let parameters else { return request }
@@ -97,8 +96,7 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
     }
 
     /// The request with the value in it; throws `.parameterEncoderFailed(reason:)`.
-    @preconcurrency
-    open func encode<Parameters: Encodable & Sendable>(
+    open func encode<Parameters: Encodable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
         guard let parameters else { return request }

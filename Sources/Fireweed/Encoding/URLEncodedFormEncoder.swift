@@ -116,7 +116,7 @@ public final class URLEncodedFormEncoder {
         case invalidRootObject(String)
     }
 
-    /// Whether keys are sorted; otherwise they stay in the order in which they are encoded.
+    /// Whether pairs are sorted, as they are encoded and level by level, elements of arrays too; otherwise they stay in their order.
     public let alphabetizeKeyValuePairs: Bool
     /// How the elements of an array are named.
     public let arrayEncoding: ArrayEncoding
