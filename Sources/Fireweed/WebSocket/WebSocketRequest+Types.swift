@@ -40,8 +40,12 @@ extension WebSocketRequest {
         /// Seconds between automatic pings, beginning one interval after the connection; `nil`, the default, sends none.
         ///
         /// A number that is not positive and finite sends none either.
-        /// When a ping has no answer at the time of the next one, the request ends with `URLError.timedOut`.
+        /// A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
         public let pingInterval: TimeInterval?
+        /// Whether the request ends with `URLError.timedOut` when an automatic ping has no answer at the time of the next one.
+        ///
+        /// The default is `false`, as with Alamofire.
+        public let requiresPongs: Bool
         /// The compression to offer (permessage-deflate, RFC 7692); `nil`, the default, offers none.
         ///
         /// Compressing secrets together with what others can choose tells of the secrets by length; it also takes some 300 KiB for each
@@ -51,11 +55,12 @@ extension WebSocketRequest {
         /// Makes a configuration.
         public init(
             protocol: String? = nil, maximumMessageSize: Int = 1_048_576, pingInterval: TimeInterval? = nil,
-            compression: WebSocketCompression? = nil
+            compression: WebSocketCompression? = nil, requiresPongs: Bool = false
         ) {
             self.protocol = `protocol`
             self.maximumMessageSize = maximumMessageSize
             self.pingInterval = pingInterval
+            self.requiresPongs = requiresPongs
             self.compression = compression
         }
     }

@@ -60,7 +60,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         }
         hop.webSocket = WebSocketOffer(
             compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,
-            pingInterval: configuration.pingInterval, listener: WebSocketLink(request: self))
+            pingInterval: configuration.pingInterval, requiresPongs: configuration.requiresPongs,
+            listener: WebSocketLink(request: self))
         return hop
     }
 

@@ -25,7 +25,7 @@ struct WebSocketRunner {
         quietTime = .seconds(invocation.quietTime)
         let configuration = WebSocketRequest.Configuration(
             protocol: invocation.subprotocol, maximumMessageSize: 1 << 30, pingInterval: invocation.pingInterval,
-            compression: invocation.compresses ? WebSocketCompression() : nil)
+            compression: invocation.compresses ? WebSocketCompression() : nil, requiresPongs: true)
         request = session.webSocketRequest(to: plan.url, configuration: configuration, headers: headers)
         authentication?.apply(to: request)
     }

@@ -207,7 +207,7 @@ final class WebSocketConnection {
     }
 
     private func pingAutomatically() {
-        if pings.isAutomaticPingOpen, pauses.isEmpty {
+        if offer.requiresPongs, pings.isAutomaticPingOpen, pauses.isEmpty {
             readOn()  // a loop that was held up hears of its timers before it hears of its sockets
             guard state == .open else { return }
             if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }

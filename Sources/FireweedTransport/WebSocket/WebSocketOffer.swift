@@ -15,19 +15,22 @@ public struct WebSocketOffer: Sendable {
     public var maximumMessageByteCount: Int
     /// Seconds between automatic pings; none for `nil`, and for a number that is not positive and finite.
     ///
-    /// A ping that nobody has answered when the next one is due ends the connection with `timedOut`.
+    /// A ping that has no answer when the next one is due delays the next one until the pong comes.
     public var pingInterval: TimeInterval?
+    /// Whether an automatic ping that has no answer when the next one is due ends the connection with `timedOut`.
+    public var requiresPongs: Bool
     /// Hears what happens on the WebSocket.
     public var listener: any WebSocketListener
 
     /// Makes an offer.
     public init(
         compression: WebSocketCompression? = nil, maximumMessageByteCount: Int = 1 << 20,
-        pingInterval: TimeInterval? = nil, listener: any WebSocketListener
+        pingInterval: TimeInterval? = nil, requiresPongs: Bool = false, listener: any WebSocketListener
     ) {
         self.compression = compression
         self.maximumMessageByteCount = maximumMessageByteCount
         self.pingInterval = pingInterval
+        self.requiresPongs = requiresPongs
         self.listener = listener
     }
 }

@@ -132,10 +132,11 @@ struct WebSocketTests {
         }
     }
 
-    @Test("automatic pings keep a live connection, and end one that does not answer")
+    @Test("automatic pings keep a live connection, and end one that does not answer where pongs are required")
     func automaticPings() async throws {
         let server = try WebSocketServer.shared
-        let deaf = session.webSocketRequest(to: server.url("/deaf"), configuration: .pingInterval(0.2))
+        let strict = WebSocketRequest.Configuration(pingInterval: 0.2, requiresPongs: true)
+        let deaf = session.webSocketRequest(to: server.url("/deaf"), configuration: strict)
         #expect(await deaf.webSocketTask().sights() == [.connected(nil), .completed(code(.timedOut))])
         let peer = try WebSocketPeer { connection in
             for _ in 0..<3 {
@@ -148,6 +149,25 @@ struct WebSocketTests {
         }
         let live = session.webSocketRequest(to: peer.url, configuration: .pingInterval(5))
         #expect(await live.webSocketTask().sights() == [.connected(nil), .disconnected(1000, nil), .completed(nil)])
+    }
+
+    @Test("a pong that comes many intervals late is no failure, and the next ping waits for it")
+    func slowPong() async throws {
+        let peer = try WebSocketPeer { connection in
+            let ping = try connection.receive()
+            guard ping.opcode == 9 else { return }
+            for _ in 0..<300 {
+                try connection.send(.init(1, [0x61]))
+                guard try connection.receive().opcode == 1 else { return }
+            }
+            try connection.send(.init(10, ping.payload))
+            guard try connection.receive().opcode == 9 else { return }
+            try connection.send(.init(8, [0x03, 0xE8]))
+            _ = connection.receiveAll()
+        }
+        let request = session.webSocketRequest(to: peer.url, configuration: .pingInterval(0.001))
+        let sights = await request.webSocketTask().echo()
+        #expect(sights.count == 303 && sights.suffix(2) == [.disconnected(1000, nil), .completed(nil)])
     }
 
     @Test("a message that is longer than allowed ends the request, and the server is told with 1009")
