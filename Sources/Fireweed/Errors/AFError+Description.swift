@@ -25,7 +25,7 @@ extension AFError: LocalizedError {
             "The session was released before the request had finished. Keep a reference to it as long as requests run."
         case .sessionInvalidated(let error):
             "The session was invalidated: \(error.map(\.plainText) ?? "no reason was given")"
-        case .sessionTaskFailed(let error): error.plainText
+        case .sessionTaskFailed(let error): "URLSessionTask failed with error: \(error.plainText)"
         case .urlRequestValidationFailed(let reason): reason.plainText
         }
     }

@@ -106,7 +106,6 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     /// The exchange, line by line.
     public var debugDescription: String {
         ResponseText.describe(
-            evidence, content: "[Body]: \(ResponseText.body(data, of: evidence))",
-            serializationDuration: serializationDuration, result: "\(result)")
+            evidence, content: .some(data), serializationDuration: serializationDuration, result: "\(result)")
     }
 }

@@ -120,8 +120,11 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
     public var debugDescription: String {
         ResponseText.describe(
             evidence,
-            content:
-                "[File URL]: \(file?.url.path ?? "None")\n[Resume Data]: \(produced.map { "\($0.data.count) bytes" } ?? "None")",
+            content: nil,
+            file: [
+                "[File URL]: \(file?.url.path ?? "None")",
+                "[Resume Data]: \(produced.map { "\($0.data.count) bytes" } ?? "None")",
+            ],
             serializationDuration: serializationDuration, result: "\(result)")
     }
 }

@@ -6,39 +6,47 @@ import FoundationNetworking
 /// A result whose error is an `AFError`.
 public typealias AFResult<Success> = Result<Success, AFError>
 
-/// The lines of a response's debug description.
+/// The lines of a response's debug description, as Alamofire writes them.
 enum ResponseText {
+    /// - Parameters:
+    ///   - content: the response's content in memory; `nil` for a download, which shows none.
+    ///   - file: the lines about a download's file.
     static func describe(
-        _ evidence: any ResponseEvidence, content: String, serializationDuration: TimeInterval, result: String
+        _ evidence: any ResponseEvidence, content: Data??, file: [String] = [], serializationDuration: TimeInterval,
+        result: String
     ) -> String {
         guard let request = evidence.request else { return "[Request]: None\n[Result]: \(result)" }
-        let duration = evidence.metrics.map { "\($0.taskInterval.duration)s" } ?? "None"
-        return """
-            [Request]: \(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "None")
-            [Headers]: \(indented(request.headers))
-            [Response]: \(response(evidence))
-            \(content)
-            [Network Duration]: \(duration)
-            [Serialization Duration]: \(serializationDuration)s
-            [Result]: \(result)
-            """
-    }
-
-    /// The content as text where it is text and not too long.
-    static func body(_ data: Data?, of evidence: any ResponseEvidence) -> String {
-        guard let data, !data.isEmpty else { return "None" }
-        guard data.count <= 100_000, let text = String(data: data, encoding: .utf8) else {
-            return "\(data.count) bytes"
+        var lines = ["[Request]: \(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "None")"]
+        lines += indented(headers(request.headers)) + indented(body(request.httpBody, request.headers))
+        if let response = evidence.response {
+            lines += ["[Response]:", "    [Status Code]: \(response.statusCode)"] + indented(headers(response.headers))
+            if let content { lines += indented(body(content, response.headers)) }
+        } else {
+            lines.append("[Response]: None")
         }
-        return "\n    " + text.trimmingCharacters(in: .whitespacesAndNewlines)
+        lines += file
+        lines.append("[Network Duration]: \(evidence.metrics.map { "\($0.taskInterval.duration)s" } ?? "None")")
+        lines.append("[Serialization Duration]: \(serializationDuration)s")
+        lines.append("[Result]: \(result)")
+        return lines.joined(separator: "\n")
     }
 
-    private static func response(_ evidence: any ResponseEvidence) -> String {
-        guard let response = evidence.response else { return "None" }
-        return "\n    [Status Code]: \(response.statusCode)\n    [Headers]: \(indented(response.headers))"
+    private static func headers(_ headers: HTTPHeaders) -> [String] {
+        headers.isEmpty ? ["[Headers]: None"] : ["[Headers]:"] + indented(headers.sorted().map { "\($0)" })
     }
 
-    private static func indented(_ headers: HTTPHeaders) -> String {
-        headers.isEmpty ? "None" : headers.sorted().map { "\n        \($0)" }.joined()
+    /// The content where its type says that it is text and it is not longer than 100,000 bytes, else its length.
+    private static func body(_ data: Data?, _ headers: HTTPHeaders) -> [String] {
+        guard let data, !data.isEmpty else { return ["[Body]: None"] }
+        let type = headers["Content-Type"] ?? ""
+        guard data.count <= 100_000, ["json", "xml", "text"].contains(where: type.contains) else {
+            return ["[Body]: \(data.count) bytes"]
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return ["[Body]:"] + indented(text.components(separatedBy: "\n"))
+    }
+
+    private static func indented(_ lines: [String]) -> [String] {
+        lines.map { "    \($0)" }
     }
 }
