@@ -12,9 +12,14 @@ extension Request {
     /// It has the session's fields and cookies and the request's credentials. Content goes into an argument where that is possible, else
     /// through `printf` and `cat` into a pipe; files are named, and the bytes of a stream, which cannot be shown, are
     /// expected on standard input. Before there is a request, a sentence says so.
+    public func cURLDescription() -> String {
+        cURLDescription(secrets: .shown)
+    }
+
+    /// The command of `cURLDescription()`, with or without secrets.
     ///
-    /// - Parameter secrets: `.hidden` for logs; by default everything is shown.
-    public func cURLDescription(secrets: CURLSecrets = .shown) -> String {
+    /// - Parameter secrets: `.hidden` for logs.
+    public func cURLDescription(secrets: CURLSecrets) -> String {
         guard let record = mutable.withLock({ $0.records.last }) else {
             return "$ curl command could not be created: the request has not been made yet."
         }
@@ -37,32 +42,64 @@ extension Request {
         return command.text(secrets)
     }
 
-    /// Calls `handler` with the command as soon as there is one, on a queue of the session.
-    @discardableResult
+    /// Calls `handler` once with the command, on the session's root queue.
+    ///
+    /// The rest is as in `cURLDescription(on:calling:)`.
     @preconcurrency
+    @discardableResult
+    public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
+        cURLDescription(secrets: .shown, on: core.rootQueue, calling: handler)
+    }
+
+    /// Calls `handler` once with the command, on `queue`: as soon as the `URLRequest` is made and adapted, or has failed to be.
+    ///
+    /// A request that is changed by an adapter is described as it is sent, where the handler was set before. Where an adapter fails,
+    /// the command is the one before the adapters; where no `URLRequest` could be made, a sentence says so.
+    @preconcurrency
+    @discardableResult
+    public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self
+    {
+        cURLDescription(secrets: .shown, on: queue, calling: handler)
+    }
+
+    /// Calls `handler` once with the command, with or without secrets, on the session's root queue.
+    @preconcurrency
+    @discardableResult
     public func cURLDescription(
-        secrets: CURLSecrets = .shown, calling handler: @escaping @Sendable (String) -> Void
+        secrets: CURLSecrets, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
         cURLDescription(secrets: secrets, on: core.rootQueue, calling: handler)
     }
 
-    /// Calls `handler` on `queue` with the command as soon as there is one.
+    /// Calls `handler` once with the command, with or without secrets, on `queue`.
     ///
-    /// Once: a request that is changed by an adapter is described as it is sent, where the handler was set before.
-    @discardableResult
+    /// The rest is as in `cURLDescription(on:calling:)`.
     @preconcurrency
+    @discardableResult
     public func cURLDescription(
-        secrets: CURLSecrets = .shown, on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
+        secrets: CURLSecrets, on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
         let isMade = mutable.withLock { state in
-            if state.records.isEmpty {
+            if state.records.isEmpty, state.lifecycle.isOutcomeOpen {
                 let describe: @Sendable (Request) -> Void = { handler($0.cURLDescription(secrets: secrets)) }
                 state.withExtras { $0.curlHandlers.append((queue, describe)) }
+                return false
             }
-            return !state.records.isEmpty
+            return true
         }
         if isMade { queue.async { handler(self.cURLDescription(secrets: secrets)) } }
         return self
+    }
+
+    /// Calls the handlers that wait for the command.
+    func callCURLHandlers() {
+        let handlers = mutable.withLock { state in
+            defer { state.extras?.curlHandlers = [] }
+            return state.extras?.curlHandlers ?? []
+        }
+        for (queue, handler) in handlers {
+            queue.async { handler(self) }
+        }
     }
 }
 

@@ -19,14 +19,14 @@ extension Request {
     @inline(never)
     private func deliver(_ event: @escaping @Sendable (any EventMonitor, Request) -> Void) {
         core.monitor.tell { event($0, self) }
-        if let own = mutable.withLock({ $0.extras?.monitor }) { own.queue.async { event(own, self) } }
+        for own in mutable.withLock({ $0.extras?.monitors }) ?? [] { own.queue.async { event(own, self) } }
     }
 
-    /// The same for events of the session's tasks.
+    /// Notifies the session's monitors of an event of a task; a request's own monitors get request events alone.
     func tellTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void) {
-        guard hasMonitors else { return }
+        guard core.hasMonitors else { return }
         let session = core.urlSession
-        tellMonitors { monitor, _ in event(monitor, session) }
+        core.monitor.tell { event($0, session) }
     }
 
     /// True when an event would reach someone other than observers of notifications.

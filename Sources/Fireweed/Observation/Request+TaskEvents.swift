@@ -7,7 +7,7 @@ import Synchronization
 
 extension Request {
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {
-        guard hasMonitors else { return }
+        guard core.hasMonitors else { return }
         let (hop, response) = (attempt.state.withLock { $0.hop }, head.httpURLResponse(for: attempt.record.url))
         // What cannot be read is still a challenge.
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
@@ -24,7 +24,7 @@ extension Request {
     }
 
     func attempt(_ attempt: Attempt, willRedirectTo next: Hop) {
-        guard hasMonitors, let response = attempt.httpURLResponse else { return }
+        guard core.hasMonitors, let response = attempt.httpURLResponse else { return }
         let request = Redirection.urlRequest(of: next)
         tellTaskMonitors {
             $0.urlSession(
@@ -33,13 +33,14 @@ extension Request {
     }
 
     func tellOfHead(_ attempt: Attempt) {
-        guard hasMonitors, let task = attempt.sessionTask as? SessionDataTask, let response = attempt.httpURLResponse
+        guard core.hasMonitors, let task = attempt.sessionTask as? SessionDataTask,
+            let response = attempt.httpURLResponse
         else { return }
         tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: response) }
     }
 
     func tellOfContent(_ bytes: UnsafeRawBufferPointer, _ attempt: Attempt) {
-        guard hasMonitors else { return }
+        guard core.hasMonitors else { return }
         switch attempt.sessionTask {
         case let task as SessionDataTask:
             let received = Data(bytes)
@@ -56,7 +57,7 @@ extension Request {
     }
 
     func tellOfSending(_ byteCount: Int, total: Int64, expected: Int64?, _ attempt: Attempt) {
-        guard hasMonitors else { return }
+        guard core.hasMonitors else { return }
         tellTaskMonitors {
             $0.urlSession(
                 $1, task: attempt.sessionTask, didSendBodyData: Int64(byteCount), totalBytesSent: total,
@@ -77,7 +78,7 @@ extension Request {
 
     /// A stream that was read already is needed for another hop.
     func tellOfStreamNeed() {
-        guard hasMonitors, let attempt = lastAttempt else { return }
+        guard core.hasMonitors, let attempt = lastAttempt else { return }
         tellTaskMonitors { $0.urlSession($1, taskNeedsNewBodyStream: attempt.sessionTask) }
     }
 }

@@ -59,7 +59,8 @@ struct RequestExtras: Sendable {
     var trace: TraceContext?
     var redirectHandler: (any RedirectHandler)?
     var cachedResponseHandler: (any CachedResponseHandler)?
-    var monitor: (any EventMonitor)?
+    /// The request's own monitors, in the order in which they were added.
+    var monitors: [any EventMonitor] = []
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []

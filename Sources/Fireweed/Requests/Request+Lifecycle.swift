@@ -343,7 +343,7 @@ extension Request: AttemptOwner {
 
 extension AFError {
     /// The error of a request whose retrier gave `retryError` for this one.
-    fileprivate func replaced(byRetrier retryError: any Error) -> AFError {
+    func replaced(byRetrier retryError: any Error) -> AFError {
         if let failure = retryError as? AFError, failure.isRequestRetryError { return failure }
         // A serialiser passes on what retriers said of the task; the cause stays the task's.
         if case .requestRetryFailed(_, let original) = self {

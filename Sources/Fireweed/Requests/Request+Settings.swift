@@ -15,9 +15,6 @@ extension Request {
         case cancel
     }
 
-    /// Adapts and retries this request, before the session's interceptor.
-    public var interceptor: (any RequestInterceptor)? { mutable.withLock { $0.interceptor } }
-
     /// The credential that a challenge is answered with.
     public internal(set) var credential: URLCredential? {
         get { mutable.withLock { $0.extras?.credential } }
@@ -101,10 +98,19 @@ extension Request {
         return self
     }
 
-    /// Lets a monitor hear of this request's events, beside the session's monitors.
+    /// Every monitor that is notified of this request's events: the session's, then the request's own.
+    public var eventMonitor: (any EventMonitor)? {
+        let own = mutable.withLock { $0.extras?.monitors } ?? []
+        return own.isEmpty ? core.monitor : CompositeEventMonitor(monitors: core.monitor.monitors + own)
+    }
+
+    /// Adds a monitor of this request's events, on its own queue, beside the session's monitors.
+    ///
+    /// The monitor gets events of the request, and none of the session's `urlSession(…)` events. Every call adds a monitor. Events
+    /// that came before the call are not repeated.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-        mutable.withLock { state in state.withExtras { $0.monitor = monitor } }
+        mutable.withLock { state in state.withExtras { $0.monitors.append(monitor) } }
         hasOwnMonitor.store(true, ordering: .releasing)
         return self
     }
@@ -115,6 +121,15 @@ extension Request {
     public var uploadProgress: Progress { progress.shown(\.upload, lastAttempt?.uploadCounts) }
     /// The progress of the response's content.
     public var downloadProgress: Progress { progress.shown(\.download, lastAttempt?.downloadCounts) }
+
+    /// The handler of upload progress that was set last, and its queue.
+    public var uploadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
+        progress.box.withLock { $0?.value.upload.handler }
+    }
+    /// The handler of download progress that was set last, and its queue.
+    public var downloadProgressHandler: (handler: ProgressHandler, queue: DispatchQueue)? {
+        progress.box.withLock { $0?.value.download.handler }
+    }
 
     /// Calls `closure` on `queue` when content of the request was sent.
     ///

@@ -41,7 +41,28 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Jitter, `Retry-After`, budget, deadline and replays; all off by default.
     public let options: RetryOptions
 
-    /// Makes a policy.
+    /// Makes a policy without refinements.
+    ///
+    /// A base below 2 is a programmer's error.
+    public init(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes
+    ) {
+        precondition(exponentialBackoffBase >= 2, "The base of an exponential delay must be 2 or more.")
+        self.retryLimit = retryLimit
+        self.exponentialBackoffBase = exponentialBackoffBase
+        self.exponentialBackoffScale = exponentialBackoffScale
+        self.retryableHTTPMethods = retryableHTTPMethods
+        self.retryableHTTPStatusCodes = retryableHTTPStatusCodes
+        self.retryableURLErrorCodes = retryableURLErrorCodes
+        options = RetryOptions()
+    }
+
+    /// Makes a policy with refinements, which Alamofire does not have.
     ///
     /// A base below 2 is a programmer's error.
     public init(
@@ -51,7 +72,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
         retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
-        options: RetryOptions = RetryOptions()
+        options: RetryOptions
     ) {
         precondition(exponentialBackoffBase >= 2, "The base of an exponential delay must be 2 or more.")
         self.retryLimit = retryLimit
@@ -131,13 +152,26 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: it adds no stored property.
 
-    /// Makes a policy.
+    /// Makes a policy without refinements.
+    public init(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+    ) {
+        super.init(
+            retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+            retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost])
+    }
+
+    /// Makes a policy with refinements, which Alamofire does not have.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
-        options: RetryOptions = RetryOptions()
+        options: RetryOptions
     ) {
         super.init(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
@@ -150,7 +184,22 @@ extension RequestInterceptor where Self == RetryPolicy {
     /// The default policy.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-    /// A policy.
+    /// A policy without refinements.
+    public static func retryPolicy(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+        retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes
+    ) -> RetryPolicy {
+        RetryPolicy(
+            retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+            retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes)
+    }
+
+    /// A policy with refinements.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -158,7 +207,7 @@ extension RequestInterceptor where Self == RetryPolicy {
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
         retryableURLErrorCodes: Set<URLError.Code> = RetryPolicy.defaultRetryableURLErrorCodes,
-        options: RetryOptions = RetryOptions()
+        options: RetryOptions
     ) -> RetryPolicy {
         RetryPolicy(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
@@ -172,13 +221,25 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The default policy for lost connections.
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
-    /// A policy for lost connections.
+    /// A policy for lost connections, without refinements.
+    public static func connectionLostRetryPolicy(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+    ) -> ConnectionLostRetryPolicy {
+        ConnectionLostRetryPolicy(
+            retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
+    }
+
+    /// A policy for lost connections, with refinements.
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
-        options: RetryOptions = RetryOptions()
+        options: RetryOptions
     ) -> ConnectionLostRetryPolicy {
         ConnectionLostRetryPolicy(
             retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,

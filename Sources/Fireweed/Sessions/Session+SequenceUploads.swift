@@ -23,7 +23,7 @@ extension Session {
     ///   - convertible: the URL.
     ///   - method: the method, `.post` by default.
     ///   - headers: the fields of the request; `nil` for none.
-    ///   - interceptor: adapts and retries this request, before the session's.
+    ///   - interceptor: adapts and retries this request, after the session's.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
     ///   - requestModifier: changes the `URLRequest`.
     @preconcurrency

@@ -44,7 +44,7 @@ struct InterceptorTests {
         Station(letter: letter, failure: failure, decision: decision, asked: asked)
     }
 
-    @Test("adapters: the request's own, then the session's; in an Interceptor adapters before interceptors")
+    @Test("adapters: the session's, then the request's own; in an Interceptor adapters before interceptors")
     func adaptOrder() async {
         let seen = ProtectedList<String?>()
         let session = Session.scripted(
@@ -56,13 +56,13 @@ struct InterceptorTests {
         }
         let own = Interceptor(adapters: [station("A"), station("B")])
         _ = await session.request(url, interceptor: own).serializingData().response
-        #expect(seen.all == ["ABCDE"])
+        #expect(seen.all == ["CDEAB"])
     }
 
     @Test("the first adapter that fails ends it: nothing after it is asked, and nothing is sent")
     func adaptFailure() async {
-        let session = Session.scripted(keptBy: sessions, interceptor: station("C")) { _ in 200 }
-        let own = Interceptor(adapters: [station("A"), station("B", failure: Detour())])
+        let session = Session.scripted(keptBy: sessions, interceptor: station("A")) { _ in 200 }
+        let own = Interceptor(adapters: [station("B", failure: Detour()), station("C")])
         let error = await session.request(url, interceptor: own).serializingData().response.error
         #expect(error?.isRequestAdaptationError == true && error?.underlyingError is Detour)
         #expect(asked.all.filter { $0.hasPrefix("adapt") } == ["adapt A", "adapt B"])
@@ -71,11 +71,11 @@ struct InterceptorTests {
     @Test(
         "retriers are asked in order until one says something other than doNotRetry",
         arguments: [
-            (RetryResult.retry, 1, ["retry A", "retry B"]),
-            (.retryWithDelay(0.001), 1, ["retry A", "retry B"]),
+            (RetryResult.retry, 1, ["retry C", "retry A", "retry B"]),
+            (.retryWithDelay(0.001), 1, ["retry C", "retry A", "retry B"]),
             // Once for the task, and once for the serialiser, which fails with the task's error.
-            (.doNotRetryWithError(Detour()), 0, ["retry A", "retry B", "retry A", "retry B"]),
-            (.doNotRetry, 0, ["retry A", "retry B", "retry C", "retry A", "retry B", "retry C"]),
+            (.doNotRetryWithError(Detour()), 0, ["retry C", "retry A", "retry B", "retry C", "retry A", "retry B"]),
+            (.doNotRetry, 0, ["retry C", "retry A", "retry B", "retry C", "retry A", "retry B"]),
         ])
     func retryOrder(decision: RetryResult, retries: Int, expected: [String]) async {
         let sent = ProtectedList<Int>()
@@ -93,6 +93,47 @@ struct InterceptorTests {
         } else {
             #expect(error?.responseCode == (retries == 0 ? 503 : nil))
         }
+    }
+
+    @Test("what is added to a request comes after its own interceptor, in the order of the calls")
+    func addedInterceptors() async {
+        let sent = ProtectedList<String?>()
+        let session = Session.scripted(keptBy: sessions, interceptor: station("A")) { message in
+            sent.append(message.fields.fields.first { $0.name == "X-Way" }?.value)
+            return 503
+        }
+        let request = session.request(url, interceptor: station("B"))
+            .adapt(using: station("C")).interceptor(station("D")).retry(using: station("E")).adapt(using: station("F"))
+        #expect(await request.finalError?.responseCode == 503)
+        #expect(sent.all == ["ABCDF"])
+        #expect(asked.all.filter { $0.hasPrefix("retry") }.prefix(4) == ["retry A", "retry B", "retry D", "retry E"])
+        let bare = Session.scripted(keptBy: sessions) { _ in 200 }.request(url)
+        #expect(bare.interceptor == nil)
+        #expect(await bare.adapt(using: station("A")).serializingData(emptyResponseCodes: [200]).response.error == nil)
+        #expect(bare.request?.headers["X-Way"] == "A" && bare.interceptor != nil)
+    }
+
+    @Test("a session is the delegate of its requests")
+    func delegate() async throws {
+        let session = Session.scripted(
+            keptBy: sessions, interceptor: station("A", decision: .doNotRetryWithError(Detour()))
+        ) { _ in 404 }
+        let request = session.request(url)
+        let delegate = try #require(request.delegate)
+        #expect(delegate === session && delegate.startImmediately && session.startImmediately)
+        #expect(delegate.sessionConfiguration.timeoutIntervalForRequest > 0)
+        delegate.readyToPerform(request: request)
+        #expect(request.requests.count == 2 && request.isInitialized)
+        let result = await withCheckedContinuation { continuation in
+            delegate.retryResult(for: request, dueTo: .explicitlyCancelled) { continuation.resume(returning: $0) }
+        }
+        guard case .doNotRetryWithError(AFError.requestRetryFailed(let error, let original)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(error is Detour && original.asAFError?.isExplicitlyCancelledError == true)
+        delegate.cleanup(after: request)
+        session.withAllRequests { #expect($0.isEmpty) }
     }
 
     @Test("closures as adapters and retriers, by completion and by async, and by their short names")

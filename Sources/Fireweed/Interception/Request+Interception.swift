@@ -1,0 +1,42 @@
+// Interception of one request.
+
+import Foundation
+import Synchronization
+
+extension Request {
+    /// Adapts and retries this request, after the session's interceptor; `nil` when nothing was given or added.
+    public var interceptor: (any RequestInterceptor)? { mutable.withLock { $0.interceptor } }
+
+    /// Adds an interceptor, after those that the request has.
+    ///
+    /// To be called before the request is resumed: an attempt that is being made keeps its adapters. Adapters run in the order: the
+    /// session's, the one that the request was made with, then the added ones in the order of the calls. Retriers are asked in the
+    /// same order.
+    @discardableResult
+    public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
+        intercept(adapters: [interceptor], retriers: [interceptor])
+    }
+
+    /// Adds an adapter, after those that the request has; the rest is as in `interceptor(_:)`.
+    @discardableResult
+    public func adapt(using adapter: any RequestAdapter) -> Self {
+        intercept(adapters: [adapter], retriers: [])
+    }
+
+    /// Adds a retrier, after those that the request has; the rest is as in `interceptor(_:)`.
+    @discardableResult
+    public func retry(using retrier: any RequestRetrier) -> Self {
+        intercept(adapters: [], retriers: [retrier])
+    }
+
+    private func intercept(adapters: [any RequestAdapter], retriers: [any RequestRetrier]) -> Self {
+        mutable.withLock { state in
+            guard let present = state.interceptor else {
+                state.interceptor = Interceptor(adapters: adapters, retriers: retriers)
+                return
+            }
+            state.interceptor = Interceptor(adapters: [present] + adapters, retriers: [present] + retriers)
+        }
+        return self
+    }
+}

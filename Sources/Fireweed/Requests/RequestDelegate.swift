@@ -1,0 +1,38 @@
+// What a request asks of its session.
+
+public import Foundation
+public import FoundationNetworking
+
+/// What a request asks of its session: its settings, retries and the end of its registration.
+///
+/// A `Session` is the delegate of its requests. Every method may be called from any thread.
+public protocol RequestDelegate: AnyObject, Sendable {
+    /// The configuration that the session was made with.
+    var sessionConfiguration: URLSessionConfiguration { get }
+
+    /// Whether the first response handler resumes a request.
+    var startImmediately: Bool { get }
+
+    /// Ends the registration of a request that has finished.
+    func cleanup(after request: Request)
+
+    /// Asks the retriers of the session and of the request whether to retry after `error`; calls `completion` once.
+    ///
+    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`.
+    @preconcurrency
+    func retryResult(
+        for request: Request, dueTo error: AFError, completion: @escaping @Sendable (_ result: RetryResult) -> Void)
+
+    /// Starts a new attempt of a request after so many seconds, at once for `nil`.
+    ///
+    /// Does nothing unless the request has failed and is not finished.
+    func retryRequest(_ request: Request, withDelay timeDelay: TimeInterval?)
+
+    /// Makes the `URLRequest` and the task of a request that has neither.
+    func readyToPerform(request: Request)
+}
+
+extension Request {
+    /// The session that made the request; `nil` once the session is gone.
+    public var delegate: (any RequestDelegate)? { core.session }
+}

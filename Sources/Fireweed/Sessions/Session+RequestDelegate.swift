@@ -1,0 +1,45 @@
+// What requests ask of their session.
+
+public import Foundation
+import FoundationNetworking
+
+extension Session: RequestDelegate {
+    /// Whether the first response handler resumes a request; the same as `startRequestsImmediately`.
+    public var startImmediately: Bool { startRequestsImmediately }
+
+    /// Ends the registration of a request: `cancelAllRequests()` and `withAllRequests(perform:)` no longer reach it.
+    public func cleanup(after request: Request) {
+        core.registry.remove(request)
+    }
+
+    /// Asks the session's retrier, then the request's own, and calls `completion` once, on the root queue.
+    ///
+    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`. An invalidated session does not
+    /// retry.
+    @preconcurrency
+    public func retryResult(
+        for request: Request, dueTo error: AFError, completion: @escaping @Sendable (_ result: RetryResult) -> Void
+    ) {
+        let queue = rootQueue
+        core.retryResult(
+            for: request, dueTo: error,
+            completion: firstOnly { result in
+                queue.async {
+                    guard case .doNotRetryWithError(let retryError) = result else { return completion(result) }
+                    completion(.doNotRetryWithError(error.replaced(byRetrier: retryError)))
+                }
+            })
+    }
+
+    /// Starts a new attempt of a request after so many seconds, at once for `nil`.
+    ///
+    /// Does nothing unless the request has failed and is not finished.
+    public func retryRequest(_ request: Request, withDelay timeDelay: TimeInterval?) {
+        request.retry(after: timeDelay ?? 0) {}
+    }
+
+    /// Makes the `URLRequest` and the task of a request that has neither; on the thread where requests are made.
+    public func readyToPerform(request: Request) {
+        request.handle(.makeEagerly)
+    }
+}
