@@ -61,7 +61,7 @@ extension PieceReader where Value == Data, Failure == AFError {
     /// The lines of the content.
     fileprivate static func lines(_ splitter: LineSplitter) -> Self {
         let lines = SerialBox(splitter)
-        return PieceReader(isQuick: false, endsOnFailure: true) { data, emit in
+        return PieceReader(isQuick: false, onFailure: .ends) { data, emit in
             lines.value.append(data)
             do throws(StreamedContentError) {
                 while let line = try lines.value.next() { emit(.success(Data(line)), line.count) }

@@ -49,7 +49,7 @@ extension PieceReader where Value == ServerSentEvent, Failure == AFError {
     fileprivate static func events(of source: EventSource, _ maximumEventByteCount: Int) -> Self {
         let parser = SerialBox(
             ServerSentEventParser(lastEventID: source.lastEventID, maximumEventByteCount: maximumEventByteCount))
-        return PieceReader(isQuick: false, endsOnFailure: true) { data, emit in
+        return PieceReader(isQuick: false, onFailure: .ends) { data, emit in
             parser.value.append(data)
             do throws(StreamedContentError) {
                 while let event = try parser.value.next() {

@@ -69,7 +69,13 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         do {
             let reader = try reader ?? Self.reader(of: part)
             self.reader = reader
-            let count = try reader.read(into: buffer)
+            var room = buffer
+            if case .stream = part.content {
+                // A stream gives as many bytes as were asked for, and the rest of it stays unread.
+                room = UnsafeMutableRawBufferPointer(
+                    rebasing: buffer.prefix(Int(clamping: part.byteCount - readCount)))
+            }
+            let count = room.isEmpty ? 0 : try reader.read(into: room)
             readCount += UInt64(count)
             guard count == 0 || readCount > part.byteCount else { return count }
         } catch let error as AFError {

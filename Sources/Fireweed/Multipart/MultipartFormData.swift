@@ -27,11 +27,12 @@ open class MultipartFormData {
         self.boundary = boundary ?? Self.randomBoundary()
     }
 
-    /// The form's `Content-Type`.
-    public var contentType: String {
-        // Quoted where the boundary is no token (RFC 2046 §5.1.1).
+    /// The form's `Content-Type`: `multipart/form-data` with the boundary, unless it is set.
+    ///
+    /// A type that is set is sent as it is: its `boundary` parameter has to be that of the form.
+    open lazy var contentType: String =
+        // Quoted where the boundary is not a token (RFC 2046 §5.1.1).
         "multipart/form-data; boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
-    }
 
     /// The length of the parts' content in bytes, without what stands between them.
     public var contentLength: UInt64 { parts.reduce(0) { $0 + $1.byteCount } }
@@ -70,7 +71,7 @@ open class MultipartFormData {
         }
     }
 
-    /// Adds what a stream gives, which must be `length` bytes.
+    /// Adds the first `length` bytes of a stream; a stream that has fewer fails when the form is encoded.
     public func append(
         _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
     ) {
@@ -78,7 +79,10 @@ open class MultipartFormData {
             stream, withLength: length, headers: MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
     }
 
-    /// Adds what a stream gives, which must be `length` bytes, with header fields of your own.
+    /// Adds the first `length` bytes of a stream, with header fields of your own.
+    ///
+    /// A stream that has fewer bytes fails when the form is encoded, with `.inputStreamReadFailed(error:)` around an
+    /// `AFError.UnexpectedInputStreamLength`. Further bytes of the stream are not read.
     public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
         append(.stream(OneShotStream(stream)), length, headers)
     }
@@ -133,10 +137,8 @@ open class MultipartFormData {
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
-    /// The form as a shell can make it, when somebody asks.
-    var shownContent: @Sendable () -> CURLContent {
-        { [parts, boundary] in MultipartBody.shownContent(parts: parts, boundary: boundary) }
-    }
+    /// The form as a shell can make it.
+    var shownContent: CURLContent { MultipartBody.shownContent(parts: parts, boundary: boundary) }
 
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
         guard parts.count < maximumPartCount else { return fail(.tooManyParts(limit: maximumPartCount)) }
@@ -152,10 +154,10 @@ open class MultipartFormData {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
     }
 
-    /// A file that is not there is one thing, a path that leads nowhere or may not be walked another.
+    /// The reason with the system's error; without one for a file that the file manager does not see and the system does.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
         var status = stat()
-        guard stat(url.path, &status) != 0, errno != ENOENT, let code = POSIXErrorCode(rawValue: errno) else {
+        guard stat(url.path, &status) != 0, let code = POSIXErrorCode(rawValue: errno) else {
             return .bodyPartFileNotReachable(at: url)
         }
         return .bodyPartFileNotReachableWithError(atURL: url, error: POSIXError(code))

@@ -9,13 +9,14 @@ public import FoundationNetworking
 /// Every method is called on `queue`, in the order in which the events happened; every one has a default that does nothing. The
 /// orders, by the last words of the methods:
 ///
-/// - A success: `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter, `didCreateURLRequest`,
-///   `didCreateTask`, `requestDidResume`, `didResumeTask`, the task's `didReceive response` and `didReceive data`, the task's
+/// - A success: `requestDidResume`, `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter,
+///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`, the task's
 ///   `didFinishCollecting`, `didGatherMetrics`, the task's `didCompleteWithError`, one `didValidateRequest` for each validator,
 ///   `didCompleteTask`, `requestDidFinish`, one `didParseResponse` for each serialiser.
-/// - A failure before the task: `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`, then `requestDidFinish`.
-/// - An upload begins with `didCreateUploadable`; a stream's `didProvideInputStream` comes before `didCreateTask`. `didSendBodyData` comes
-///   before the response.
+/// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`, then
+///   `requestDidFinish`.
+/// - An upload: `didCreateUploadable` before `didCreateInitialURLRequest`, or `didFailToCreateUploadableWithError` alone; a
+///   stream's `didProvideInputStream` comes before `didCreateTask`. `didSendBodyData` comes before the response.
 /// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and the end of the task.
 /// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge` likewise.
 /// - A retry: `requestIsRetrying` after `didCompleteTask`, and then everything again but `requestDidResume`.
@@ -24,7 +25,7 @@ public protocol EventMonitor: Sendable {
     /// The queue to be called on; `.main` unless the monitor says otherwise.
     var queue: DispatchQueue { get }
 
-    /// The session was invalidated.
+    /// The session was invalidated, or its last reference went: then without an error.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed.
     func urlSession(

@@ -78,12 +78,14 @@ enum Redirection {
     /// Throws when its request cannot be sent.
     static func hop(for request: URLRequest, replacing proposed: Hop, settings: SessionSettings) throws -> Hop {
         let record = try RequestRecord(request)
-        try record.validate(schemes: proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes)
+        let schemes = proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes
+        guard record.hasScheme(of: schemes) else { throw URLError(.unsupportedURL) }
+        try record.validate(schemes: schemes)
         let body: BodySource =
             request.httpBody.map { .data($0) } ?? (record.method == proposed.method ? proposed.body : .none)
         let isSame = RedirectRules.isSameOrigin(record.url, proposed.url)
         var next = proposed
-        next.url = proposed.webSocket == nil ? record.url : WebSocketURL.onTheWire(record.url)
+        next.url = proposed.webSocket == nil ? record.url.withLowercasedScheme : WebSocketURL.onTheWire(record.url)
         next.method = record.method
         let shared = RedirectRules.fields(
             settings.fields, dropping: settings.credentialFieldNames, dropsContent: false

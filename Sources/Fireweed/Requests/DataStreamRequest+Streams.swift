@@ -54,7 +54,7 @@ extension DataStreamRequest {
     /// - Parameter shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
     public func content(automaticallyCancelling shouldAutomaticallyCancel: Bool = true) -> Elements<Data> {
         elements(cancelling: shouldAutomaticallyCancel) {
-            PieceReader(isQuick: true, endsOnFailure: false) { data, emit in emit(.success(data), data.count) }
+            PieceReader(isQuick: true, onFailure: .none) { data, emit in emit(.success(data), data.count) }
         } convert: {
             .success($0)
         }
@@ -64,7 +64,7 @@ extension DataStreamRequest {
 extension PieceReader where Value == Data, Failure == Never {
     /// Pieces as they came.
     static var pieces: Self {
-        PieceReader(isQuick: true, endsOnFailure: false, read: { data, emit in emit(.success(data), data.count) })
+        PieceReader(isQuick: true, onFailure: .none, read: { data, emit in emit(.success(data), data.count) })
     }
 }
 
@@ -79,7 +79,7 @@ extension PieceReader where Value == String, Failure == Never {
             }
         }
         // Not quick: bytes that are no text cost a hundred times as much as others.
-        return PieceReader(isQuick: false, endsOnFailure: false) { data, emit in
+        return PieceReader(isQuick: false, onFailure: .none) { data, emit in
             let value = text.value.append(data)
             guard !value.isEmpty else { return }  // a part of one character
             tell(value)
@@ -99,7 +99,7 @@ extension PieceReader where Failure == AFError {
     static func serialising<Serializer: DataStreamSerializer>(
         _ serializer: Serializer, for request: DataStreamRequest
     ) -> Self where Serializer.SerializedObject == Value {
-        PieceReader(isQuick: false, endsOnFailure: request.automaticallyCancelOnStreamError) {
+        PieceReader(isQuick: false, onFailure: request.automaticallyCancelOnStreamError ? .cancels : .none) {
             [weak request] data, emit in
             let result = serializer.result(of: data)
             request?.tellMonitors { monitor, teller in

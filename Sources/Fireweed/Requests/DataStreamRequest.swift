@@ -68,7 +68,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// What the request was made from.
     public let convertible: any URLRequestConvertible
-    /// Whether a failure of a serialiser ends the request.
+    /// Whether a failure of a serialiser cancels the request, which then completes with `AFError.explicitlyCancelled`.
     public let automaticallyCancelOnStreamError: Bool
     private let audience = Mutex(Audience())
     /// What is sent, where it is not the `URLRequest`'s own content.
@@ -96,7 +96,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         do {
             return try body.get()
         } catch {
-            throw AFError.createUploadableFailed(error: error)
+            throw error.asAFError(or: .createUploadableFailed(error: error))
         }
     }
 
@@ -217,6 +217,8 @@ extension DataStreamRequest {
         var eventSource: EventSource?
         /// What has come of a response with a status from 400 on.
         var errorContent: ErrorContent?
+        /// True once a value of a stream has ended the request: the values before it are still handed on.
+        var hasFailed = false
         weak var input: InputConduit?
     }
 
@@ -255,11 +257,12 @@ extension DataStreamRequest {
 
     /// True once the owner cancelled: what has come and was not handed on yet is dropped.
     var isStopped: Bool {
-        mutable.withLock { state in
+        let isCancelled = mutable.withLock { state in
             guard state.lifecycle.visible == .cancelled else { return false }
             if case .explicitlyCancelled? = state.error { return true }
             return false
         }
+        return isCancelled && !audience.withLock { $0.hasFailed }
     }
 
     var completion: Completion {
@@ -270,6 +273,7 @@ extension DataStreamRequest {
 
     /// Ends the request because a value could not be made or was refused.
     func fail(inStream error: AFError) {
+        if !isStopped { audience.withLock { $0.hasFailed = true } }
         handle(.cancel) { state in
             if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
         }

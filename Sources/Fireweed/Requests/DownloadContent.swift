@@ -128,6 +128,7 @@ extension DownloadRequest {
         let partialFile = content.withLock { $0.place }
         let isOtherAnswer = partialFile != nil && partialFile != file.url
         guard let destination, let response = attempt.httpURLResponse, !isOtherAnswer else {
+            tellMonitors { monitor, _ in monitor.request(self, didCreateDestinationURL: file.url) }
             return placed(file, file.url, attempt)
         }
         let (target, options) = destination(file.url, response)

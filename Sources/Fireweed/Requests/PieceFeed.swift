@@ -13,8 +13,17 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
 
     /// So quick, and so surely our own, that it may run on the transport's thread.
     var isQuick: Bool
-    /// Whether a failure ends the request.
-    var endsOnFailure: Bool
+    /// What a failure of the reader does to the request.
+    enum FailureEffect: Sendable {
+        /// Nothing: the stream continues.
+        case none
+        /// The request ends with the failure.
+        case ends
+        /// The request is cancelled: its error is `AFError.explicitlyCancelled`, and the failure is the stream's last value.
+        case cancels
+    }
+
+    var onFailure: FailureEffect
     var read: @Sendable (Data, Emit) -> Void
     /// The next piece begins a new attempt's content.
     var restart: @Sendable () -> Void = {}
@@ -64,9 +73,9 @@ final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
     /// Returns the weight of what was handed on.
     private func emit(_ result: Result<Value, Failure>, _ byteCount: Int, _ handOn: HandOn) -> Int {
         guard !isOver else { return 0 }
-        if case .failure(let error) = result, reader.endsOnFailure {
+        if case .failure(let error) = result, reader.onFailure != .none {
             backlog.withLock { $0.hasFailed = true }
-            request.fail(inStream: error.asSerializationError)
+            request.fail(inStream: reader.onFailure == .ends ? error.asSerializationError : .explicitlyCancelled)
         }
         let weight = Backlog.weight(byteCount)
         handOn(result, weight)

@@ -31,7 +31,7 @@ extension Request {
             state.records.append(record)
             return state.interceptor
         }
-        guard let adapter = adapter(behind: own) else {
+        guard let adapter = adapter(before: own) else {
             makeTask(for: record)
             return endAnnouncement()
         }
@@ -47,10 +47,12 @@ extension Request {
             try record.validate(schemes: acceptableSchemes)
             if let violation = core.settings.fieldViolation { throw violation }
             return record
+        } catch let failure as UploadableFailure {
+            fail(failure.error)
         } catch {
             failCreation(error)
-            return nil
         }
+        return nil
     }
 
     /// Lets an end of the request wait until `endAnnouncement`; false when the request has ended before.
@@ -72,10 +74,10 @@ extension Request {
 
     // MARK: Adapting
 
-    /// The request's own interceptor first, then the session's.
-    private func adapter(behind own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
+    /// The session's interceptor first, then the request's own: the order of Alamofire 5.11 and later.
+    private func adapter(before own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
         guard let own, let shared = core.interceptor else { return own ?? core.interceptor }
-        return Interceptor(adapters: [own, shared])
+        return Interceptor(adapters: [shared, own])
     }
 
     private func adapt(_ record: RequestRecord, by adapter: any RequestAdapter) {
@@ -142,6 +144,7 @@ extension Request {
     }
 
     func fail(_ error: AFError) {
+        callCURLHandlers()
         handle(.makingFailed) { $0.error = $0.error ?? error }
     }
 
@@ -153,12 +156,9 @@ extension Request {
             let request = record.urlRequest
             queue.async { handler(request) }
         }
-        for (queue, handler) in extras.curlHandlers {
-            queue.async { handler(self) }
-        }
+        callCURLHandlers()
         for listener in extras.listeners.urlRequests { listener.push(record.urlRequest) }
         for listener in extras.listeners.commands { listener.push(cURLDescription()) }
-        mutable.withLock { $0.extras?.curlHandlers = [] }
     }
 
     private func hearOfTask(_ attempt: Attempt) {
@@ -171,7 +171,7 @@ extension Request {
 }
 
 extension RequestRecord {
-    /// The schemes of ordinary requests.
+    /// The schemes of ordinary requests, in lower case.
     static let schemes = ["http", "https"]
 
     /// The content that the `URLRequest` itself carries.
@@ -183,16 +183,20 @@ extension RequestRecord {
     }
 
     /// Checks what would not survive the wire, or should never be sent.
+    ///
+    /// A URL without one of the schemes is not refused here but by its task, as with URLSession: an adapter may complete it.
     func validate(schemes: [String] = RequestRecord.schemes) throws {
-        guard schemes.contains(where: url.hasScheme) else {
-            throw AFError.createURLRequestFailed(error: URLError(.unsupportedURL))
-        }
         // Allow-lists, trust, cookies and netrc are asked about `URL.host`: what has none must not reach a host.
-        guard RequestMessage.hasAuthority(url.absoluteString) else {
+        guard !hasScheme(of: schemes) || RequestMessage.hasAuthority(url.absoluteString) else {
             throw AFError.createURLRequestFailed(error: URLError(.badURL))
         }
         try existing?.validate()
         if let violation = FieldSyntax.firstViolation(method: method, headers: ownHeaders) { throw violation }
+    }
+
+    /// Whether the URL can be sent with one of these schemes; they are compared without case (RFC 3986 §3.1).
+    func hasScheme(of schemes: [String]) -> Bool {
+        schemes.contains(where: url.hasScheme)
     }
 
     /// The first hop: what the record says, with the session's fields below the request's own.
@@ -202,7 +206,8 @@ extension RequestRecord {
         body: BodySource, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
     ) throws -> Hop {
         let plain = Hop(
-            url: url, method: method, fields: core.settings.fields(addedTo: ownHeaders), body: body,
+            url: url.withLowercasedScheme, method: method, fields: core.settings.fields(addedTo: ownHeaders),
+            body: body,
             urlRequest: existing)
         guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
@@ -232,9 +237,19 @@ extension BodySource {
 }
 
 extension URL {
-    /// Whether the URL has this scheme, written like that; without the string that `scheme` makes each time.
-    fileprivate func hasScheme(_ scheme: String) -> Bool {
+    /// Whether the URL has this scheme, given in lower case; without the string that `scheme` makes each time.
+    func hasScheme(_ scheme: String) -> Bool {
+        let text = absoluteString.utf8
+        guard text.dropFirst(scheme.utf8.count).first == UInt8(ascii: ":") else { return false }
+        // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
+        return zip(text, scheme.utf8).allSatisfy { $0 | 0x20 == $1 }
+    }
+
+    /// The same URL with its scheme in lower case, which is how everything behind a request compares it.
+    var withLowercasedScheme: URL {
         let text = absoluteString
-        return text.hasBytePrefix(scheme) && text.utf8.dropFirst(scheme.utf8.count).first == UInt8(ascii: ":")
+        let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
+        guard text.utf8[..<end].contains(where: { (0x41...0x5A).contains($0) }) else { return self }
+        return URL(string: text[..<end].lowercased() + text[end...]) ?? self
     }
 }

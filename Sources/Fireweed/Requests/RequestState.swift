@@ -14,8 +14,8 @@ struct RequestState: Equatable, Sendable {
     enum Work: Hashable, Sendable {
         /// Nothing yet.
         case idle
-        /// The `URLRequest` is being made and adapted; `announcing` when the monitors have yet to hear of the intent.
-        case making(announcing: Bool)
+        /// The `URLRequest` is being made and adapted.
+        case making
         /// There is a task.
         case transferring
         /// The task is over: validators run, and the retriers are asked.
@@ -92,9 +92,7 @@ struct RequestState: Equatable, Sendable {
     }
 
     /// True while the request message is being made.
-    var isMaking: Bool {
-        if case .making = work { true } else { false }
-    }
+    var isMaking: Bool { work == .making }
 
     mutating func handle(_ event: Event) -> Effects {
         switch event {
@@ -102,13 +100,13 @@ struct RequestState: Equatable, Sendable {
         case .suspend: suspend()
         case .cancel: cancel()
         case .abort: abort()
-        case .makeEagerly: advance(from: .idle, to: .making(announcing: false), .make)
+        case .makeEagerly: advance(from: .idle, to: .making, .make)
         case .made: made()
         case .makingFailed: makingFailed()
         case .completed: advance(from: .transferring, to: .settling, .settle)
         case .settled: advance(from: .settling, to: .serialising, .finish)
         case .retryGranted: retryGranted()
-        case .retryDue: advance(from: .awaitingRetry, to: .making(announcing: false), .make)
+        case .retryDue: advance(from: .awaitingRetry, to: .making, .make)
         case .serialised: advance(from: .serialising, to: .done, [])
         case .handlerAdded: handlerAdded()
         }
@@ -118,11 +116,11 @@ struct RequestState: Equatable, Sendable {
         switch (intent, work) {
         case (.cancelled, _), (.resumed, _), (_, .done): return []
         case (.initialized, .idle), (.suspended, .idle):
-            become(.resumed, .making(announcing: true))
-            return .make
+            become(.resumed, .making)
+            return [.announceResume, .make]
         case (.initialized, .making), (.suspended, .making):
-            become(.resumed, .making(announcing: true))
-            return []
+            become(.resumed, .making)
+            return .announceResume
         case (.initialized, .transferring), (.suspended, .transferring):
             become(.resumed, .transferring)
             return [.announceResume, .resumeTask]
@@ -136,15 +134,12 @@ struct RequestState: Equatable, Sendable {
     private mutating func suspend() -> Effects {
         switch (intent, work) {
         case (.cancelled, _), (.suspended, _), (_, .done): return []
-        case (.initialized, .making), (.resumed, .making):
-            become(.suspended, .making(announcing: true))
-            return []
         case (.initialized, .transferring), (.resumed, .transferring):
             become(.suspended, .transferring)
             return [.announceSuspend, .suspendTask]
-        case (.initialized, .idle), (.resumed, .idle), (.initialized, .settling), (.resumed, .settling),
-            (.initialized, .serialising), (.resumed, .serialising), (.initialized, .awaitingRetry),
-            (.resumed, .awaitingRetry):
+        case (.initialized, .idle), (.resumed, .idle), (.initialized, .making), (.resumed, .making),
+            (.initialized, .settling), (.resumed, .settling), (.initialized, .serialising), (.resumed, .serialising),
+            (.initialized, .awaitingRetry), (.resumed, .awaitingRetry):
             become(.suspended, work)
             return .announceSuspend
         }
@@ -176,17 +171,13 @@ struct RequestState: Equatable, Sendable {
     }
 
     private mutating func made() -> Effects {
-        guard case .making(let announcing) = work else { return [] }
+        guard work == .making else { return [] }
         become(intent, .transferring)
-        switch intent {
-        case .initialized, .cancelled: return []
-        case .resumed: return announcing ? [.announceResume, .resumeTask] : .resumeTask
-        case .suspended: return announcing ? .announceSuspend : []
-        }
+        return intent == .resumed ? .resumeTask : []
     }
 
     private mutating func makingFailed() -> Effects {
-        guard case .making = work else { return [] }
+        guard work == .making else { return [] }
         become(intent, .settling)
         return .settle
     }

@@ -19,12 +19,13 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     /// What makes the content.
     public let upload: any UploadableConvertible
-    /// What is sent; `nil` for a form that is sent straight from its parts, and for an async sequence.
-    public let uploadable: Uploadable?
+    /// What is sent; `nil` for a form that is not encoded yet or is sent straight from its parts, and for an async sequence.
+    public var uploadable: Uploadable? { given ?? content.data.map { .data($0) } }
     /// The file manager that removes a file which is to be removed.
     public let fileManager: FileManager
 
-    private let source: Result<BodySource, any Error>
+    private let given: Uploadable?
+    private let content: UploadContent
     /// The parts of a form that is sent straight from them, for whoever wants to see it.
     private let formContent: (@Sendable () -> CURLContent)?
     /// True for content that can be read once.
@@ -35,29 +36,29 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         sequence: BodySource, convertible: any URLRequestConvertible, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
-        uploadable = nil
-        upload = FormUpload(source: .success(sequence))
+        content = UploadContent { sequence }
+        given = nil
+        upload = content
         fileManager = .default
         formContent = { .pieces([.stream]) }
         isOneShot = true
-        source = .success(sequence)
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Makes an upload of a form, which is no `Uploadable` when it is sent straight from its parts.
+    /// Makes an upload of a form, which is encoded when the request is made: below the threshold in memory, else straight from its
+    /// parts.
     init(
-        form: Result<BodySource, any Error>, shownAs content: @escaping @Sendable () -> CURLContent,
-        convertible: any URLRequestConvertible, fileManager: FileManager,
+        form: UploadedForm, threshold: UInt64, convertible: any URLRequestConvertible, fileManager: FileManager,
         core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
-        if case .success(.data(let data)) = form { uploadable = .data(data) } else { uploadable = nil }
-        upload = FormUpload(source: form)
+        content = UploadContent { try form.source(below: threshold) }
+        given = nil
+        upload = content
         self.fileManager = fileManager
-        formContent = content
+        formContent = { form.form.shownContent }
         isOneShot = false
-        source = form
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -68,17 +69,17 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
         upload = uploadable
-        self.uploadable = uploadable
-        self.fileManager = fileManager
-        formContent = nil
-        if case .stream = uploadable { isOneShot = true } else { isOneShot = false }
+        given = uploadable
         let body: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
             case .file(let url, _): .reader { try FileBodyReader(opening: url) }
             case .stream(let stream): .oneShot(stream, byteCount: nil)
             }
-        source = .success(body)
+        content = UploadContent { body }
+        self.fileManager = fileManager
+        formContent = nil
+        if case .stream = uploadable { isOneShot = true } else { isOneShot = false }
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -87,19 +88,19 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override var taskKind: TaskKind { .upload }
 
     override func makeRecord() throws -> RequestRecord {
+        // A form is encoded after its `URLRequest` is made, since that may add parts.
+        let record = given == nil ? try super.makeRecord() : nil
+        if case .failure(let error) = content.source {
+            let failure = error.asAFError(or: .createUploadableFailed(error: error))
+            tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
+            throw UploadableFailure(error: failure)
+        }
         if let uploadable { tellMonitors { monitor, _ in monitor.request(self, didCreateUploadable: uploadable) } }
-        return try super.makeRecord()
+        return try record ?? super.makeRecord()
     }
 
     override func makeBody(for record: RequestRecord) throws -> BodySource {
-        let source: BodySource
-        do {
-            source = try self.source.get()
-        } catch {
-            let failure = AFError.createUploadableFailed(error: error)
-            tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
-            throw failure
-        }
+        let source = try content.source.get()
         guard isOneShot, case .reader(let make) = source else { return source }
         if case .stream(let stream) = uploadable {
             tellMonitors { [stream = ShownStream(stream)] monitor, _ in
@@ -131,7 +132,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         }
     }
 
-    override func cleanup() {
+    /// Removes the file of an `.file(_, shouldRemove: true)`; the session calls it once, when every handler has been called.
+    public override func cleanup() {
         guard case .file(let url, shouldRemove: true) = uploadable else { return }
         try? fileManager.removeItem(at: url)
         if TemporaryFiles.isPlace(url) { TemporaryFiles.leave(url) }

@@ -4,6 +4,7 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 import Glibc
+import Synchronization
 
 /// Makes what an upload sends.
 public protocol UploadableConvertible: Sendable {
@@ -19,9 +20,31 @@ extension UploadRequest.Uploadable: UploadableConvertible {
     public func createUploadable() throws -> UploadRequest.Uploadable { self }
 }
 
-/// A form, which is sent from memory or straight from its parts, or an async sequence.
-struct FormUpload: UploadableConvertible {
-    let source: Result<BodySource, any Error>
+/// What an upload sends; of forms and async sequences also what makes an `Uploadable` for those who ask.
+final class UploadContent: UploadableConvertible {
+    private let make: @Sendable () throws -> BodySource
+    private let made = Mutex<Result<BodySource, any Error>?>(nil)
+
+    /// Calls `make` when the content is needed: parts may be added to a form until then.
+    init(_ make: @escaping @Sendable () throws -> BodySource) {
+        self.make = make
+    }
+
+    /// What is sent, made at the first call; every attempt sends the same.
+    var source: Result<BodySource, any Error> {
+        if let made = made.withLock({ $0 }) { return made }
+        let result = Result { try make() }  // outside the lock: it reads the caller's streams
+        return made.withLock { made in
+            let first = made ?? result
+            made = first
+            return first
+        }
+    }
+
+    /// The content in memory, once it is made.
+    var data: Data? {
+        if case .success(.data(let data)) = made.withLock({ $0 }) { data } else { nil }
+    }
 
     /// The form in memory or, for one that is sent from its parts, a copy in a temporary file, which is made for this call.
     func createUploadable() throws -> UploadRequest.Uploadable {
@@ -46,5 +69,22 @@ struct FormUpload: UploadableConvertible {
             if count == 0 { return }
             try output.write(contentsOf: block.prefix(count))
         }
+    }
+}
+
+/// Why the content of an upload could not be made; monitors have been notified.
+struct UploadableFailure: Error {
+    let error: AFError
+}
+
+/// A form that belongs to a request.
+struct UploadedForm: @unchecked Sendable {
+    // SAFETY: the caller hands the form over. It may add parts until the request is made, as its convertible may while it makes the
+    // `URLRequest`; from then on the request alone reads the form, one thread at a time.
+    let form: MultipartFormData
+
+    /// The form in memory below the threshold, otherwise straight from its parts.
+    func source(below threshold: UInt64) throws -> BodySource {
+        form.contentLength < threshold ? .data(try form.encode()) : try form.source()
     }
 }

@@ -91,7 +91,7 @@ extension ResumeData {
         guard members.fireweedResumeData == Self.version else {
             throw ResumeError.unsupportedVersion(members.fireweedResumeData)
         }
-        guard let url = members.url.flatMap({ URL(string: $0) }), url.scheme == "http" || url.scheme == "https",
+        guard let url = members.url.flatMap({ URL(string: $0) }), ["http", "https"].contains(url.scheme?.lowercased()),
             url.host?.isEmpty == false
         else {
             throw ResumeError.unreadable("its url is none of http or https")

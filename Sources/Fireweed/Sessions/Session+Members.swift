@@ -76,11 +76,7 @@ extension Session {
     /// Ends every request with `AFError.sessionInvalidated(error:)`; later ones fail with it at once.
     public func invalidate(with error: (any Error)? = nil) {
         let failure = AFError.sessionInvalidated(error: error)
-        core.monitor.tell { [weak self] monitor in
-            guard let self else { return }
-            monitor.urlSession(self.core.urlSession, didBecomeInvalidWithError: failure)
-        }
-        core.invalidate(failure)
+        core.invalidate(failure, cause: failure)
     }
 
     // MARK: -

@@ -43,7 +43,7 @@ open class Session: @unchecked Sendable {
     ///   - requestSetup: when the `URLRequest` of a request is made.
     ///   - requestQueue: where requests are made and adapted; `nil` makes them on the thread that resumes them.
     ///   - serializationQueue: where completion-handler forms decode; `nil` makes one.
-    ///   - interceptor: adapts and retries every request.
+    ///   - interceptor: adapts and retries every request, before the request's own.
     ///   - serverTrustManager: judges servers inside the TLS handshake; `nil` leaves it to the authorities.
     ///   - redirectHandler: decides about redirects; `nil` follows them.
     ///   - cachedResponseHandler: decides what is stored in the cache; `nil` stores what RFC 9111 allows.
@@ -446,12 +446,10 @@ open class Session: @unchecked Sendable {
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {
-        let isSmall = multipartFormData.contentLength < encodingMemoryThreshold
-        let source = Result { isSmall ? .data(try multipartFormData.encode()) : try multipartFormData.source() }
+        let form = UploadedForm(form: multipartFormData)
         return begin(
             UploadRequest(
-                form: source, shownAs: multipartFormData.shownContent,
-                convertible: FormRequest(request: request, contentType: multipartFormData.contentType),
+                form: form, threshold: encodingMemoryThreshold, convertible: FormRequest(request: request, form: form),
                 fileManager: fileManager, core: core, interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
@@ -515,11 +513,11 @@ public let AF = Session.default
 /// A request with a form's content type.
 private struct FormRequest: URLRequestConvertible {
     let request: any URLRequestConvertible
-    let contentType: String
+    let form: UploadedForm
 
     func asURLRequest() throws -> URLRequest {
         var request = try request.asURLRequest()
-        request.headers.add(.contentType(contentType))
+        request.headers.add(.contentType(form.form.contentType))
         return request
     }
 }

@@ -121,25 +121,29 @@ final class SessionCore: Sendable {
         life.withLock { $0.session = session }
     }
 
-    /// Ends every request with `error` and lets none begin.
+    /// Ends every request with `error` and lets none begin; monitors are notified with `cause`.
     ///
     /// The first call counts.
-    func invalidate(_ error: AFError) {
+    func invalidate(_ error: AFError, cause: (any Error)? = nil) {
         let isFirst = life.withLock { life in
             guard life.invalidation == nil else { return false }
             life.invalidation = error
             return true
         }
         guard isFirst else { return }
+        if hasMonitors {
+            let session = urlSession
+            monitor.tell { $0.urlSession(session, didBecomeInvalidWithError: cause) }
+        }
         for request in registry.all { request.abort(error) }
         transport.shutDown()
     }
 
-    /// Asks the request's own retrier, then the session's.
+    /// Asks the session's retrier, then the request's own.
     func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void)
     {
         guard invalidation == nil, let session else { return completion(.doNotRetry) }
-        let retriers = [request.interceptor, interceptor].compactMap { $0 as (any RequestRetrier)? }
+        let retriers = [interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
         Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)
     }
 

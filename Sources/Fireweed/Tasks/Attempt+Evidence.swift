@@ -16,7 +16,7 @@ extension Attempt: ResponseEvidence {
         state.withLock { $0.head }?.value(of: name)
     }
 
-    /// What was gathered of each hop; `nil` while the attempt runs, and when nothing was sent.
+    /// What was gathered of each hop; `nil` while the attempt runs.
     var metrics: TaskMetrics? {
         let records = state.withLock { $0.phase == .ended ? $0.records : [] }
         return records.isEmpty ? nil : TaskMetrics(hops: records)

@@ -68,6 +68,14 @@ final class Attempt: Sendable {
         var recording = Recording.none
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
+
+        /// Gives an attempt that ended before it sent anything a transaction, so that it has metrics as every other one.
+        mutating func noteUnsentHop() {
+            guard records.isEmpty else { return }
+            var report = TransferReport()
+            report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
+            records.append(HopRecord(url: hop.url, method: hop.method, fields: hop.fields, head: nil, report: report))
+        }
     }
 
     let identifier: Int
@@ -160,6 +168,7 @@ final class Attempt: Sendable {
         state.withLock { state in
             state.phase = .ended
             state.failure = state.failure ?? .cancelled
+            state.noteUnsentHop()
             state.owner = nil
         }
     }
@@ -192,6 +201,10 @@ final class Attempt: Sendable {
     /// Sends the present hop's message, unless the attempt was cancelled meanwhile; waits for a route where that is wanted.
     func launchOverNetwork() {
         let url = state.withLock { $0.hop.url }
+        // Here, and not while the request is made: an adapter may complete the URL, and a `URLProtocol` may know its scheme.
+        guard RequestRecord.schemes.contains(where: url.hasScheme) else {
+            return end(with: .exchange(.unsupportedURL, detail: "unsupported URL", engineCode: 0))
+        }
         if let gate = core.connectivity, gate.isClosed(for: url) { return wait(at: gate, for: url) }
         guard let (hop, urlText, prepared) = prepareHop() else { return }
         let isUncached = core.cache == nil && cachePolicy == .useProtocolCachePolicy || hop.webSocket != nil
@@ -295,6 +308,7 @@ final class Attempt: Sendable {
             let owner = state.owner
             state.owner = nil
             state.failure = state.failure ?? failure
+            state.noteUnsentHop()
             return (owner, state.failure)
         }
         ending.owner?.attemptDidComplete(self, failure: ending.failure)

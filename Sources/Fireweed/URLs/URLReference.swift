@@ -121,7 +121,8 @@ private struct URLParts {
 
     /// The parts as a URL (§5.3), which Foundation has to understand.
     var url: URL? {
-        guard let scheme else { return nil }
+        // In lower case, as the rest of the library compares schemes (RFC 3986 §3.1).
+        guard let scheme = scheme?.lowercased() else { return nil }
         let needsHost = scheme == "http" || scheme == "https"
         guard !needsHost || authority?.host.isEmpty == false else { return nil }
         var text = "\(scheme):"

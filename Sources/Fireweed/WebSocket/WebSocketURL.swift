@@ -15,7 +15,7 @@ enum WebSocketURL {
         switch components.scheme?.lowercased() {
         case "ws": components.scheme = "http"
         case "wss": components.scheme = "https"
-        default: break
+        case let scheme: components.scheme = scheme
         }
         components.fragment = nil
         components.user = nil

@@ -9,7 +9,10 @@ struct ErrorText {
     let code: ExitCode
 
     init(_ error: AFError) {
-        let text = error.errorDescription ?? "\(error)"
+        var text = error.errorDescription ?? "\(error)"
+        // Alamofire's words for its users; who types a command knows no task.
+        let prefix = "URLSessionTask failed with error: "
+        if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
         code = Self.code(of: error)
     }

@@ -56,14 +56,14 @@ struct ScriptedChallengeTests {
         ).flatMap { $0 }
         let server = try ScriptedServer.start(answer)
         let credential = URLCredential(user: "u", password: "p", persistence: .forSession)
-        let session = Session.isolated { configuration in
+        let monitor = RecordingMonitor()
+        let session = Session.isolated(eventMonitors: [monitor]) { configuration in
             let space = URLProtectionSpace(
                 host: "127.0.0.1", port: Int(server.port), protocol: "http", realm: nil,
                 authenticationMethod: NSURLAuthenticationMethodDefault)
             configuration.urlCredentialStorage?.set(credential, for: space)
         }
-        let monitor = RecordingMonitor()
-        let own = session.request(server.url()).authenticate(with: credential).eventMonitor(monitor)
+        let own = session.request(server.url()).authenticate(with: credential)
         let response = await own.serializingData(emptyResponseCodes: [401]).response
         #expect(response.response?.statusCode == 401 && response.error == nil, "\(String(describing: response.error))")
         #expect(monitor.all.contains("challenge"))

@@ -14,7 +14,7 @@ struct EventOrderTests {
         server = try FixtureServer.start()
     }
 
-    private static let begin = ["initial", "created", "task", "resume", "resume task"]
+    private static let begin = ["resume", "initial", "created", "task", "resume task"]
     private static let answered = ["response", "data"]
     private static let end = ["task metrics", "metrics", "task end"]
     private static let failure = ["task metrics", "metrics", "task failure"]
@@ -33,7 +33,7 @@ struct EventOrderTests {
     func failureBeforeTask() async throws {
         let session = session
         _ = await session.request("http://[broken").serializingData().response
-        #expect(monitor.all == ["not created", "finish", "parse"])
+        #expect(monitor.all == ["resume", "not created", "finish", "parse"])
     }
 
     @Test("an adapter that fails")
@@ -41,7 +41,7 @@ struct EventOrderTests {
         let adapter = Adapter { _, _, completion in completion(.failure(URLError(.cancelled))) }
         let session = Session.isolated(interceptor: adapter, eventMonitors: [monitor])
         _ = await session.request(server.url("/get")).serializingData().response
-        #expect(monitor.all == ["initial", "not adapted", "finish", "parse"])
+        #expect(monitor.all == ["resume", "initial", "not adapted", "finish", "parse"])
     }
 
     @Test("a connection that is refused")
@@ -55,7 +55,9 @@ struct EventOrderTests {
     func upload(byteCount: Int) async throws {
         let session = session
         _ = await session.upload(Data(count: byteCount), to: server.url("/anything")).serializingData().response
-        #expect(monitor.all == ["uploadable"] + Self.begin + ["sent"] + Self.answered + Self.end + Self.finish)
+        #expect(
+            monitor.all == ["resume", "uploadable"] + Self.begin.dropFirst() + ["sent"] + Self.answered + Self.end
+                + Self.finish)
     }
 
     @Test("an upload of a stream, which is needed again after a redirect")
@@ -65,9 +67,9 @@ struct EventOrderTests {
         let response = await session.upload(InputStream(data: Data(count: 1_000)), to: target).serializingData()
             .response
         #expect(response.error?.urlErrorCode == .requestBodyStreamExhausted)
-        let begin = ["initial", "created", "stream", "task", "resume", "resume task"]
+        let begin = ["resume", "uploadable", "initial", "created", "stream", "task", "resume task"]
         let refused = ["sent", "redirect", "stream needed"] + Self.failure + Self.finish
-        #expect(monitor.all == ["uploadable"] + begin + refused)
+        #expect(monitor.all == begin + refused)
     }
 
     @Test("a download")
@@ -104,7 +106,7 @@ struct EventOrderTests {
         let session = Session.isolated(
             interceptor: Interceptor(adapters: [adapter], retriers: [policy]), eventMonitors: [monitor])
         _ = await session.request(server.url("/once")).validate(statusCode: 200..<300).serializingData().response
-        let first = ["initial", "adapted", "created", "task", "resume", "resume task", "response"]
+        let first = ["resume", "initial", "adapted", "created", "task", "resume task", "response"]
         let second = ["initial", "adapted", "created", "task", "resume task", "response"]
         #expect(
             monitor.all == first + Self.end + ["validate", "complete", "retry"] + second + Self.end + ["validate"]
@@ -131,7 +133,7 @@ struct EventOrderTests {
         #expect(try await becomes { monitor.all.last == "retry" })
         request.cancel()
         _ = await task.response
-        let first = ["initial", "adapted", "created", "task", "resume", "resume task", "response"]
+        let first = ["resume", "initial", "adapted", "created", "task", "resume task", "response"]
         #expect(monitor.all == first + Self.end + ["validate", "complete", "retry", "cancel", "finish", "parse"])
     }
 

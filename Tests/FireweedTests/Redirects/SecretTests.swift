@@ -136,7 +136,7 @@ struct SecretTests {
         arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "ws://127.0.0.1/", "data:,x"])
     func schemes(url: String) async {
         let error = await session.request(url).serializingData().response.error
-        guard case .createURLRequestFailed(let error as URLError) = error else {
+        guard case .sessionTaskFailed(let error as URLError) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -216,7 +216,7 @@ struct DataStreamRequestTests {
         }
         #expect(failures == 1)
         #expect((end == nil) == !cancels)
-        #expect((end?.underlyingError is DecodingError) == cancels)
+        #expect((end?.isExplicitlyCancelledError == true) == cancels)
         #expect(request.isCancelled == cancels)
     }
 
@@ -234,7 +234,7 @@ struct DataStreamRequestTests {
             }
         }
         #expect(log.all == ["1", "2", "failure"])
-        #expect(completion.error?.isResponseSerializationError == true)
+        #expect(completion.error?.isExplicitlyCancelledError == true)
     }
 
     @Test("what a handler throws ends the request, also when all of the content has come")

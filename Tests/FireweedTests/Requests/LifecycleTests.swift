@@ -143,9 +143,9 @@ struct LifecycleTests {
                 completion(.success(request))
             }
         }
-        let session = Session.isolated(interceptor: mark("session"))
-        let request = session.request(server.url("/anything"), interceptor: mark("own-"))
-        #expect(try await request.serializingDecodable(Anything.self).value.headers["X-Trace"] == "own-session")
+        let session = Session.isolated(interceptor: mark("session-"))
+        let request = session.request(server.url("/anything"), interceptor: mark("own"))
+        #expect(try await request.serializingDecodable(Anything.self).value.headers["X-Trace"] == "session-own")
         let failing = Adapter { _, _, completion in completion(.failure(URLError(.badURL))) }
         let error = await session.request(server.url("/get"), interceptor: failing).serializingData().response.error
         #expect(error?.isRequestAdaptationError == true)

@@ -10,45 +10,33 @@ import Testing
 /// cancel the task; T settles; F finishes; L serialises for late handlers; D delays the retry.
 private let table = """
     initialized idle
-        resume -> resumed making! M
+        resume -> resumed making RM
         suspend -> suspended idle S
         cancel -> cancelled settling CT
         makeEagerly -> initialized making M
         abort -> initialized settling T
     suspended idle
-        resume -> resumed making! M
+        resume -> resumed making RM
         cancel -> cancelled settling CT
         makeEagerly -> suspended making M
         abort -> suspended settling T
     initialized making
-        resume -> resumed making!
-        suspend -> suspended making!
+        resume -> resumed making R
+        suspend -> suspended making S
         cancel -> cancelled settling CT
         made -> initialized transferring
         makingFailed -> initialized settling T
         abort -> initialized settling T
     resumed making
-        suspend -> suspended making!
+        suspend -> suspended making S
         cancel -> cancelled settling CT
         made -> resumed transferring r
         makingFailed -> resumed settling T
         abort -> resumed settling T
     suspended making
-        resume -> resumed making!
+        resume -> resumed making R
         cancel -> cancelled settling CT
         made -> suspended transferring
-        makingFailed -> suspended settling T
-        abort -> suspended settling T
-    resumed making!
-        suspend -> suspended making!
-        cancel -> cancelled settling CT
-        made -> resumed transferring Rr
-        makingFailed -> resumed settling T
-        abort -> resumed settling T
-    suspended making!
-        resume -> resumed making!
-        cancel -> cancelled settling CT
-        made -> suspended transferring S
         makingFailed -> suspended settling T
         abort -> suspended settling T
     initialized transferring
@@ -155,7 +143,7 @@ struct RequestStateTableTests {
     @Test("the table has the states that can be reached, and no others")
     func completeness() {
         let states = table.split(separator: "\n").filter { !$0.hasPrefix("    ") }.map(String.init)
-        #expect(Set(states) == Set(RequestState.reachable.map(\.code)) && states.count == 26)
+        #expect(Set(states) == Set(RequestState.reachable.map(\.code)) && states.count == 24)
     }
 
     /// A race that such libraries are known to lose: the events in the order of the race, and the effects that come out.
@@ -169,69 +157,69 @@ struct RequestStateTableTests {
     static let races = [
         Race(
             name: "suspended before the task exists: it is not resumed", events: [.resume, .suspend, .made],
-            effects: "M S", state: .suspended),
+            effects: "RM S", state: .suspended),
         Race(
             name: "suspended before anything exists", events: [.suspend, .makeEagerly, .made], effects: "S M",
             state: .suspended),
         Race(
             name: "cancelled before the task exists: what is made too late is nobody's",
-            events: [.resume, .cancel, .made, .makingFailed, .settled, .serialised], effects: "M CT F",
+            events: [.resume, .cancel, .made, .makingFailed, .settled, .serialised], effects: "RM CT F",
             state: .cancelled),
         Race(
             name: "cancelled when the task has completed and the request has not",
-            events: [.resume, .made, .completed, .cancel, .completed, .settled, .serialised], effects: "M Rr T C F",
+            events: [.resume, .made, .completed, .cancel, .completed, .settled, .serialised], effects: "RM r T C F",
             state: .cancelled),
         Race(
             name: "cancelled while the handlers are served",
             events: [.resume, .made, .completed, .settled, .cancel, .serialised],
-            effects: "M Rr T F C", state: .cancelled),
+            effects: "RM r T F C", state: .cancelled),
         Race(
             name: "cancelled twice at once", events: [.resume, .made, .cancel, .cancel, .completed, .completed],
-            effects: "M Rr Cc T", state: .cancelled),
+            effects: "RM r Cc T", state: .cancelled),
         Race(
-            name: "resumed twice at once", events: [.resume, .resume, .made, .resume], effects: "M Rr",
+            name: "resumed twice at once", events: [.resume, .resume, .made, .resume], effects: "RM r",
             state: .resumed),
         Race(
             name: "suspended and resumed over and over while it is being made",
-            events: [.resume, .suspend, .resume, .suspend, .resume, .made], effects: "M Rr", state: .resumed),
+            events: [.resume, .suspend, .resume, .suspend, .resume, .made], effects: "RM S R S R r", state: .resumed),
         Race(
             name: "suspended and resumed over and over on its way",
             events: [.resume, .made, .suspend, .suspend, .resume, .resume, .suspend, .resume],
-            effects: "M Rr Ss Rr Ss Rr", state: .resumed),
+            effects: "RM r Ss Rr Ss Rr", state: .resumed),
         Race(
             name: "the session goes while the request is being made", events: [.resume, .abort, .made, .settled],
-            effects: "M T F", state: .resumed),
+            effects: "RM T F", state: .resumed),
         Race(
             name: "the session goes while the request is on its way: the task's end is waited for",
-            events: [.resume, .made, .abort, .abort, .completed], effects: "M Rr c c T", state: .resumed),
+            events: [.resume, .made, .abort, .abort, .completed], effects: "RM r c c T", state: .resumed),
         Race(
             name: "the session goes while the request finishes",
-            events: [.resume, .made, .completed, .abort, .settled, .abort, .serialised, .abort], effects: "M Rr T F",
+            events: [.resume, .made, .completed, .abort, .settled, .abort, .serialised, .abort], effects: "RM r T F",
             state: .finished),
         Race(
             name: "the session goes while a retry waits: its time comes for nothing",
             events: [.resume, .made, .completed, .retryGranted, .abort, .retryDue, .settled],
-            effects: "M Rr T D T F", state: .resumed),
+            effects: "RM r T D T F", state: .resumed),
         Race(
             name: "cancelled while a retry waits",
             events: [.resume, .made, .completed, .retryGranted, .cancel, .retryDue, .settled, .serialised],
-            effects: "M Rr T D CT F", state: .cancelled),
+            effects: "RM r T D CT F", state: .cancelled),
         Race(
             name: "cancelled while the retrier is asked: its yes comes too late",
-            events: [.resume, .made, .completed, .cancel, .retryGranted, .settled], effects: "M Rr T C F",
+            events: [.resume, .made, .completed, .cancel, .retryGranted, .settled], effects: "RM r T C F",
             state: .cancelled),
         Race(
             name: "suspended while a retry waits: the next task is not resumed",
             events: [.resume, .made, .completed, .retryGranted, .suspend, .retryDue, .made, .resume],
-            effects: "M Rr T D S M Rr", state: .resumed),
+            effects: "RM r T D S M Rr", state: .resumed),
         Race(
             name: "cancel returned from the response disposition: the task's end comes after it",
-            events: [.resume, .made, .cancel, .completed, .settled, .serialised], effects: "M Rr Cc T F",
+            events: [.resume, .made, .cancel, .completed, .settled, .serialised], effects: "RM r Cc T F",
             state: .cancelled),
         Race(
             name: "a handler appended during the last callback",
             events: [.resume, .made, .completed, .settled, .serialised, .handlerAdded, .handlerAdded, .serialised],
-            effects: "M Rr T F L", state: .finished),
+            effects: "RM r T F L", state: .finished),
         Race(
             name: "a late handler on a cancelled request",
             events: [.cancel, .settled, .serialised, .handlerAdded, .resume, .serialised], effects: "CT F L",
@@ -266,7 +254,7 @@ extension RequestState {
         let work =
             switch work {
             case .idle: "idle"
-            case .making(let announcing): announcing ? "making!" : "making"
+            case .making: "making"
             case .transferring: "transferring"
             case .settling: "settling"
             case .serialising: "serialising"

@@ -46,8 +46,8 @@ struct WebSocketAuthenticationTests {
     func wrong(query: String) async throws {
         let monitor = RecordingMonitor()
         let url = try WebSocketServer.shared.url("/digest?\(query)")
+        let session = Session.isolated(eventMonitors: [monitor])
         let request = session.webSocketRequest(to: url).authenticate(username: "user", password: "wrong")
-            .eventMonitor(monitor)
         #expect(await detail(request).hasSuffix("it refuses the credentials"))
         #expect(request.response?.statusCode == 401)
         #expect(monitor.all.count { $0 == "challenge" } == 2)

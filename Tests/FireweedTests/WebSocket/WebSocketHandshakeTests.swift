@@ -170,7 +170,7 @@ struct WebSocketHandshakeTests {
                 == "\(URLError.Code.cannotConnectToHost.rawValue)")
         let wrong = session.webSocketRequest(to: "ftp://127.0.0.1/")
         _ = await failure(wrong)
-        #expect(wrong.error?.isCreateURLRequestError == true)
+        #expect(wrong.error?.urlErrorCode == .unsupportedURL)
     }
 
     @Test("WebSockets leave the session's connections to its requests, and nothing behind")
