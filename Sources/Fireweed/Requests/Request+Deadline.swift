@@ -43,9 +43,10 @@ extension Request {
     /// Lets the time of the deadline run, where there is a deadline and its time does not run yet.
     func startDeadline() {
         let timer = mutable.withLock { state -> DeadlineTimer? in
-            guard let deadline = state.extras?.deadline, deadline.timer == nil else { return nil }
-            let timer = DeadlineTimer(due: .now() + deadline.duration.seconds)
+            guard let deadline = state.extras?.deadline, deadline.timer == nil, !deadline.isOver else { return nil }
+            let timer = DeadlineTimer(due: deadline.due ?? .now() + deadline.duration.seconds)
             state.extras?.deadline?.timer = timer
+            state.extras?.deadline?.due = timer.due
             return timer
         }
         timer?.start(on: core.rootQueue) { [weak self] timer in self?.expire(timer) }
@@ -90,15 +91,19 @@ extension MutableState {
 
     /// True when what begins after so many seconds begins in time.
     func mayBegin(after delay: TimeInterval) -> Bool {
-        guard let timer = extras?.deadline?.timer else { return true }
-        return delay > 0 ? .now() + delay < timer.due : .now() < timer.due
+        guard !isPastDeadline, let due = extras?.deadline?.due else { return !isPastDeadline }
+        return delay > 0 ? .now() + delay < due : .now() < due
     }
 }
 
 /// The deadline of a request.
 struct RequestDeadline: Sendable {
     let duration: Duration
-    /// Runs from the request's beginning on.
+    /// When the time is over; `nil` before the request's beginning.
+    ///
+    /// It stays when the request has ended: a handler that is added later may ask for a retry.
+    var due: DispatchTime?
+    /// Runs from the request's beginning to its end.
     var timer: DeadlineTimer?
     var isOver = false
     /// Answers for the retrier that is being asked.

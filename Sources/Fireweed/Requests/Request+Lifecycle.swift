@@ -184,7 +184,7 @@ extension Request {
                 state.slots = Few()
                 state.serialisedCount = 0
                 state.extras?.endings = []
-                state.extras?.deadline = nil
+                state.extras?.deadline?.timer = nil
             }
             let endings = state.extras?.endings ?? []
             if state.isDelivering {

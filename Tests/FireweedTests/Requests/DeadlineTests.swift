@@ -54,6 +54,15 @@ struct DeadlineTests {
         #expect((request.task?.error as? URLError)?.code == .timedOut)
     }
 
+    @Test("no retrier is asked for a handler that comes after the deadline")
+    func lateHandler() async throws {
+        let server = try silentServer()
+        let session = Session.isolated(interceptor: retrier(.retry))
+        let request = session.request(server.url()).deadline(brief)
+        for _ in 0..<2 { #expect(await request.serializingDecodable(Int.self).response.error != nil) }
+        #expect(asked.all.isEmpty && request.tasks.count == 1)
+    }
+
     @Test("content that does not end, of a request, a download and a stream")
     func content() async throws {
         let head = ScriptedServer.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf\n")
