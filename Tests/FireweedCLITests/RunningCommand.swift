@@ -2,6 +2,7 @@
 
 import FixtureServer
 import Foundation
+import Glibc
 
 /// A run of the command whose streams are read and written while it runs.
 ///
@@ -14,23 +15,29 @@ final class RunningCommand {
 
     static var program: URL { Bundle.main.bundleURL.appendingPathComponent("fireweed") }
 
-    /// Runs the command; on a terminal of its own with `onTerminal`, where what is typed and what is shown are one
-    /// stream.
+    /// Runs the command.
+    ///
+    /// - Parameters:
+    ///   - onTerminal: whether the command has a terminal of its own, where what is typed and what is shown are one
+    ///     stream.
+    ///   - next: a command of the shell that runs on the same terminal afterwards.
+    ///   - hasInput: whether standard input is a pipe, for `type`; otherwise it is empty.
     init(
-        _ arguments: [String], in folder: URL, onTerminal: Bool = false, environment: [String: String] = [:]
+        _ arguments: [String], in folder: URL = FileManager.default.temporaryDirectory, onTerminal: Bool = false,
+        then next: String? = nil, hasInput: Bool = true, environment: [String: String] = [:]
     ) throws {
         let output = Pipe.closedOnExec()
         if onTerminal {
             let quoted = ([Self.program.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
             process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
-            process.arguments = ["-qec", quoted, "/dev/null"]
+            process.arguments = ["-qec", next.map { "\(quoted); \($0)" } ?? quoted, "/dev/null"]
         } else {
             process.executableURL = Self.program
             process.arguments = arguments
         }
         process.currentDirectoryURL = folder
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = input
+        process.standardInput = hasInput ? input : FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = output
         let (stream, continuation) = AsyncStream<Data>.makeStream()
@@ -55,6 +62,22 @@ final class RunningCommand {
     func read(until text: String) async -> String {
         while !String(decoding: held, as: UTF8.self).contains(text), let more = await pieces.next() { held += more }
         return String(decoding: held, as: UTF8.self)
+    }
+
+    /// Reads exactly so many bytes, however long they take, and takes them out of what has come.
+    func read(_ count: Int) async -> String {
+        while held.count < count, let more = await pieces.next() { held += more }
+        defer { held = Data(held.dropFirst(count)) }
+        return String(decoding: held.prefix(count), as: UTF8.self)
+    }
+
+    /// The number of the command's process, which the shell of `onTerminal` has started.
+    var commandIdentifier: pid_t? {
+        func children(of parent: pid_t) -> [pid_t] {
+            let text = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
+            return (text ?? "").split(separator: " ").compactMap { pid_t($0) }
+        }
+        return children(of: process.processIdentifier).flatMap(children).first
     }
 
     /// Everything that came, up to the end, and how the command ended.

@@ -8,53 +8,15 @@ import Testing
 struct StreamingTests {
     private static let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
-    /// The command, with its output to be read while it runs.
-    ///
-    /// A thread of its own reads: tests must not wait on the threads that tasks run on.
-    private final class Running {
-        let process = Process()
-        private var pieces: AsyncStream<Data>.Iterator
-        private var held = Data()
+    private func run(_ arguments: String...) throws -> RunningCommand { try run(arguments) }
 
-        convenience init(_ arguments: String...) throws {
-            try self.init(arguments)
-        }
-
-        init(_ arguments: [String]) throws {
-            let output = Pipe.closedOnExec()
-            process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
-            process.arguments = arguments
-            process.standardOutput = output
-            process.standardInput = FileHandle.nullDevice
-            let (stream, continuation) = AsyncStream<Data>.makeStream()
-            pieces = stream.makeAsyncIterator()
-            try process.start()
-            let reader = output.fileHandleForReading
-            Thread {
-                while case let data = reader.nextContent(), !data.isEmpty { continuation.yield(data) }
-                continuation.finish()
-            }.start()
-        }
-
-        /// Reads exactly so many bytes, however long they take.
-        func read(_ count: Int) async -> String {
-            while held.count < count, let more = await pieces.next() { held += more }
-            defer { held = Data(held.dropFirst(count)) }
-            return String(decoding: held.prefix(count), as: UTF8.self)
-        }
-
-        func rest() async -> (output: String, code: Int32) {
-            while let more = await pieces.next() { held += more }
-            process.waitUntilExit()  // it has closed its output: this is a moment
-            return (String(decoding: held, as: UTF8.self), process.terminationStatus)
-        }
-    }
+    private func run(_ arguments: [String]) throws -> RunningCommand { try RunningCommand(arguments, hasInput: false) }
 
     @Test("bytes are printed as they arrive", arguments: [["--stream"], ["-S"], []])
     func bytes(options: [String]) async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send("HTTP/1.1 200 OK\r\n\r\nfirst"), .wait(for: "go"), .send(" second"), .close])
-        let running = try Running(["GET", server.url().absoluteString] + options)
+        let running = try run(["GET", server.url().absoluteString] + options)
         #expect(await running.read(5) == "first")
         server.signal("go")
         let rest = await running.rest()
@@ -70,7 +32,7 @@ struct StreamingTests {
                 .receiveHead, .send(Self.events + "data: one\n\ndata: t"), .wait(for: "go"), .send("wo\r\n\r\n: rest"),
                 .close,
             ])
-        let running = try Running(["GET", server.url().absoluteString] + options)
+        let running = try run(["GET", server.url().absoluteString] + options)
         #expect(await running.read(11) == "data: one\n\n")
         server.signal("go")
         let rest = await running.rest()
@@ -81,7 +43,7 @@ struct StreamingTests {
     func head() async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send(Self.events), .wait(for: "go"), .send("data: 1\n\n"), .close])
-        let running = try Running("--print=hb", server.url().absoluteString)
+        let running = try run("--print=hb", server.url().absoluteString)
         let head = "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\n"
         #expect(await running.read(head.utf8.count).lowercased() == head.lowercased())
         server.signal("go")
@@ -91,7 +53,7 @@ struct StreamingTests {
     @Test("Ctrl-C ends a stream between two events, with the code for that")
     func interrupted() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Self.events + "data: one\n\ndata: t"), .hold])
-        let running = try Running(server.url().absoluteString)
+        let running = try run(server.url().absoluteString)
         #expect(await running.read(11) == "data: one\n\n")
         running.process.interrupt()
         let rest = await running.rest()
@@ -102,11 +64,11 @@ struct StreamingTests {
     @Test("content is sent with a stream's request too")
     func upload() async throws {
         let server = try FixtureServer.start()
-        let running = try Running("--stream", server.url("/anything").absoluteString, "name=Ada")
+        let running = try run("--stream", server.url("/anything").absoluteString, "name=Ada")
         let object = try JSONSerialization.jsonObject(with: Data(await running.rest().output.utf8)) as? [String: Any]
         #expect(object?["method"] as? String == "POST")
         #expect(object?["data"] as? String == #"{"name": "Ada"}"#)
-        let withGet = try Running("GET", server.url("/anything").absoluteString, "--raw", "x")
+        let withGet = try run("GET", server.url("/anything").absoluteString, "--raw", "x")
         #expect(await withGet.rest().code == 0)
     }
 
@@ -114,7 +76,7 @@ struct StreamingTests {
     func fixtures(path: String) async throws {
         let server = try FixtureServer.start()
         let expected = try String(contentsOf: server.url(path), encoding: .utf8)
-        #expect(try await Running("--stream", server.url(path).absoluteString).rest().output == expected)
+        #expect(try await run("--stream", server.url(path).absoluteString).rest().output == expected)
     }
 
     @Test("--stream does not go with options that save")

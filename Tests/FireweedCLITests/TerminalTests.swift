@@ -1,6 +1,7 @@
 import FixtureServer
 import Foundation
 import FoundationNetworking
+import Glibc
 import Testing
 
 @testable import FireweedCLI
@@ -55,9 +56,12 @@ struct TerminalTests {
 
     // MARK: The password prompt
 
-    private func prompt(_ server: FixtureServer, _ folder: TemporaryFolder) async throws -> RunningCommand {
+    private func prompt(
+        _ server: FixtureServer, _ folder: TemporaryFolder, then next: String? = nil
+    ) async throws -> RunningCommand {
         let url = server.url("/basic-auth/user/secret").absoluteString
-        let running = try RunningCommand(["--check-status", "-a", "user", url], in: folder.url, onTerminal: true)
+        let running = try RunningCommand(
+            ["--check-status", "-a", "user", url], in: folder.url, onTerminal: true, then: next)
         let text = await running.read(until: "Password for user: ")
         #expect(text.hasSuffix("Password for user: "))
         return running
@@ -82,5 +86,26 @@ struct TerminalTests {
         let result = await running.rest()
         #expect(result.code == code, "\(result.output)")
         #expect(server.requests.isEmpty)
+    }
+
+    @Test("a signal at a prompt ends the command, and the terminal is as it was", arguments: [SIGTERM, SIGHUP])
+    func signalled(number: Int32) async throws {
+        let (server, folder) = (try FixtureServer.start(), try TemporaryFolder())
+        let running = try await prompt(server, folder, then: "echo \"code $?\"; stty -a")
+        kill(try #require(running.commandIdentifier), number)
+        let output = await running.rest().output
+        #expect(output.contains("code \(128 + number)"), "\(output)")
+        #expect(output.contains(" icanon") && output.contains(" echo "), "\(output)")
+    }
+
+    @Test("a signal at the prompt of a WebSocket leaves the terminal as it was")
+    func signalledSocket() async throws {
+        let folder = try TemporaryFolder()
+        let url = try WebSocketServer.shared.url("/echo").absoluteString
+        let running = try RunningCommand(["ws", url], in: folder.url, onTerminal: true, then: "stty -a")
+        _ = await running.read(until: "> ")
+        kill(try #require(running.commandIdentifier), SIGTERM)
+        let output = await running.rest().output
+        #expect(output.contains(" icanon") && output.contains(" echo "), "\(output)")
     }
 }

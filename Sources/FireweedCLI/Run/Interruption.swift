@@ -19,7 +19,12 @@ final class Interruption {
     }
 
     /// Takes over the signals; `action` runs on a queue of its own, once.
-    init(action: @escaping @Sendable () -> Void) {
+    convenience init(action: @escaping @Sendable () -> Void) {
+        self.init { _ in action() }
+    }
+
+    /// Takes over the signals; `action` runs with the number of the first signal on a queue of its own, once.
+    init(_ action: @escaping @Sendable (_ signal: Int32) -> Void) {
         let flag = Flag()
         happened = flag
         // A signal that is ignored from the start stays ignored: nohup(1) does that.
@@ -30,7 +35,7 @@ final class Interruption {
                 let (isFirst, _) = flag.signal.compareExchange(
                     expected: 0, desired: number, ordering: .acquiringAndReleasing)
                 guard isFirst else { _exit(128 + number) }
-                action()
+                action(number)
             }
             source.resume()
             return source
