@@ -68,7 +68,8 @@ package enum FileInstaller {
         if rename(source.path, path, replacing: replacing) { return }
         guard errno == EXDEV else { throw FileFailure.current(.create, URL(fileURLWithPath: path)) }
         // Another file system: copied beside the destination first, then renamed there.
-        let sibling = try copy(source, beside: path)
+        let (sibling, lock) = try copy(source, beside: path)
+        defer { close(lock) }
         do {
             if let attributes { try keep(attributes, on: sibling) }
             guard rename(sibling.path, path, replacing: replacing) else {
@@ -97,18 +98,19 @@ package enum FileInstaller {
         guard chmod(file.path, mode) == 0 else { throw FileFailure.current(.create, file) }
     }
 
-    private static func copy(_ source: URL, beside path: String) throws -> URL {
+    /// A copy, and its open descriptor: without the lock on it, another process may take the copy for a leftover.
+    private static func copy(_ source: URL, beside path: String) throws -> (copy: URL, descriptor: Int32) {
         var status = stat()
         guard stat(source.path, &status) == 0 else { throw FileFailure.current(.create, source) }
         let (sibling, output) = try SiblingFile.make(beside: path, mode: status.st_mode & 0o777)
-        defer { close(output) }
         do {
             try pour(source, into: output, of: sibling)
         } catch {
             unlink(sibling.path)
+            close(output)
             throw error
         }
-        return sibling
+        return (sibling, output)
     }
 
     private static func rename(_ source: String, _ target: String, replacing: Bool) -> Bool {

@@ -37,8 +37,9 @@ enum SiblingFile {
         // A folder that can be written but not listed keeps its leftovers.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             guard name.hasPrefix(prefix), name.hasSuffix(suffix),
-                name.utf8.count == prefix.utf8.count + tokenLength + suffix.utf8.count
-            else { continue }
+                name.utf8.count == prefix.utf8.count + tokenLength + suffix.utf8.count,
+                name.utf8.dropFirst(prefix.utf8.count).prefix(tokenLength).allSatisfy(isDigit)
+            else { continue }  // some other program's file
             let path = "\(folder)/\(name)"
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
@@ -53,6 +54,11 @@ enum SiblingFile {
     private static func token() -> String {
         let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
         return String(repeating: "0", count: tokenLength - digits.count) + digits
+    }
+
+    /// Whether a byte may be a part of a token.
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }
 
     /// The name's beginning: 255 bytes are as long as a name may be (pathname limits, path_resolution(7)).

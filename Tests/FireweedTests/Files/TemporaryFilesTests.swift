@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 @testable import Fireweed
@@ -33,6 +34,20 @@ struct TemporaryFilesTests {
         #expect(try changed(2, to: "\(Int32.max)").hasEnded)
         #expect(try changed(0, to: "another-boot").hasEnded)
         #expect(try !changed(1, to: "pid:[1]").hasEnded)  // another container's processes cannot be seen
+    }
+
+    @Test("beside a target, files of killed processes go, and files of other programs stay")
+    func siblings() throws {
+        let target = folder.file("name").path
+        let left = folder.file(".name.0123456789abcdef.part")
+        let others = [".name.0123456789abcdeg.part", ".name.my-own-notes-16.part", ".name.0123456789abcdef.part2"]
+        for file in others.map({ folder.file($0) }) + [left] { try Data("x".utf8).write(to: file) }
+        let (sibling, descriptor) = try SiblingFile.make(beside: target, mode: 0o600)
+        let (second, other) = try SiblingFile.make(beside: target, mode: 0o600)
+        let names = Set(try FileManager.default.contentsOfDirectory(atPath: folder.url.path))
+        #expect(names == Set(others + [sibling.lastPathComponent, second.lastPathComponent]))
+        close(descriptor)
+        close(other)
     }
 
     @Test("the files of ended processes go; those of living ones, taken ones and foreign folders stay")
