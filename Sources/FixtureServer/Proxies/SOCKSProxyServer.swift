@@ -24,7 +24,7 @@ public final class SOCKSProxyServer: Sendable {
                 Thread { [weak self] in
                     if let peer = Self.connectAsAsked(client) {
                         self?.connections.withLock { $0 += 1 }
-                        Self.relay(client, peer)
+                        SocketRelay.run(client, peer)
                         close(peer)
                     }
                     close(client)
@@ -40,16 +40,8 @@ public final class SOCKSProxyServer: Sendable {
         guard let greeting = read(client, 2), read(client, Int(greeting[1])) != nil, write(client, [5, 0]),
             let request = read(client, 4), request[1] == 1, let port = readPort(client, kind: request[3])
         else { return nil }
-        let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let isConnected = withUnsafeBytes(of: &address) { bytes in
-            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
-            return connect(peer, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-        guard isConnected, write(client, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
+        guard let peer = LoopbackSocket.connect(to: port) else { return nil }
+        guard write(client, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
             close(peer)
             return nil
         }
@@ -67,21 +59,6 @@ public final class SOCKSProxyServer: Sendable {
         default: return nil
         }
         return read(client, 2).map { UInt16($0[0]) << 8 | UInt16($0[1]) }
-    }
-
-    private static func relay(_ left: Int32, _ right: Int32) {
-        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            var ready = [
-                pollfd(fd: left, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: right, events: Int16(POLLIN), revents: 0),
-            ]
-            guard poll(&ready, 2, -1) > 0 else { return }
-            for (index, from) in [left, right].enumerated() where ready[index].revents != 0 {
-                let count = recv(from, &buffer, buffer.count, 0)
-                guard count > 0, write(index == 0 ? right : left, Array(buffer.prefix(count))) else { return }
-            }
-        }
     }
 
     private static func read(_ descriptor: Int32, _ count: Int) -> [UInt8]? {

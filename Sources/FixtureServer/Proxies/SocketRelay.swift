@@ -1,0 +1,43 @@
+// Bytes between two sockets.
+
+import Glibc
+
+/// Passes bytes on between two connections, as proxies do.
+enum SocketRelay {
+    /// Passes bytes on in both directions until one side ends; what comes while `isFrozen` is dropped.
+    static func run(_ client: Int32, _ server: Int32, isFrozen: () -> Bool = { false }) {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            var ready = [
+                pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&ready, 2, -1) > 0 else { return }
+            for (index, from) in [client, server].enumerated() where ready[index].revents != 0 {
+                let count = recv(from, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                guard !isFrozen() else { continue }
+                let target = index == 0 ? server : client
+                guard send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count else { return }
+            }
+        }
+    }
+}
+
+extension LoopbackSocket {
+    /// Connects to a port of 127.0.0.1; `nil` when nobody listens.
+    static func connect(to port: UInt16) -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+        if isConnected { return descriptor }
+        close(descriptor)
+        return nil
+    }
+}
