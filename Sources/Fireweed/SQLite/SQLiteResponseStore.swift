@@ -12,7 +12,8 @@ import Synchronization
 /// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded, the responses
 /// that were not used for the longest time go. The file, which is readable by its owner alone, grows to a little more than the
 /// bound; beside it there is a log of some megabytes while it is in use. A damaged database is set aside, as
-/// `…-damaged`, and replaced by an empty one: what is damaged is never an answer.
+/// `…-damaged`, and replaced by an empty one: what is damaged is never an answer. That is so too when
+/// one row alone is damaged: a cache can be filled again, and what else is damaged is not known.
 ///
 /// ```swift
 /// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))

@@ -97,7 +97,9 @@ public struct TransportOptions: Sendable {
     public var maximumBodyByteCount: Int?
     /// How many times longer than it came a content may get by decoding; more fails with `TransferRefusal.expansion`.
     ///
-    /// The first 16 MiB are free. Default: 200; `nil` for no limit.
+    /// The first 16 MiB are free. A response that is not read may also fail when a small part of it expands more than
+    /// 400-fold, whatever this limit is: libcurl keeps at most 64 MiB of decoded content. Default: 200; `nil` for no
+    /// limit.
     public var maximumExpansionRatio: Int? = 200
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
