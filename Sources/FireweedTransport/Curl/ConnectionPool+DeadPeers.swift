@@ -21,7 +21,7 @@ extension ConnectionPool {
         let idle = transfer.message.idleTimeout > 0 ? transfer.message.idleTimeout * 1e9 : .infinity
         guard Double(stillness) >= min(idle, Double(Self.suspiciousStillness)) else { return false }
         let port = handle.localPort
-        guard port > 0, let socket = sockets.open(of: queue.origin).first(where: { $0.localPort == port }) else {
+        guard let socket = sockets.open(of: queue.origin, port: port) else {
             return true  // the connection did not come about
         }
         // Both clocks are coarse.

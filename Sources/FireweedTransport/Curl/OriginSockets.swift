@@ -37,6 +37,11 @@ struct OriginSockets {
         return found.filter(\.isOpen)
     }
 
+    /// The open socket of an origin with this local port.
+    mutating func open(of origin: String, port: Int) -> OpenedSocket? {
+        port > 0 ? open(of: origin).first { LocalPort.of($0.descriptor) == port } : nil
+    }
+
     /// Notes how long a transfer may stand still: the kernel never gives a connection up sooner than that.
     ///
     /// Without a time-out (zero), that is as long as the kernel's own patience.

@@ -1,0 +1,80 @@
+// Content of responses, its codings and its limits.
+
+import CCurl
+
+extension EasyHandle {
+    /// Takes bytes of the response's content as they came on the connection.
+    func noteCodedContent(_ bytes: UnsafeRawBufferPointer) {
+        codingEnd?.append(bytes)
+    }
+
+    /// Lets libcurl take content codings off, or hand the content over as it comes.
+    ///
+    /// libcurl fails a response with a coding that it does not know. Browsers hand such content over, and so do we: the
+    /// coding may be one that the caller takes off. libcurl 7.88 reads the option for each piece of content, so it may
+    /// change at a head.
+    func setDecoding(_ isWanted: Bool) {
+        guard isWanted != isDecoding else { return }
+        isDecoding = isWanted
+        set(CURLOPT_HTTP_CONTENT_DECODING, isWanted ? 1 : 0)
+    }
+
+    /// Has content looked at whose end is known by its coding alone.
+    func watchCodingEnd(of head: ResponseHead, of transfer: Transfer) {
+        stopWatchingCodingEnd()
+        guard head.marks.contains(.hasContentCoding), !head.marks.contains(.isFramed), head.version != "HTTP/2",
+            head.status != 204, head.status != 304, transfer.message.method != "HEAD",
+            let coding = head.value(of: "Content-Encoding")
+        else { return }
+        codingEnd = ContentCodingEnds.end(of: coding)
+        // libcurl decodes content itself; its debug callback alone has the bytes as they came.
+        if codingEnd != nil { set(CURLOPT_VERBOSE, 1) }
+    }
+
+    func stopWatchingCodingEnd() {
+        guard codingEnd != nil else { return }
+        codingEnd = nil
+        set(CURLOPT_VERBOSE, 0)
+    }
+
+    /// Takes content from libcurl.
+    func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
+        if headReader.isAwaitingHead { return announced(bytes) ? .taken : .abort }
+        guard let transfer, let consumer = transfer.consumer else { return .abort }
+        guard transfer.pauses.isDisjoint(with: [.suspended, .intakeFull]) else { return .pause }
+        pool.touch(transfer)
+        deliverHeldHead(of: transfer)
+        let total = transfer.report.responseDecodedByteCount + Int64(bytes.count)
+        if let refusal = refusal(ofContent: total) {
+            transfer.failure = transfer.failure ?? .refused(refusal)
+            return .abort
+        }
+        switch consumer.transferDidReceive(bytes) {
+        case .taken:
+            transfer.report.responseDecodedByteCount = total
+            transfer.beginBurst(in: pool.context)
+            return .taken
+        case .pause:
+            transfer.pauses.insert(.intakeFull)
+            return .pause
+        }
+    }
+
+    enum ContentAnswer {
+        case taken, pause, abort
+    }
+
+    /// Which limit a content of so many decoded bytes exceeds.
+    func refusal(ofContent total: Int64) -> TransferRefusal? {
+        // Not by a copy of the options: this is asked for every piece.
+        if let limit = pool.settings.options.maximumBodyByteCount, total > limit { return .bodyBytes(limit: limit) }
+        // Small contents may expand as they like: they are small.
+        guard total > Self.freeExpansion, let ratio = pool.settings.options.maximumExpansionRatio else { return nil }
+        var received: curl_off_t = 0
+        fw_easy_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
+        let (allowed, overflow) = Int64(received).multipliedReportingOverflow(by: Int64(max(ratio, 1)))
+        return overflow || total <= max(allowed, Self.freeExpansion) ? nil : .expansion(limit: ratio)
+    }
+
+    private static let freeExpansion: Int64 = 16 * 1024 * 1024
+}
