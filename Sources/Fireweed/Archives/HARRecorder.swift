@@ -27,7 +27,7 @@ public final class HARRecorder: EventMonitor {
     private struct State: Sendable {
         var entries: [HAREntry] = []
         /// What has come of tasks that have not ended.
-        var content: [SessionTask: Data] = [:]
+        var content: [URLSessionTask: Data] = [:]
     }
 
     /// Makes a recorder.
@@ -83,7 +83,7 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     /// Keeps content, if it is wanted.
-    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         guard includesContent else { return }
         state.withLock { state in
             let room = maximumContentByteCount - (state.content[dataTask]?.count ?? 0)
@@ -92,7 +92,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     /// Makes the entries of a task.
-    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         let content = state.withLock { $0.content.removeValue(forKey: task) }
         guard let hops = task.metrics?.transactionMetrics else { return }
         let writer = HARWriter(redaction: redaction)
@@ -106,7 +106,7 @@ public final class HARRecorder: EventMonitor {
         state.withLock { $0.entries += entries }
     }
 
-    private func sentContent(of request: Request, _ task: SessionTask) -> Data? {
+    private func sentContent(of request: Request, _ task: URLSessionTask) -> Data? {
         if case .data(let data) = (request as? UploadRequest)?.uploadable { return data }
         return task.originalRequest?.httpBody
     }

@@ -17,6 +17,6 @@ public protocol CachedResponseHandler: Sendable {
     /// To be called once, from anywhere; the response reaches its handlers in any case.
     @preconcurrency
     func dataTask(
-        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void)
 }

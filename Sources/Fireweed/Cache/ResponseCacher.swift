@@ -12,7 +12,7 @@ public struct ResponseCacher: CachedResponseHandler {
         case doNotCache
         /// Store what the closure gives, or nothing when that is `nil`.
         @preconcurrency case modify(
-            @Sendable (_ task: SessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
+            @Sendable (_ task: URLSessionDataTask, _ cachedResponse: CachedURLResponse) -> CachedURLResponse?)
     }
 
     /// Stores responses.
@@ -31,7 +31,7 @@ public struct ResponseCacher: CachedResponseHandler {
     /// Does what the behaviour says.
     @preconcurrency
     public func dataTask(
-        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         switch behavior {
@@ -51,7 +51,7 @@ extension CachedResponseHandler where Self == ResponseCacher {
     /// Stores what the closure gives, or nothing when that is `nil`.
     @preconcurrency
     public static func modify(
-        using closure: @escaping @Sendable (SessionDataTask, CachedURLResponse) -> CachedURLResponse?
+        using closure: @escaping @Sendable (URLSessionDataTask, CachedURLResponse) -> CachedURLResponse?
     ) -> ResponseCacher {
         ResponseCacher(behavior: .modify(closure))
     }

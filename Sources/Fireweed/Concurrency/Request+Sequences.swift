@@ -39,8 +39,8 @@ extension Request {
     ///
     /// Ends with the request.
     public func urlSessionTasks(
-        bufferingPolicy: StreamOf<SessionTask>.BufferingPolicy = .unbounded
-    ) -> StreamOf<SessionTask> {
+        bufferingPolicy: StreamOf<URLSessionTask>.BufferingPolicy = .unbounded
+    ) -> StreamOf<URLSessionTask> {
         stream(\.tasks, bufferingPolicy, present: { $0.attempts.last }, show: \.sessionTask)
     }
 

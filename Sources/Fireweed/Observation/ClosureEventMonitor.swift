@@ -23,36 +23,36 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     private struct Closures: @unchecked Sendable {
         // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as with Alamofire.
         var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)?
-        var taskWillPerformHTTPRedirection: ((URLSession, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
-        var taskDidReceiveChallenge: ((URLSession, SessionTask, URLAuthenticationChallenge) -> Void)?
-        var taskNeedNewBodyStream: ((URLSession, SessionTask) -> Void)?
-        var taskIsWaitingForConnectivity: ((URLSession, SessionTask) -> Void)?
-        var taskDidSendBodyData: ((URLSession, SessionTask, Int64, Int64, Int64) -> Void)?
-        var taskDidFinishCollectingMetrics: ((URLSession, SessionTask, TaskMetrics) -> Void)?
-        var taskDidComplete: ((URLSession, SessionTask, (any Error)?) -> Void)?
-        var dataTaskDidReceiveResponse: ((URLSession, SessionDataTask, URLResponse) -> Void)?
-        var dataTaskWillCacheResponse: ((URLSession, SessionDataTask, CachedURLResponse) -> Void)?
-        var dataTaskDidReceiveData: ((URLSession, SessionDataTask, Data) -> Void)?
-        var downloadTaskDidFinishDownloadingToURL: ((URLSession, SessionDownloadTask, URL) -> Void)?
-        var downloadTaskDidWriteData: ((URLSession, SessionDownloadTask, Int64, Int64, Int64) -> Void)?
-        var downloadTaskDidResumeAtOffset: ((URLSession, SessionDownloadTask, Int64, Int64) -> Void)?
+        var taskWillPerformHTTPRedirection: ((URLSession, URLSessionTask, HTTPURLResponse, URLRequest) -> Void)?
+        var taskDidReceiveChallenge: ((URLSession, URLSessionTask, URLAuthenticationChallenge) -> Void)?
+        var taskNeedNewBodyStream: ((URLSession, URLSessionTask) -> Void)?
+        var taskIsWaitingForConnectivity: ((URLSession, URLSessionTask) -> Void)?
+        var taskDidSendBodyData: ((URLSession, URLSessionTask, Int64, Int64, Int64) -> Void)?
+        var taskDidFinishCollectingMetrics: ((URLSession, URLSessionTask, TaskMetrics) -> Void)?
+        var taskDidComplete: ((URLSession, URLSessionTask, (any Error)?) -> Void)?
+        var dataTaskDidReceiveResponse: ((URLSession, URLSessionDataTask, URLResponse) -> Void)?
+        var dataTaskWillCacheResponse: ((URLSession, URLSessionDataTask, CachedURLResponse) -> Void)?
+        var dataTaskDidReceiveData: ((URLSession, URLSessionDataTask, Data) -> Void)?
+        var downloadTaskDidFinishDownloadingToURL: ((URLSession, URLSessionDownloadTask, URL) -> Void)?
+        var downloadTaskDidWriteData: ((URLSession, URLSessionDownloadTask, Int64, Int64, Int64) -> Void)?
+        var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)?
         var requestDidCreateInitialURLRequest: ((Request, URLRequest) -> Void)?
         var requestDidFailToCreateURLRequestWithError: ((Request, AFError) -> Void)?
         var requestDidAdaptInitialRequestToAdaptedRequest: ((Request, URLRequest, URLRequest) -> Void)?
         var requestDidFailToAdaptURLRequestWithError: ((Request, URLRequest, AFError) -> Void)?
         var requestDidCreateURLRequest: ((Request, URLRequest) -> Void)?
-        var requestDidCreateTask: ((Request, SessionTask) -> Void)?
+        var requestDidCreateTask: ((Request, URLSessionTask) -> Void)?
         var requestDidGatherMetrics: ((Request, TaskMetrics) -> Void)?
-        var requestDidFailTaskEarlyWithError: ((Request, SessionTask, AFError) -> Void)?
-        var requestDidCompleteTaskWithError: ((Request, SessionTask, AFError?) -> Void)?
+        var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)?
+        var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)?
         var requestIsRetrying: ((Request) -> Void)?
         var requestDidFinish: ((Request) -> Void)?
         var requestDidResume: ((Request) -> Void)?
-        var requestDidResumeTask: ((Request, SessionTask) -> Void)?
+        var requestDidResumeTask: ((Request, URLSessionTask) -> Void)?
         var requestDidSuspend: ((Request) -> Void)?
-        var requestDidSuspendTask: ((Request, SessionTask) -> Void)?
+        var requestDidSuspendTask: ((Request, URLSessionTask) -> Void)?
         var requestDidCancel: ((Request) -> Void)?
-        var requestDidCancelTask: ((Request, SessionTask) -> Void)?
+        var requestDidCancelTask: ((Request, URLSessionTask) -> Void)?
         var requestDidValidateRequestResponseDataWithResult:
             ((DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
         var requestDidParseResponse: ((DataRequest, DataResponse<Data?, AFError>) -> Void)?
@@ -62,7 +62,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var requestDidFailToCreateUploadableWithError: ((UploadRequest, AFError) -> Void)?
         var requestDidProvideInputStream: ((UploadRequest, InputStream) -> Void)?
         var requestDidFinishDownloadingUsingTaskWithResult:
-            ((DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+            ((DownloadRequest, URLSessionTask, Result<URL, AFError>) -> Void)?
         var requestDidCreateDestinationURL: ((DownloadRequest, URL) -> Void)?
         var requestDidValidateRequestResponseFileURLWithResult:
             ((DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
@@ -76,81 +76,81 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A redirect is about to be followed.
-    open var taskWillPerformHTTPRedirection: ((URLSession, SessionTask, HTTPURLResponse, URLRequest) -> Void)?
+    open var taskWillPerformHTTPRedirection: ((URLSession, URLSessionTask, HTTPURLResponse, URLRequest) -> Void)?
     {
         get { closures.withLock { $0.taskWillPerformHTTPRedirection } }
         set { closures.withLock { $0.taskWillPerformHTTPRedirection = newValue } }
     }
 
     /// A challenge came.
-    open var taskDidReceiveChallenge: ((URLSession, SessionTask, URLAuthenticationChallenge) -> Void)? {
+    open var taskDidReceiveChallenge: ((URLSession, URLSessionTask, URLAuthenticationChallenge) -> Void)? {
         get { closures.withLock { $0.taskDidReceiveChallenge } }
         set { closures.withLock { $0.taskDidReceiveChallenge = newValue } }
     }
 
     /// A stream that was read already is needed again.
-    open var taskNeedNewBodyStream: ((URLSession, SessionTask) -> Void)? {
+    open var taskNeedNewBodyStream: ((URLSession, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.taskNeedNewBodyStream } }
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
     /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity`
     /// asks.
-    open var taskIsWaitingForConnectivity: ((URLSession, SessionTask) -> Void)? {
+    open var taskIsWaitingForConnectivity: ((URLSession, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }
         set { closures.withLock { $0.taskIsWaitingForConnectivity = newValue } }
     }
 
     /// Content of the request was sent; -1 for an unknown length.
-    open var taskDidSendBodyData: ((URLSession, SessionTask, Int64, Int64, Int64) -> Void)? {
+    open var taskDidSendBodyData: ((URLSession, URLSessionTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.taskDidSendBodyData } }
         set { closures.withLock { $0.taskDidSendBodyData = newValue } }
     }
 
     /// The metrics of a task are complete.
-    open var taskDidFinishCollectingMetrics: ((URLSession, SessionTask, TaskMetrics) -> Void)? {
+    open var taskDidFinishCollectingMetrics: ((URLSession, URLSessionTask, TaskMetrics) -> Void)? {
         get { closures.withLock { $0.taskDidFinishCollectingMetrics } }
         set { closures.withLock { $0.taskDidFinishCollectingMetrics = newValue } }
     }
 
     /// A task ended.
-    open var taskDidComplete: ((URLSession, SessionTask, (any Error)?) -> Void)? {
+    open var taskDidComplete: ((URLSession, URLSessionTask, (any Error)?) -> Void)? {
         get { closures.withLock { $0.taskDidComplete } }
         set { closures.withLock { $0.taskDidComplete = newValue } }
     }
 
     /// The head of a response came.
-    open var dataTaskDidReceiveResponse: ((URLSession, SessionDataTask, URLResponse) -> Void)? {
+    open var dataTaskDidReceiveResponse: ((URLSession, URLSessionDataTask, URLResponse) -> Void)? {
         get { closures.withLock { $0.dataTaskDidReceiveResponse } }
         set { closures.withLock { $0.dataTaskDidReceiveResponse = newValue } }
     }
 
     /// Called when a response is about to be stored in the cache.
-    open var dataTaskWillCacheResponse: ((URLSession, SessionDataTask, CachedURLResponse) -> Void)? {
+    open var dataTaskWillCacheResponse: ((URLSession, URLSessionDataTask, CachedURLResponse) -> Void)? {
         get { closures.withLock { $0.dataTaskWillCacheResponse } }
         set { closures.withLock { $0.dataTaskWillCacheResponse = newValue } }
     }
 
     /// Content came.
-    open var dataTaskDidReceiveData: ((URLSession, SessionDataTask, Data) -> Void)? {
+    open var dataTaskDidReceiveData: ((URLSession, URLSessionDataTask, Data) -> Void)? {
         get { closures.withLock { $0.dataTaskDidReceiveData } }
         set { closures.withLock { $0.dataTaskDidReceiveData = newValue } }
     }
 
     /// A download is complete, in its temporary place.
-    open var downloadTaskDidFinishDownloadingToURL: ((URLSession, SessionDownloadTask, URL) -> Void)? {
+    open var downloadTaskDidFinishDownloadingToURL: ((URLSession, URLSessionDownloadTask, URL) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL } }
         set { closures.withLock { $0.downloadTaskDidFinishDownloadingToURL = newValue } }
     }
 
     /// Content was written; -1 for an unknown length.
-    open var downloadTaskDidWriteData: ((URLSession, SessionDownloadTask, Int64, Int64, Int64) -> Void)? {
+    open var downloadTaskDidWriteData: ((URLSession, URLSessionDownloadTask, Int64, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidWriteData } }
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
     }
 
     /// A download goes on behind bytes that were there; -1 for an unknown length of the whole.
-    open var downloadTaskDidResumeAtOffset: ((URLSession, SessionDownloadTask, Int64, Int64) -> Void)? {
+    open var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
         set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
     }
@@ -186,7 +186,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A task was made.
-    open var requestDidCreateTask: ((Request, SessionTask) -> Void)? {
+    open var requestDidCreateTask: ((Request, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidCreateTask } }
         set { closures.withLock { $0.requestDidCreateTask = newValue } }
     }
@@ -198,13 +198,13 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A task failed before it ended by itself.
-    open var requestDidFailTaskEarlyWithError: ((Request, SessionTask, AFError) -> Void)? {
+    open var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
         set { closures.withLock { $0.requestDidFailTaskEarlyWithError = newValue } }
     }
 
     /// A task ended and was validated.
-    open var requestDidCompleteTaskWithError: ((Request, SessionTask, AFError?) -> Void)? {
+    open var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)? {
         get { closures.withLock { $0.requestDidCompleteTaskWithError } }
         set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
     }
@@ -228,7 +228,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A task was resumed.
-    open var requestDidResumeTask: ((Request, SessionTask) -> Void)? {
+    open var requestDidResumeTask: ((Request, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidResumeTask } }
         set { closures.withLock { $0.requestDidResumeTask = newValue } }
     }
@@ -240,7 +240,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A task was suspended.
-    open var requestDidSuspendTask: ((Request, SessionTask) -> Void)? {
+    open var requestDidSuspendTask: ((Request, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidSuspendTask } }
         set { closures.withLock { $0.requestDidSuspendTask = newValue } }
     }
@@ -252,7 +252,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// A task was cancelled.
-    open var requestDidCancelTask: ((Request, SessionTask) -> Void)? {
+    open var requestDidCancelTask: ((Request, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.requestDidCancelTask } }
         set { closures.withLock { $0.requestDidCancelTask = newValue } }
     }
@@ -299,7 +299,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// The content of a download is complete.
     open var requestDidFinishDownloadingUsingTaskWithResult:
-        ((DownloadRequest, SessionTask, Result<URL, AFError>) -> Void)?
+        ((DownloadRequest, URLSessionTask, Result<URL, AFError>) -> Void)?
     {
         get { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult } }
         set { closures.withLock { $0.requestDidFinishDownloadingUsingTaskWithResult = newValue } }
@@ -333,71 +333,73 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `taskWillPerformHTTPRedirection`.
     open func urlSession(
-        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
         taskWillPerformHTTPRedirection?(session, task, response, request)
     }
 
     /// Calls `taskDidReceiveChallenge`.
-    open func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    open func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge)
+    {
         taskDidReceiveChallenge?(session, task, challenge)
     }
 
     /// Calls `taskNeedNewBodyStream`.
-    open func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {
+    open func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask) {
         taskNeedNewBodyStream?(session, task)
     }
 
     /// Calls `taskIsWaitingForConnectivity`.
-    open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {
+    open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
         taskIsWaitingForConnectivity?(session, task)
     }
 
     /// Calls `taskDidSendBodyData`.
     open func urlSession(
-        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {
         taskDidSendBodyData?(session, task, byteCount, total, expected)
     }
 
     /// Calls `taskDidFinishCollectingMetrics`.
-    open func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    open func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {
         taskDidFinishCollectingMetrics?(session, task, metrics)
     }
 
     /// Calls `taskDidComplete`.
-    open func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    open func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         taskDidComplete?(session, task, error)
     }
 
     /// Calls `dataTaskDidReceiveResponse`.
-    open func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    open func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse) {
         dataTaskDidReceiveResponse?(session, dataTask, response)
     }
 
     /// Calls `dataTaskDidReceiveData`.
-    open func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
+    open func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         dataTaskDidReceiveData?(session, dataTask, data)
     }
 
     /// Calls `dataTaskWillCacheResponse`.
     open func urlSession(
-        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse
     ) {
         dataTaskWillCacheResponse?(session, dataTask, response)
     }
 
     /// Calls `downloadTaskDidFinishDownloadingToURL`.
-    open func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
-    {
+    open func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
         downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location)
     }
 
     /// Calls `downloadTaskDidWriteData`.
     open func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         downloadTaskDidWriteData?(session, downloadTask, byteCount, total, expected)
@@ -405,7 +407,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `downloadTaskDidResumeAtOffset`.
     open func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {
         downloadTaskDidResumeAtOffset?(session, downloadTask, offset, expected)
@@ -437,7 +439,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// Calls `requestDidCreateTask`.
-    open func request(_ request: Request, didCreateTask task: SessionTask) {
+    open func request(_ request: Request, didCreateTask task: URLSessionTask) {
         requestDidCreateTask?(request, task)
     }
 
@@ -447,12 +449,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// Calls `requestDidFailTaskEarlyWithError`.
-    open func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError) {
+    open func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {
         requestDidFailTaskEarlyWithError?(request, task, error)
     }
 
     /// Calls `requestDidCompleteTaskWithError`.
-    open func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    open func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         requestDidCompleteTaskWithError?(request, task, error)
     }
 
@@ -472,7 +474,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// Calls `requestDidResumeTask`.
-    open func request(_ request: Request, didResumeTask task: SessionTask) {
+    open func request(_ request: Request, didResumeTask task: URLSessionTask) {
         requestDidResumeTask?(request, task)
     }
 
@@ -482,7 +484,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// Calls `requestDidSuspendTask`.
-    open func request(_ request: Request, didSuspendTask task: SessionTask) {
+    open func request(_ request: Request, didSuspendTask task: URLSessionTask) {
         requestDidSuspendTask?(request, task)
     }
 
@@ -492,7 +494,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     /// Calls `requestDidCancelTask`.
-    open func request(_ request: Request, didCancelTask task: SessionTask) {
+    open func request(_ request: Request, didCancelTask task: URLSessionTask) {
         requestDidCancelTask?(request, task)
     }
 
@@ -534,7 +536,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     /// Calls `requestDidFinishDownloadingUsingTaskWithResult`.
     open func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+        _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     ) {
         requestDidFinishDownloadingUsingTaskWithResult?(request, task, result)
     }

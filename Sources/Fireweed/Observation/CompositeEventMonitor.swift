@@ -32,31 +32,33 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {
         tell { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) {
         let shown = ShownChallenge(challenge)
         tell { $0.urlSession(session, task: task, didReceive: shown.value) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {
+    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask) {
         tell { $0.urlSession(session, taskNeedsNewBodyStream: task) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
         tell { $0.urlSession(session, taskIsWaitingForConnectivity: task) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {
         tell {
@@ -67,42 +69,42 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {
         tell { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         tell { $0.urlSession(session, task: task, didCompleteWithError: error) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse) {
         tell { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
     }
 
     /// Tells every monitor.
-    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         tell { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse
     ) {
         tell { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
         tell { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }
     }
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {
         tell {
@@ -114,7 +116,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {
         tell {
@@ -149,7 +151,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didCreateTask task: SessionTask) {
+    public func request(_ request: Request, didCreateTask task: URLSessionTask) {
         tell { $0.request(request, didCreateTask: task) }
     }
 
@@ -159,12 +161,12 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError) {
+    public func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {
         tell { $0.request(request, didFailTask: task, earlyWithError: error) }
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         tell { $0.request(request, didCompleteTask: task, with: error) }
     }
 
@@ -184,7 +186,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didResumeTask task: SessionTask) {
+    public func request(_ request: Request, didResumeTask task: URLSessionTask) {
         tell { $0.request(request, didResumeTask: task) }
     }
 
@@ -194,7 +196,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didSuspendTask task: SessionTask) {
+    public func request(_ request: Request, didSuspendTask task: URLSessionTask) {
         tell { $0.request(request, didSuspendTask: task) }
     }
 
@@ -204,7 +206,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Tells every monitor.
-    public func request(_ request: Request, didCancelTask task: SessionTask) {
+    public func request(_ request: Request, didCancelTask task: URLSessionTask) {
         tell { $0.request(request, didCancelTask: task) }
     }
 
@@ -247,7 +249,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
     /// Tells every monitor.
     public func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+        _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     ) {
         tell { $0.request(request, didFinishDownloadingUsing: task, with: result) }
     }

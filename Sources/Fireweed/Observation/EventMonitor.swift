@@ -29,44 +29,44 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed.
     func urlSession(
-        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     )
     /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no effect.
-    func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge)
     /// A redirect, an answer to a challenge or a retry needs a stream again that was read already; the task fails with
     /// `URLError.requestBodyStreamExhausted`.
-    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask)
+    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
     /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that
     /// option, a task that has no route fails.
-    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
     /// Content of the request was sent; -1 for an unknown length.
     func urlSession(
-        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     )
     /// The metrics of a task are complete.
-    func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics)
     /// A task ended.
-    func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
     /// The head of a response came.
-    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse)
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse)
     /// Content came.
-    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data)
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
     /// A response is about to be stored in the cache.
-    func urlSession(_ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse)
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse)
     /// A download is complete, in its temporary place.
-    func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL)
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
     /// Content was written; -1 for an unknown length.
     func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
     /// A download goes on behind `offset` bytes that were there; -1 for an unknown length of the whole.
     func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     )
     /// The request was made, before any adapter.
@@ -80,13 +80,13 @@ public protocol EventMonitor: Sendable {
     /// The request that will be sent is there.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
     /// A task was made.
-    func request(_ request: Request, didCreateTask task: SessionTask)
+    func request(_ request: Request, didCreateTask task: URLSessionTask)
     /// The metrics of a task are complete.
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics)
     /// A task failed before it ended by itself.
-    func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError)
+    func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError)
     /// A task ended and was validated.
-    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?)
+    func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)
     /// The request is tried again.
     func requestIsRetrying(_ request: Request)
     /// The outcome of the request stands.
@@ -94,15 +94,15 @@ public protocol EventMonitor: Sendable {
     /// The request was resumed.
     func requestDidResume(_ request: Request)
     /// A task was resumed.
-    func request(_ request: Request, didResumeTask task: SessionTask)
+    func request(_ request: Request, didResumeTask task: URLSessionTask)
     /// The request was suspended.
     func requestDidSuspend(_ request: Request)
     /// A task was suspended.
-    func request(_ request: Request, didSuspendTask task: SessionTask)
+    func request(_ request: Request, didSuspendTask task: URLSessionTask)
     /// The request was cancelled.
     func requestDidCancel(_ request: Request)
     /// A task was cancelled.
-    func request(_ request: Request, didCancelTask task: SessionTask)
+    func request(_ request: Request, didCancelTask task: URLSessionTask)
     /// A validation of a data request ran.
     func request(
         _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
@@ -123,7 +123,7 @@ public protocol EventMonitor: Sendable {
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
     /// The content of a download is complete.
     func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+        _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     )
     /// The destination of a download is known.
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
@@ -155,45 +155,47 @@ extension EventMonitor {
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) {
     }
     /// Does nothing.
-    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) {}
+    public func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: SessionTask) {}
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {}
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {}
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {}
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse) {}
     /// Does nothing.
-    public func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) {}
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, dataTask: SessionDataTask, willCacheResponse response: CachedURLResponse
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) {}
     /// Does nothing.
     public func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didResumeAtOffset offset: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     ) {}
     /// Does nothing.
@@ -207,13 +209,13 @@ extension EventMonitor {
     /// Does nothing.
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {}
     /// Does nothing.
-    public func request(_ request: Request, didCreateTask task: SessionTask) {}
+    public func request(_ request: Request, didCreateTask task: URLSessionTask) {}
     /// Does nothing.
     public func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) {}
     /// Does nothing.
-    public func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError) {}
+    public func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {}
     /// Does nothing.
-    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {}
+    public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {}
     /// Does nothing.
     public func requestIsRetrying(_ request: Request) {}
     /// Does nothing.
@@ -221,15 +223,15 @@ extension EventMonitor {
     /// Does nothing.
     public func requestDidResume(_ request: Request) {}
     /// Does nothing.
-    public func request(_ request: Request, didResumeTask task: SessionTask) {}
+    public func request(_ request: Request, didResumeTask task: URLSessionTask) {}
     /// Does nothing.
     public func requestDidSuspend(_ request: Request) {}
     /// Does nothing.
-    public func request(_ request: Request, didSuspendTask task: SessionTask) {}
+    public func request(_ request: Request, didSuspendTask task: URLSessionTask) {}
     /// Does nothing.
     public func requestDidCancel(_ request: Request) {}
     /// Does nothing.
-    public func request(_ request: Request, didCancelTask task: SessionTask) {}
+    public func request(_ request: Request, didCancelTask task: URLSessionTask) {}
     /// Does nothing.
     public func request(
         _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
@@ -250,7 +252,7 @@ extension EventMonitor {
     public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {}
     /// Does nothing.
     public func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+        _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     ) {}
     /// Does nothing.
     public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {}

@@ -2,6 +2,7 @@
 
 public import Dispatch
 import Foundation
+public import FoundationNetworking
 import Glibc
 
 /// Writes a line, or the whole exchange, for every attempt of every request.
@@ -65,7 +66,7 @@ public final class LoggingMonitor: EventMonitor {
     }
 
     /// Writes what became of an attempt.
-    public func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         let text = ExchangeText(redaction: redaction)
         let metrics = task.metrics
         var lines = [text.summary(of: task, metrics: metrics, error: error)]
@@ -78,7 +79,7 @@ public final class LoggingMonitor: EventMonitor {
 struct ExchangeText {
     let redaction: Redaction
 
-    func summary(of task: SessionTask, metrics: TaskMetrics?, error: AFError?) -> String {
+    func summary(of task: URLSessionTask, metrics: TaskMetrics?, error: AFError?) -> String {
         let request = task.originalRequest
         let target = redaction.text(ofURL: request?.url?.absoluteString ?? "")
         let status = (task.response as? HTTPURLResponse)?.statusCode

@@ -33,7 +33,7 @@ extension Request {
     }
 
     func tellOfHead(_ attempt: Attempt) {
-        guard core.hasMonitors, let task = attempt.sessionTask as? SessionDataTask,
+        guard core.hasMonitors, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
         else { return }
         tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: response) }
@@ -42,10 +42,10 @@ extension Request {
     func tellOfContent(_ bytes: UnsafeRawBufferPointer, _ attempt: Attempt) {
         guard core.hasMonitors else { return }
         switch attempt.sessionTask {
-        case let task as SessionDataTask:
+        case let task as URLSessionDataTask:
             let received = Data(bytes)
             tellTaskMonitors { $0.urlSession($1, dataTask: task, didReceive: received) }
-        case let task as SessionDownloadTask:
+        case let task as URLSessionDownloadTask:
             let (count, counts) = (Int64(bytes.count), attempt.downloadCounts)
             tellTaskMonitors {
                 $0.urlSession(

@@ -20,7 +20,7 @@ public protocol RedirectHandler: Sendable {
     /// response. Called on the session's root queue; the completion may be called from anywhere, once.
     @preconcurrency
     func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void)
 }
 
@@ -40,7 +40,7 @@ public struct Redirector: RedirectHandler {
         /// Take the redirect itself as the response.
         case doNotFollow
         /// Send what the closure gives, or take the redirect itself when that is `nil`.
-        @preconcurrency case modify(@Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
+        @preconcurrency case modify(@Sendable (URLSessionTask, URLRequest, HTTPURLResponse) -> URLRequest?)
     }
 
     /// Follows redirects.
@@ -76,7 +76,7 @@ public struct Redirector: RedirectHandler {
     /// Does what the behaviour says.
     @preconcurrency
     public func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {
         switch behavior {
@@ -96,7 +96,7 @@ extension RedirectHandler where Self == Redirector {
     /// Sends what the closure gives, or takes the redirect itself when that is `nil`.
     @preconcurrency
     public static func modify(
-        using closure: @escaping @Sendable (SessionTask, URLRequest, HTTPURLResponse) -> URLRequest?
+        using closure: @escaping @Sendable (URLSessionTask, URLRequest, HTTPURLResponse) -> URLRequest?
     ) -> Redirector {
         Redirector(behavior: .modify(closure))
     }

@@ -122,7 +122,7 @@ extension DownloadRequest {
     private func place(_ sink: FileSink, _ attempt: Attempt) throws {
         guard let file = sink.partial else { return }
         tellTaskMonitors { monitor, session in
-            guard let task = attempt.sessionTask as? SessionDownloadTask else { return }
+            guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
             monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: file.url)
         }
         let partialFile = content.withLock { $0.place }

@@ -62,7 +62,7 @@ struct RequestExtras: Sendable {
     /// The request's own monitors, in the order in which they were added.
     var monitors: [any EventMonitor] = []
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
-    var taskHandler: (queue: DispatchQueue, handler: @Sendable (SessionTask) -> Void)?
+    var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
     var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
     /// The time that the request has, if it has a deadline.
@@ -81,7 +81,7 @@ struct RequestListeners: Sendable {
     var responses: [StreamBuffer<HTTPURLResponse>] = []
     var urlRequests: [StreamBuffer<URLRequest>] = []
     var commands: [StreamBuffer<String>] = []
-    var tasks: [StreamBuffer<SessionTask>] = []
+    var tasks: [StreamBuffer<URLSessionTask>] = []
 }
 
 /// Keeps the extras out of the state of the many requests that have none.

@@ -171,7 +171,7 @@ extension Request {
     @discardableResult
     @preconcurrency
     public func onURLSessionTaskCreation(
-        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (SessionTask) -> Void
+        on queue: DispatchQueue = .main, perform handler: @escaping @Sendable (URLSessionTask) -> Void
     ) -> Self {
         let made = mutable.withLock { state -> Attempt? in
             state.withExtras { $0.taskHandler = (queue, handler) }

@@ -230,13 +230,13 @@ extension Request {
     public var response: HTTPURLResponse? { lastAttempt?.httpURLResponse }
 
     /// A task for each attempt.
-    public var tasks: [SessionTask] { attempts.map(\.sessionTask) }
+    public var tasks: [URLSessionTask] { attempts.map(\.sessionTask) }
     /// The first of `tasks`.
-    public var firstTask: SessionTask? { attempts.first?.sessionTask }
+    public var firstTask: URLSessionTask? { attempts.first?.sessionTask }
     /// The last of `tasks`.
-    public var lastTask: SessionTask? { lastAttempt?.sessionTask }
+    public var lastTask: URLSessionTask? { lastAttempt?.sessionTask }
     /// The last of `tasks`.
-    public var task: SessionTask? { lastTask }
+    public var task: URLSessionTask? { lastTask }
 
     /// The metrics of each attempt that has ended.
     public var allMetrics: [TaskMetrics] { attempts.compactMap(\.metrics) }

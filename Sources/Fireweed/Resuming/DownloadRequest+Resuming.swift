@@ -125,7 +125,7 @@ extension DownloadRequest {
             }
             attempt.startCounting(at: offset)
             tellTaskMonitors { monitor, session in
-                guard let task = attempt.sessionTask as? SessionDownloadTask else { return }
+                guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
                 monitor.urlSession(
                     session, downloadTask: task, didResumeAtOffset: offset, expectedTotalBytes: total ?? -1)
             }

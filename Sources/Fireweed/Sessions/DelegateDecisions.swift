@@ -16,7 +16,7 @@ struct DelegateRedirectHandler: RedirectHandler {
     var credentialFieldNames: [String]? { handler?.credentialFieldNames }
 
     func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {
         core.delegate.urlSession(
@@ -30,7 +30,7 @@ struct DelegateStoringHandler: CachedResponseHandler {
     let core: SessionCore
 
     func dataTask(
-        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         core.delegate.urlSession(

@@ -45,7 +45,7 @@ extension Session {
     }
 }
 
-extension SessionTask {
+extension URLSessionTask {
     /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is one.
     public var responseProtocolName: String? {
         (self as? any AttemptTask)?.attempt.state.withLock { $0.head }.map {

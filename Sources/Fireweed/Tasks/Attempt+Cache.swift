@@ -69,8 +69,8 @@ extension Attempt {
     }
 
     /// The task as a `CachedResponseHandler` gets it.
-    var storingTask: SessionDataTask? {
-        sessionTask as? SessionDataTask
+    var storingTask: URLSessionDataTask? {
+        sessionTask as? URLSessionDataTask
     }
 }
 

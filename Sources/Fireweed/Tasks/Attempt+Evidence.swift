@@ -46,7 +46,7 @@ extension Attempt {
         return hopCount <= 1 && hop.url == record.url ? record.urlRequest : Redirection.urlRequest(of: hop)
     }
 
-    var sessionTask: SessionTask {
+    var sessionTask: URLSessionTask {
         state.withLock { state in
             if let task = state.task { return task }
             let task = kind.makeTask(for: self)
@@ -55,7 +55,7 @@ extension Attempt {
         }
     }
 
-    var taskState: SessionTask.State {
+    var taskState: URLSessionTask.State {
         state.withLock { state in
             switch state.phase {
             case .ended: .completed

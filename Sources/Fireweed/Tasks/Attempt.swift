@@ -8,7 +8,7 @@ import Synchronization
 
 /// Carries one try of a request over the wire, following redirects, and keeps what there is to know about it.
 ///
-/// The transport calls it on its own thread; the request controls it from any. What users see of it is `SessionTask`, which is made
+/// The transport calls it on its own thread; the request controls it from any. What users see of it is `URLSessionTask`, which is made
 /// only when someone asks.
 final class Attempt: Sendable {
     /// What happens to the content of the present hop's response.
@@ -59,7 +59,7 @@ final class Attempt: Sendable {
         var response: HTTPURLResponse?
         /// The place among those who wait for a route, while there is none.
         var waiting: Int?
-        weak var task: SessionTask?
+        weak var task: URLSessionTask?
         var taskSettings: TaskSettings?
         /// What a task's `progress` gave, once somebody has asked for it.
         var progress: Progress?

@@ -2,6 +2,7 @@
 
 import Fireweed
 import Foundation
+import FoundationNetworking
 
 /// What interceptors of the plan fail with.
 enum PlannedFailure: Error {
@@ -40,7 +41,7 @@ struct PlannedRedirectHandler: RedirectHandler {
     let plan: SessionPlan.Redirecting
 
     func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {
         plan.answering.answer { completion(plan.follows ? request : nil) }
@@ -52,7 +53,7 @@ struct PlannedCacher: CachedResponseHandler {
     let answering: Answering
 
     func dataTask(
-        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         answering.answer { completion(response) }

@@ -2,6 +2,7 @@
 
 import Fireweed
 import Foundation
+import FoundationNetworking
 import Synchronization
 
 /// A monitor that writes down which events came for which request.
@@ -28,19 +29,19 @@ final class EventRecorder: EventMonitor {
         record(.unmade, request)
     }
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { record(.made, request) }
-    func request(_ request: Request, didCreateTask task: SessionTask) { record(.task, request) }
+    func request(_ request: Request, didCreateTask task: URLSessionTask) { record(.task, request) }
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) { record(.metrics, request) }
-    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         record(.completed, request)
     }
     func requestIsRetrying(_ request: Request) { record(.retry, request) }
     func requestDidFinish(_ request: Request) { record(.finish, request) }
     func requestDidResume(_ request: Request) { record(.resume, request) }
-    func request(_ request: Request, didResumeTask task: SessionTask) { record(.resumeTask, request) }
+    func request(_ request: Request, didResumeTask task: URLSessionTask) { record(.resumeTask, request) }
     func requestDidSuspend(_ request: Request) { record(.suspend, request) }
-    func request(_ request: Request, didSuspendTask task: SessionTask) { record(.suspendTask, request) }
+    func request(_ request: Request, didSuspendTask task: URLSessionTask) { record(.suspendTask, request) }
     func requestDidCancel(_ request: Request) { record(.cancel, request) }
-    func request(_ request: Request, didCancelTask task: SessionTask) { record(.cancelTask, request) }
+    func request(_ request: Request, didCancelTask task: URLSessionTask) { record(.cancelTask, request) }
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>) {
         record(.parse, request)
     }

@@ -101,7 +101,7 @@ private final class RepeatingHandler: CachedResponseHandler {
     let ends = ProtectedList<Int>()
 
     func dataTask(
-        _ task: SessionDataTask, willCacheResponse response: CachedURLResponse,
+        _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
         completion: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         completion(nil)

@@ -8,10 +8,10 @@ import Testing
 struct ResponseCacherTests {
     private let sessions = ProtectedList<Session>()
     /// A task and a response that could be stored for it.
-    private func candidate() async throws -> (SessionDataTask, CachedURLResponse) {
+    private func candidate() async throws -> (URLSessionDataTask, CachedURLResponse) {
         let request = Session.scripted(keptBy: sessions) { _ in 200 }.request("https://service.example/")
         _ = await request.serializingData().response
-        let task = try #require(request.task as? SessionDataTask)
+        let task = try #require(request.task as? URLSessionDataTask)
         let response = try #require(request.response)
         return (task, CachedURLResponse(response: response, data: Data("stored".utf8)))
     }

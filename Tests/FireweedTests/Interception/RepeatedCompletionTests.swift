@@ -2,6 +2,7 @@ import Dispatch
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 import Synchronization
 import Testing
 
@@ -40,7 +41,7 @@ private final class LateInterceptor: RequestInterceptor {
 /// Completes twice: with the redirect, and with another place.
 private struct TwofoldRedirector: RedirectHandler {
     func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completion(request)

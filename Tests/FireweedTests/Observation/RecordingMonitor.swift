@@ -21,32 +21,34 @@ final class RecordingMonitor: EventMonitor {
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { names.append("invalid") }
     func urlSession(
-        _ session: URLSession, task: SessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) { names.append("redirect") }
-    func urlSession(_ session: URLSession, task: SessionTask, didReceive challenge: URLAuthenticationChallenge) {
+    func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge) {
         names.append("challenge")
     }
-    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: SessionTask) { names.append("stream needed") }
+    func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask) {
+        names.append("stream needed")
+    }
     func urlSession(
-        _ session: URLSession, task: SessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
+        _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     ) { names.append("sent") }
-    func urlSession(_ session: URLSession, task: SessionTask, didFinishCollecting metrics: TaskMetrics) {
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics) {
         names.append("task metrics")
     }
-    func urlSession(_ session: URLSession, task: SessionTask, didCompleteWithError error: (any Error)?) {
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         names.append(error == nil ? "task end" : "task failure")
     }
-    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive response: URLResponse) {
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse) {
         names.append("response")
     }
-    func urlSession(_ session: URLSession, dataTask: SessionDataTask, didReceive data: Data) { names.append("data") }
-    func urlSession(_ session: URLSession, downloadTask: SessionDownloadTask, didFinishDownloadingTo location: URL) {
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { names.append("data") }
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         names.append("downloaded")
     }
     func urlSession(
-        _ session: URLSession, downloadTask: SessionDownloadTask, didWriteData byteCount: Int64,
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     ) { names.append("written") }
 
@@ -61,21 +63,21 @@ final class RecordingMonitor: EventMonitor {
     }
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { names.append("created") }
     func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError) { names.append("not created") }
-    func request(_ request: Request, didCreateTask task: SessionTask) { names.append("task") }
+    func request(_ request: Request, didCreateTask task: URLSessionTask) { names.append("task") }
     func requestDidResume(_ request: Request) { names.append("resume") }
-    func request(_ request: Request, didResumeTask task: SessionTask) { names.append("resume task") }
+    func request(_ request: Request, didResumeTask task: URLSessionTask) { names.append("resume task") }
     func requestDidSuspend(_ request: Request) { names.append("suspend") }
-    func request(_ request: Request, didSuspendTask task: SessionTask) { names.append("suspend task") }
+    func request(_ request: Request, didSuspendTask task: URLSessionTask) { names.append("suspend task") }
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics) { names.append("metrics") }
-    func request(_ request: Request, didFailTask task: SessionTask, earlyWithError error: AFError) {
+    func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {
         names.append("early failure")
     }
-    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) {
+    func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         names.append("complete")
     }
     func requestIsRetrying(_ request: Request) { names.append("retry") }
     func requestDidCancel(_ request: Request) { names.append("cancel") }
-    func request(_ request: Request, didCancelTask task: SessionTask) { names.append("cancel task") }
+    func request(_ request: Request, didCancelTask task: URLSessionTask) { names.append("cancel task") }
     func requestDidFinish(_ request: Request) { names.append("finish") }
 
     // MARK: Kinds of requests
@@ -109,7 +111,7 @@ final class RecordingMonitor: EventMonitor {
     }
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) { names.append("stream") }
     func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: SessionTask, with result: Result<URL, AFError>
+        _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     ) { names.append("file") }
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { names.append("destination") }
 }

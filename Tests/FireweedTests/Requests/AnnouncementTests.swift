@@ -38,8 +38,8 @@ private final class InterruptingMonitor: EventMonitor {
         names.append("adapted")
     }
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { names.append("created") }
-    func request(_ request: Request, didCreateTask task: SessionTask) { names.append("task") }
-    func request(_ request: Request, didCompleteTask task: SessionTask, with error: AFError?) { names.append("end") }
+    func request(_ request: Request, didCreateTask task: URLSessionTask) { names.append("task") }
+    func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) { names.append("end") }
     func requestDidFinish(_ request: Request) { names.append("finish") }
 }
 

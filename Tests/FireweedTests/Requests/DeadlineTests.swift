@@ -8,7 +8,7 @@ import Testing
 /// Never says where a redirect leads.
 private struct SilentRedirector: RedirectHandler {
     func task(
-        _ task: SessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
+        _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
         completion: @escaping @Sendable (URLRequest?) -> Void
     ) {}
 }

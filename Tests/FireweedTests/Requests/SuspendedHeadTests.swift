@@ -1,6 +1,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 import Testing
 
 @Suite("Requests that are suspended before their response", .timeLimit(.minutes(Patience.minutes)))
@@ -10,7 +11,7 @@ struct SuspendedHeadTests {
         let queue = DispatchQueue(label: "suspender")
         let suspended = EventLog<String>()
 
-        func request(_ request: Request, didResumeTask task: SessionTask) {
+        func request(_ request: Request, didResumeTask task: URLSessionTask) {
             guard request.request?.url?.path == "/held", suspended.events.count < 24 else { return }
             request.suspend()
             suspended.note("suspended")

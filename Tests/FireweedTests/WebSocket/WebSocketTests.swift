@@ -301,7 +301,7 @@ struct WebSocketTests {
         #expect(metrics.networkProtocolName == "http/1.1" && metrics.remotePort == Int(server.port))
         #expect(metrics.responseStartDate != nil && metrics.connectEndDate != nil && !metrics.isReusedConnection)
         #expect(request.response?.statusCode == 101)
-        #expect(request.task is SessionWebSocketTask)
+        #expect(request.task is URLSessionWebSocketTask)
     }
 
     @Test("1,000 messages in flight come back in their order; send reports each")
