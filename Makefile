@@ -11,8 +11,8 @@ TIME := 60
 JOBS := 2
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
-# Not the command's tests, the thousand exits and the counts: those run programs of their own, which report to nobody.
-SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests'
+# Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, which report to nobody.
+SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests|ChaosTests'
 
 .PHONY: all deps python build demo test autobahn lint format bench sanitize fuzz fuzz-run chaos docs clean
 

@@ -121,6 +121,7 @@ struct SessionDelegateTests {
     init() {
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
+        configuration.urlCache = nil  // its handler is asked about every response that could be stored
         session = Session(configuration: configuration, delegate: delegate)
     }
 
