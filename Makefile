@@ -14,7 +14,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, which report to nobody.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests|ChaosTests'
 
-.PHONY: all deps python build demo test autobahn lint format bench sanitize fuzz fuzz-run chaos docs clean
+.PHONY: all deps python build demo test compatibility autobahn lint format bench sanitize fuzz fuzz-run chaos docs clean
 
 all: build
 
@@ -37,16 +37,23 @@ demo: deps
 test: deps python
 	$(SWIFT) build --build-tests
 	Scripts/run-tests --skip-build
+	Scripts/check-compatibility
+
+# Code in the shapes that apps have, built against the product `Alamofire` in both language modes, and run against a server.
+compatibility: deps
+	$(SWIFT) build --product fireweed
+	Scripts/check-compatibility
 
 # Every case of the Autobahn test suite, of which `make test` plays all but the largest compressed messages.
 autobahn: deps python
 	$(SWIFT) build --build-tests
 	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
-# Formatting, documentation of public declarations, and a build in which every warning is an error.
+# Formatting, documentation of public declarations, a build in which every warning is an error, and Alamofire's names.
 lint: deps
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzz
 	$(SWIFT) build --build-tests
+	Scripts/check-names
 
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests Fuzz

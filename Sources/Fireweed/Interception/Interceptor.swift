@@ -22,6 +22,15 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
     ) {
         handler(urlRequest, session, completion)
     }
+
+    /// Adapts the request with the session of the state.
+    @preconcurrency
+    open func adapt(
+        _ urlRequest: URLRequest, using state: RequestAdapterState,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(urlRequest, for: state.session, completion: completion)
+    }
 }
 
 /// A retrier made of a closure.

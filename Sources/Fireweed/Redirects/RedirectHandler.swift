@@ -57,6 +57,11 @@ public struct Redirector: RedirectHandler {
     /// The fields that a redirect to another origin drops; `nil` leaves them to the transport options.
     public let credentialFieldNames: [String]?
 
+    /// Makes a handler of a behaviour, which leaves everything else to `TransportOptions`.
+    public init(behavior: Behavior) {
+        self.init(behavior: behavior, maximumRedirectCount: nil)
+    }
+
     /// Makes a handler of a behaviour.
     ///
     /// - Parameters:

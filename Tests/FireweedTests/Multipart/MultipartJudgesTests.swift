@@ -129,7 +129,7 @@ struct MultipartJudgesTests {
         let session = Session.isolated()
         let error = await session.upload(multipartFormData: form, to: server.url("/parts"))
             .serializingData().response.error
-        #expect(error?.underlyingError.map(isRefusal) == true, "\(String(describing: error))")
+        #expect(error.map(isRefusal) == true, "\(String(describing: error))")
     }
 
     @Test("a media type that would break its line is an error")
