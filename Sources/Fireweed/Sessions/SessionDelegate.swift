@@ -78,6 +78,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     ///
     /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` are taken for `allow`.
     /// Not called for downloads.
+    @preconcurrency
     open func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
