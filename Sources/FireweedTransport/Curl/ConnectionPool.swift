@@ -133,6 +133,8 @@ final class ConnectionPool {
         guard transfer.pauses.contains(reason) else { return }
         transfer.pauses.remove(reason)
         touch(transfer)
+        // A transfer that stood still when it began has no time-out yet.
+        lowerSweepDeadline(to: nextLook(at: transfer))
         applyPauses(of: transfer)
     }
 

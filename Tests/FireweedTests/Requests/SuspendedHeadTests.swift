@@ -18,6 +18,36 @@ struct SuspendedHeadTests {
         }
     }
 
+    @Test("time out once they are resumed, where they stood still when they began")
+    func timeOut() async throws {
+        let server = try ScriptedServer.start([
+            .receiveHead, .send("HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n"), .receiveHead,
+            .hold,
+        ])
+        let requests = ProtectedList<DataRequest>()
+        let redirected = EventLog<String>()
+        // The next exchange begins while the request is suspended.
+        let redirector = Redirector(
+            behavior: .modify { _, request, _ in
+                requests.all.first?.suspend()
+                redirected.note("redirected")
+                return request
+            })
+        let session = Session.isolated(startRequestsImmediately: false, redirectHandler: redirector)
+        let request = session.request(server.url()) { $0.timeoutInterval = 0.2 }
+        requests.append(request)
+        let task = request.serializingData()
+        request.resume()
+        try await redirected.next("redirected")
+        for _ in 0..<2 { request.underlyingQueue.sync {} }
+        // Nobody looks at time-outs any more once another request has had its own.
+        let silent = try ScriptedServer.start([.receiveHead, .hold])
+        let other = session.request(silent.url()) { $0.timeoutInterval = 0.2 }.resume()
+        #expect(await other.serializingData().response.error?.urlErrorCode == .timedOut)
+        request.resume()
+        #expect(await task.response.error?.urlErrorCode == .timedOut)
+    }
+
     @Test("have it once they are resumed: 24 streams beside each other over HTTP/2")
     func streams() async throws {
         let authority = try CertificateAuthority()
