@@ -68,6 +68,19 @@ extension Request {
         question?()
     }
 
+    /// Ends a request that would have begun anew, such as a source of events.
+    ///
+    /// Where its deadline is the reason, the request fails: what has come is not all of it.
+    func settle(insteadOfRetryingAfter delay: TimeInterval) {
+        handle(.settled) { state in
+            guard state.error == nil, !state.mayBegin(after: delay), let deadline = state.extras?.deadline else {
+                return
+            }
+            let url = state.records.last?.url.absoluteString ?? ""
+            state.error = .sessionTaskFailed(error: deadline.failure.urlError(failingURL: url))
+        }
+    }
+
     /// Why an attempt is ended: by the deadline, or by the owner.
     var causeOfCancelling: TransferFailure {
         mutable.withLock { state in

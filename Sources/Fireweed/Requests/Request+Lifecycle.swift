@@ -127,7 +127,7 @@ extension Request {
     private func decideAboutRetry() {
         let error = error
         if !isPastDeadline, let delay = reconnectionDelay(after: error) {
-            return retry(after: delay) { handle(.settled) }
+            return retry(after: delay) { settle(insteadOfRetryingAfter: delay) }
         }
         guard let error else { return handle(.settled) }
         askRetriers(dueTo: error) { replacement in

@@ -54,6 +54,19 @@ struct DeadlineTests {
         #expect((request.task?.error as? URLError)?.code == .timedOut)
     }
 
+    @Test("a source of events that would connect again after it fails, and is no success")
+    func reconnection() async throws {
+        let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 3600000\ndata: one\n\n"
+        let server = try ScriptedServer.start([.receiveHead, .send(events), .close])
+        let session = Session.isolated()
+        var received: [String] = []
+        let error = await #expect(throws: AFError.self) {
+            let source = session.streamRequest(server.url()).deadline(.seconds(600)).serverSentEvents()
+            for try await event in source { received.append(event.data) }
+        }
+        #expect(isPastDeadline(error) && received == ["one"])
+    }
+
     @Test("no retrier is asked for a handler that comes after the deadline")
     func lateHandler() async throws {
         let server = try silentServer()
