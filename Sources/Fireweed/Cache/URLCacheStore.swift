@@ -22,6 +22,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         var misses = MissMemory()
         /// How many responses are on their way into the cache, for each key: a look that meets one says nothing.
         var expected: [String: Int] = [:]
+        /// How often a response has begun or ended its way into the cache: a look that saw it change says nothing either.
+        var changeCount = 0
         /// What has yet to get to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]
         var isWriting = false
@@ -47,8 +49,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         guard let request = Self.request(for: key), mayHoldResponse(for: key) else { return nil }
+        let changeCount = state.withLock { $0.changeCount }
         guard let cached = cache.cachedResponse(for: request) else {
-            noteMiss(of: key)
+            noteMiss(of: key, since: changeCount)
             return nil
         }
         guard let url = cached.response.url, CacheKey.text(of: url) == key, let stored = StoredResponse(cached),
@@ -74,6 +77,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     func expectResponse(for key: String) {
         state.withLock { state in
             state.misses.forget(key)
+            state.changeCount += 1
             state.expected[key, default: 0] += 1
         }
     }
@@ -82,6 +86,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     private func endExpectation(of key: String) {
         state.withLock { state in
             state.misses.forget(key)
+            state.changeCount += 1
             guard let count = state.expected[key] else { return }
             state.expected[key] = count > 1 ? count - 1 : nil
         }
@@ -110,10 +115,10 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Misses
 
-    private func noteMiss(of key: String) {
+    private func noteMiss(of key: String, since changeCount: Int) {
         let isEmpty = cache.currentMemoryUsage == 0 && (cache.diskCapacity == 0 || cache.currentDiskUsage == 0)
         state.withLock { state in
-            guard state.expected[key] == nil else { return }
+            guard state.expected[key] == nil, state.changeCount == changeCount else { return }
             state.misses.note(key, isEmpty: isEmpty && state.expected.isEmpty)
         }
     }
