@@ -39,7 +39,9 @@ struct DelegateStoringHandler: CachedResponseHandler {
 }
 
 extension Request {
-    /// Asks the delegate about the head of a response, and then whoever is asked without it; `nil` when there is no delegate to ask.
+    /// Asks the delegate about the head of a response.
+    ///
+    /// When the delegate allows the response, the request's own handlers are asked. The result is `nil` when the session's delegate is no subclass.
     func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
         guard core.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
@@ -115,7 +117,7 @@ extension Attempt {
 
 /// What a delegate says about a challenge.
 struct ChallengeAnswer: @unchecked Sendable {
-    // SAFETY: nobody changes a credential once it is given.
+    // SAFETY: a credential has no settable members.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
 
     let disposition: URLSession.AuthChallengeDisposition

@@ -1,15 +1,15 @@
-// How the subclass of a session's delegate hears of tasks.
+// How a subclass of a session's delegate is told of events.
 
 import Dispatch
 import Foundation
 import FoundationNetworking
 
-/// Tells a delegate of everything that it only hears of.
+/// Passes the events that need no decision to the delegate.
 final class DelegateEvents: EventMonitor {
     let queue: DispatchQueue
     private let delegate: SessionDelegate
 
-    /// `nil` for a delegate that is no subclass: nothing in it hears of anything.
+    /// `nil` for a delegate that is no subclass: its methods do nothing.
     init?(_ delegate: SessionDelegate, queue: DispatchQueue) {
         guard delegate.isSubclass else { return nil }
         self.delegate = delegate

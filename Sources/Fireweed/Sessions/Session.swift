@@ -37,7 +37,7 @@ open class Session: @unchecked Sendable {
     /// - Parameters:
     ///   - session: gives its configuration, which is copied, and is what monitors and delegates are shown. It never sends a byte: its
     ///     own delegate and delegate queue are not used.
-    ///   - delegate: hears of every task, and decides where it overrides a decision; holds the file manager for downloads.
+    ///   - delegate: has the file manager for downloads. A subclass is told of every task, and decides where it overrides a decision.
     ///   - rootQueue: where the session's own asynchronous work runs; serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request.
     ///   - requestSetup: when the `URLRequest` of a request is made.

@@ -1,4 +1,4 @@
-// What hears of a session's tasks and decides for them, as Foundation's delegates do.
+// The delegate of a session: it is told of events, and decides for tasks, as Foundation's delegates do.
 
 import FireweedTransport
 public import Foundation
@@ -12,7 +12,7 @@ public import FoundationNetworking
 /// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers of the request and
 ///   the session are asked. A completion handler may be called later and from any thread; its first call counts. A decision that never
 ///   comes keeps the request until it times out or is cancelled.
-/// - The methods without one only hear of something, and need not call `super`.
+/// - The other methods report events. An override need not call `super`.
 open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
     @unchecked Sendable
 {
