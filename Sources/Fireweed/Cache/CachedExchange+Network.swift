@@ -5,8 +5,6 @@ import Foundation
 import Synchronization
 
 extension CachedExchange: TransferConsumer {
-    /// More of an error's content than this is not waited for.
-    private static let discardLimit = 64 * 1024
     /// The errors in whose place a stale response may be used (RFC 5861 §4).
     private static let toleratedStatuses: Set<Int> = [500, 502, 503, 504]
 
@@ -18,17 +16,24 @@ extension CachedExchange: TransferConsumer {
         state.withLock { $0.consumer }?.transferDidAnswerChallenge(head)
     }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    func transferDidReceive(_ head: ResponseHead) -> Flow {
         let (stored, toleratesError, moment) = state.withLock { state in
             state.hasHead = true
             return (state.stored, state.toleratesError, state.moment)
         }
         if stored != nil, head.status == 304 {
             let now = cache.now()
-            return state.withLock { $0.incoming = .validated(head, at: now) }
+            state.withLock { $0.incoming = .validated(head, at: now) }
+            return .undecided
         }
         if toleratesError, Self.toleratedStatuses.contains(head.status) {
-            return state.withLock { $0.incoming = .discarding(byteCount: 0) }
+            let control = state.withLock { state -> (any TransferControl)? in
+                state.incoming = .discarding
+                if case .network(let control) = state.phase { return control }
+                return nil
+            }
+            control?.discard()
+            return .undecided
         }
         let recorder = ResponseRecorder.note(
             head, to: request, sentAt: moment, isValidated: stored != nil, cache: cache, host: host)
@@ -36,31 +41,20 @@ extension CachedExchange: TransferConsumer {
             if let recorder { state.incoming = .recording(recorder) }
             return state.consumer
         }
-        consumer?.transferDidReceive(head)
+        return consumer?.transferDidReceive(head) ?? .undecided
     }
 
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        enum Step { case pass((any TransferConsumer)?, ResponseRecorder?), taken, cut }
-        let step = state.withLock { state -> Step in
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
+        let (consumer, recorder) = state.withLock { state -> ((any TransferConsumer)?, ResponseRecorder?) in
             switch state.incoming {
-            case .passing: return .pass(state.consumer, nil)
-            case .recording(let recorder): return .pass(state.consumer, recorder)
-            case .validated: return .taken
-            case .discarding(let count):
-                state.incoming = .discarding(byteCount: count + bytes.count)
-                return count + bytes.count > Self.discardLimit ? .cut : .taken
+            case .passing: (state.consumer, nil)
+            case .recording(let recorder): (state.consumer, recorder)
+            case .validated, .discarding: (nil, nil)
             }
         }
-        switch step {
-        case .pass(let consumer, let recorder):
-            let intake = consumer?.transferDidReceive(bytes) ?? .taken
-            if intake == .taken { recorder?.append(bytes) }
-            return intake
-        case .taken: return .taken
-        case .cut:
-            if case .network(let control) = state.withLock({ $0.phase }) { control.cancel() }
-            return .taken
-        }
+        let flow = consumer?.transferDidReceive(content)
+        recorder?.append(content.bytes)
+        return flow ?? .undecided
     }
 
     func transferDidReachLull() {
@@ -71,12 +65,13 @@ extension CachedExchange: TransferConsumer {
         state.withLock { $0.consumer }?.transferDidSend(byteCount, total: total, expected: expected)
     }
 
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        let (failure, report) = (end.failure, end.report)
         let (incoming, stored, moment, isCancelled, isTolerated) = state.withLock { state in
             let isTolerated = state.toleratesError && !state.hasHead && failure?.isOfNetwork == true
             return (state.incoming, state.stored, state.moment, state.isCancelled, isTolerated)
         }
-        guard !isCancelled else { return end(failure ?? .cancelled, report: report) }
+        guard !isCancelled else { return self.end(failure ?? .cancelled, report: report) }
         switch (incoming, stored) {
         case (.validated(let answer, let time), .some(let stored)):
             cache.queue.async { self.confirm(stored, answer, report, requestTime: moment.time, responseTime: time) }
@@ -84,7 +79,7 @@ extension CachedExchange: TransferConsumer {
         case (_, .some(let stored)) where isTolerated: cache.queue.async { self.play(stored, source: .cache) }
         case (.recording(let recorder), _) where failure == nil:
             recorder.save(deciding: host?.storingDecision) { self.end(nil, report: report) }
-        default: end(failure, report: report)
+        default: self.end(failure, report: report)
         }
     }
 
@@ -124,9 +119,9 @@ private final class RefreshObserver: TransferConsumer {
         self.onEnd = onEnd
     }
 
-    func transferDidReceive(_ head: ResponseHead) {}
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake { .taken }
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) { onEnd() }
+    func transferDidReceive(_ head: ResponseHead) -> Flow { .undecided }
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }
+    func transferDidFinish(_ end: consuming TransferEnd) { onEnd() }
 }
 
 extension TransferFailure {

@@ -29,8 +29,8 @@ final class CachedExchange: Sendable {
         case recording(ResponseRecorder)
         /// A 304: the stored response is the answer.
         case validated(ResponseHead, at: Date)
-        /// An error, in whose place the stored response is the answer; so many bytes of it have come.
-        case discarding(byteCount: Int)
+        /// An error, instead of which the stored response is the answer.
+        case discarding
     }
 
     struct State {
@@ -38,8 +38,8 @@ final class CachedExchange: Sendable {
         var incoming = Incoming.passing
         var consumer: (any TransferConsumer)?
         var isCancelled = false
-        var isSuspended = false
-        var isIntakeFull = false
+        /// What may move: the latest of the decisions that have come.
+        var flow = Flow.undecided
         /// The stored response that the origin was asked about.
         var stored: StoredResponse?
         var toleratesError = false
@@ -96,20 +96,19 @@ final class CachedExchange: Sendable {
         if let stored { message.fields = Validation.fields(message.fields, asking: stored.head) }
         let control = transport.makeTransfer(of: message, for: self)
         let moment = cache.moment
-        let permission = state.withLock { state -> (goes: Bool, isSuspended: Bool) in
-            if case .ended = state.phase { return (false, false) }
-            guard !state.isCancelled else { return (false, false) }
+        let flow = state.withLock { state -> Flow? in
+            if case .ended = state.phase { return nil }
+            guard !state.isCancelled else { return nil }
             state.phase = .network(control)
             state.incoming = .passing
             state.stored = stored
             state.toleratesError = toleratesError
             state.hasHead = false
             state.moment = moment
-            return (true, state.isSuspended)
+            return state.flow
         }
-        guard permission.goes else { return end(.cancelled) }
-        if permission.isSuspended { follow(control) }
-        control.start()
+        guard let flow else { return end(.cancelled) }
+        control.start(flow)
     }
 
     /// Answers with a stored response; on the cache's queue.
@@ -134,20 +133,17 @@ final class CachedExchange: Sendable {
     private func goOn() {
         while true {
             let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in
-                guard case .playing(let playback) = state.phase, let consumer = state.consumer, !state.isSuspended,
-                    !state.isIntakeFull, !state.isCancelled
+                guard case .playing(let playback) = state.phase, let consumer = state.consumer,
+                    state.flow.level == .running, !state.isCancelled
                 else { return nil }
-                // Ahead of the answer: room may be there again before a consumer's `.pause` has got here.
-                state.isIntakeFull = true
                 return (playback, consumer)
             }
             guard let (present, consumer) = next else { return }
             var playback = present
-            let intake = playback.step(to: consumer)
-            guard let intake else { return end(nil, report: playback.report) }
-            state.withLock { state in
+            guard let flow = playback.step(to: consumer) else { return end(nil, report: playback.report) }
+            state.withLock { [playback] state in
                 if case .playing = state.phase { state.phase = .playing(playback) }
-                if intake == .taken { state.isIntakeFull = false }
+                _ = state.flow.follow(flow)
             }
         }
     }
@@ -163,18 +159,19 @@ final class CachedExchange: Sendable {
             defer { state.consumer = nil }
             return state.consumer
         }
-        consumer?.transferDidFinish(failure, report: report ?? .local(since: startNanoseconds))
+        consumer?.transferDidFinish(TransferEnd(failure, report: report ?? .local(since: startNanoseconds)))
     }
 }
 
 // MARK: - The attempt's side
 
 extension CachedExchange: TransferControl {
-    func start() {
+    func start(_ flow: Flow) {
         enum Step { case nothing, look, ask, cancelled }
         let mustLook = cache.needsLook(request) || !request.mayAsk
         let step = state.withLock { state -> Step in
             guard case .ready = state.phase else { return .nothing }
+            _ = state.flow.follow(flow)
             if state.isCancelled { return .cancelled }
             state.phase = .looking
             return mustLook ? .look : .ask
@@ -204,35 +201,33 @@ extension CachedExchange: TransferControl {
         }
     }
 
-    func suspend() {
-        if let control = control({ $0.isSuspended = true }) { follow(control) }
-    }
-
-    func resume() {
-        if let control = control({ $0.isSuspended = false }) { follow(control) }
-    }
-
-    func resumeIntake() {
-        control { $0.isIntakeFull = false }?.resumeIntake()
-    }
-
-    /// Suspends or resumes the transfer, as the attempt wants it last.
-    private func follow(_ control: any TransferControl) {
-        control.followSuspension { state.withLock { $0.isSuspended } }
-    }
-
-    /// Notes a wish and gives the network's control to pass it on to; a stored response goes on by itself.
-    private func control(_ change: (inout State) -> Void) -> (any TransferControl)? {
+    func discard() {
         let (control, isPlaying) = state.withLock { state -> ((any TransferControl)?, Bool) in
-            change(&state)
             switch state.phase {
-            case .network(let control): return (control, false)
-            case .playing: return (nil, true)
-            case .ready, .looking, .ended: return (nil, false)
+            case .network(let control): (control, false)
+            case .playing: (nil, true)
+            case .ready, .looking, .ended: (nil, false)
             }
         }
-        if isPlaying { cache.queue.async { self.goOn() } }
-        return control
+        if let control { return control.discard() }
+        if isPlaying { cache.queue.async { self.end(nil) } } else { cancel() }
+    }
+
+    func setFlow(_ flow: Flow) {
+        enum Step { case nothing, goOn, tell(any TransferControl) }
+        let step = state.withLock { state -> Step in
+            _ = state.flow.follow(flow)
+            switch state.phase {
+            case .network(let control): return .tell(control)
+            case .playing: return .goOn
+            case .ready, .looking, .ended: return .nothing  // whoever continues sees it
+            }
+        }
+        switch step {
+        case .nothing: break
+        case .goOn: cache.queue.async { self.goOn() }
+        case .tell(let control): control.setFlow(flow)
+        }
     }
 }
 

@@ -21,20 +21,18 @@ struct StoredPlayback: Sendable {
         self.startNanoseconds = startNanoseconds
     }
 
-    /// Delivers the next piece; `.taken` when there may be more, `nil` when everything has been delivered.
-    mutating func step(to consumer: any TransferConsumer) -> Intake? {
+    /// Delivers the next piece, and gives the consumer's answer; `nil` when everything has been delivered.
+    mutating func step(to consumer: any TransferConsumer) -> Flow? {
         guard hasDeliveredHead else {
             hasDeliveredHead = true
-            consumer.transferDidReceive(head)
-            return .taken
+            return consumer.transferDidReceive(head)
         }
         guard offset < content.count else { return nil }
         let end = min(offset + Self.pieceSize, content.count)
-        let intake = content.withUnsafeBytes {
-            consumer.transferDidReceive(UnsafeRawBufferPointer(rebasing: $0[offset..<end]))
+        defer { offset = end }
+        return content.withUnsafeBytes { bytes in
+            consumer.transferDidReceive(ContentBytes(UnsafeRawBufferPointer(rebasing: bytes[offset..<end])))
         }
-        if intake == .taken { offset = end }
-        return intake
     }
 
     /// The numbers of a response that nothing was sent for.

@@ -45,7 +45,7 @@ public class DataRequest: Request, @unchecked Sendable {
                 data?.append(contentsOf: bytes)
             }
         }
-        return .taken
+        return .wantsMore
     }
 
     override func resetContent() {

@@ -126,25 +126,21 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     override var gathersContent: Bool { true }
 
     override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        enum Step { case taken, pause, enough, handOn(Data, [any StreamSink]) }
+        enum Step { case taken, enough, handOn(Data, [any StreamSink]) }
         let step = audience.withLock { audience -> Step in
-            if audience.errorContent?.isRefused == true {
-                audience.errorContent?.append(bytes)
-                return audience.errorContent?.isFull == true ? .enough : .taken
-            }
-            // Whoever could take the beginning can take the rest of it.
-            guard audience.gathered.isOpen || !audience.sinks.contains(where: \.isFull) else { return .pause }
             audience.errorContent?.append(bytes)
+            if let error = audience.errorContent, error.isRefused { return error.isFull ? .enough : .taken }
             guard !audience.sinks.isEmpty else { return .taken }
             return audience.gathered.append(bytes).map { .handOn($0, audience.sinks) } ?? .taken
         }
         switch step {
         case .taken: break
-        case .pause: return .pause
         case .enough: attempt.cancel()
-        case .handOn(let data, let sinks): handOn(data, to: sinks)
+        case .handOn(let data, let sinks):
+            handOn(data, to: sinks)
+            if sinks.contains(where: \.isFull) { return .isFull }
         }
-        return .taken
+        return .wantsMore
     }
 
     override func attemptDidReachLull(_ attempt: Attempt) {

@@ -11,14 +11,15 @@ final class FileSink: Sendable {
     private struct State {
         var current: ContentBlock?
         var spare: [ContentBlock] = []
-        var blockCount = 0
+        /// How many blocks wait to be written.
+        var waitingCount = 0
         var isFull = false
         var failure: FileFailure?
         var partial: PartialFile?
         var writtenByteCount: Int64
     }
 
-    /// So much memory a sink has at most: one block is being filled while others are being written.
+    /// The transport stops when so many blocks wait to be written.
     private static let mostBlocks = 4
 
     private let queue = DispatchQueue(label: "fireweed.file")
@@ -31,7 +32,7 @@ final class FileSink: Sendable {
     ///
     /// - Parameters:
     ///   - open: makes the file ready; called once, on the sink's queue, before the first write.
-    ///   - onRoom: called when there is room again after `append` said `.pause`.
+    ///   - onRoom: called when there is room again after `append` gave `.isFull`.
     ///   - onFailure: called at the first write that fails; nothing is written after it.
     init(
         offset: Int64 = 0, open: @escaping @Sendable () throws -> PartialFile, onRoom: @escaping @Sendable () -> Void,
@@ -52,32 +53,17 @@ final class FileSink: Sendable {
 
     // MARK: On the transport's thread
 
-    /// Takes a piece, or none of it.
+    /// Takes a piece.
     func append(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        enum Step { case taken, pause, write([ContentBlock]) }
-        let step = state.withLock { state -> Step in
-            if state.failure != nil { return .taken }  // the transfer is being cancelled
-            guard Self.hasRoom(for: bytes.count, in: state) else {
-                state.isFull = true
-                return .pause
-            }
+        let (filled, isFull) = state.withLock { state -> ([ContentBlock], Bool) in
+            if state.failure != nil { return ([], false) }  // the transfer is being cancelled
             let filled = Self.fill(&state, from: bytes)
-            return filled.isEmpty ? .taken : .write(filled)
+            state.waitingCount += filled.count
+            if state.waitingCount >= Self.mostBlocks { state.isFull = true }
+            return (filled, state.isFull)
         }
-        switch step {
-        case .taken: return .taken
-        case .pause: return .pause
-        case .write(let blocks):
-            queue.async { for block in blocks { self.write(block) } }
-            return .taken
-        }
-    }
-
-    private static func hasRoom(for count: Int, in state: State) -> Bool {
-        let free = state.spare.count + mostBlocks - state.blockCount
-        let room = (state.current.map { ContentBlock.capacity - $0.count } ?? 0) + free * ContentBlock.capacity
-        // A piece larger than all blocks together has to go somewhere, once they are free.
-        return room >= count || free + (state.current == nil ? 0 : 1) == mostBlocks
+        if !filled.isEmpty { queue.async { for block in filled { self.write(block) } } }
+        return isFull ? .isFull : .wantsMore
     }
 
     /// Copies the bytes into blocks; returns those that are full.
@@ -85,7 +71,7 @@ final class FileSink: Sendable {
         var filled: [ContentBlock] = []
         var rest = bytes
         while !rest.isEmpty {
-            let block = state.current ?? state.spare.popLast() ?? newBlock(&state)
+            let block = state.current ?? state.spare.popLast() ?? ContentBlock()
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(block.append(rest)))
             state.current = block
             if block.count == ContentBlock.capacity {
@@ -94,11 +80,6 @@ final class FileSink: Sendable {
             }
         }
         return filled
-    }
-
-    private static func newBlock(_ state: inout State) -> ContentBlock {
-        state.blockCount += 1
-        return ContentBlock()
     }
 
     // MARK: On the queue
@@ -112,7 +93,12 @@ final class FileSink: Sendable {
                 defer { state.current = nil }
                 return state.current
             }
-            if let rest { write(rest) } else { _ = opened() }
+            if let rest {
+                state.withLock { $0.waitingCount += 1 }
+                write(rest)
+            } else {
+                _ = opened()
+            }
             state.withLock { $0.spare = [] }
         }
         if let failure { throw failure }
@@ -122,9 +108,10 @@ final class FileSink: Sendable {
         if let file = opened() { writeAll(block, to: file) }
         let hasRoom = state.withLock { state in
             block.count = 0
-            state.spare.append(block)
-            // Room is told of when half of the blocks are free, so that the socket is not stopped for each.
-            guard state.isFull, state.spare.count * 2 >= Self.mostBlocks else { return false }
+            if state.spare.count < Self.mostBlocks { state.spare.append(block) }
+            state.waitingCount -= 1
+            // Room is told of when half of the blocks are written, so that the socket is not stopped for each.
+            guard state.isFull, state.waitingCount * 2 <= Self.mostBlocks else { return false }
             state.isFull = false
             return true
         }

@@ -287,10 +287,8 @@ extension Request: AttemptOwner {
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
         let intake = receive(bytes, of: attempt)
-        if intake == .taken {
-            progress.downloaded(attempt)
-            tellOfContent(bytes, attempt)
-        }
+        progress.downloaded(attempt)
+        tellOfContent(bytes, attempt)
         return intake
     }
 

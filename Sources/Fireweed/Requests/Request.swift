@@ -86,7 +86,7 @@ public class Request: @unchecked Sendable {
     var taskKind: TaskKind { .data }
 
     /// Takes content; called on the transport's thread.
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .taken }
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .wantsMore }
 
     /// Whether content is gathered before it goes on, until there is no more at hand.
     var gathersContent: Bool { false }

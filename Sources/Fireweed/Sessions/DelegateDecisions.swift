@@ -80,7 +80,8 @@ extension Attempt {
     func asksDelegate(about head: ResponseHead) -> Bool {
         guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return false }
         let hop = state.withLock { state in
-            state.gate = .deciding(ended: nil, hasPaused: false)
+            state.gate = .deciding(end: nil)
+            state.holds.insert(.deciding)
             return state.hop
         }
         let challenges = HTTPChallenge.all(in: head)

@@ -93,7 +93,7 @@ final class SessionCore: Sendable {
         monitor = CompositeEventMonitor(
             monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
-        connectivity = ConnectivityGate((transport as? CurlTransport)?.options)
+        connectivity = ConnectivityGate(transport.options)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
     }

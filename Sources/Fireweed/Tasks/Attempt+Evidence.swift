@@ -60,7 +60,8 @@ extension Attempt {
             switch state.phase {
             case .ended: .completed
             case .ready: .suspended
-            case .running: state.failure != nil ? .canceling : state.isSuspended ? .suspended : .running
+            case .running:
+                state.failure != nil ? .canceling : state.holds.reasons.contains(.suspended) ? .suspended : .running
             }
         }
     }

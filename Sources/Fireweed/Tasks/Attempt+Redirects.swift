@@ -26,10 +26,9 @@ extension Attempt {
         case .success(let next):
             state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
             guard let handler else {
-                state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
-                return
+                return discard(next: next)
             }
-            state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
+            beginDeciding()
             core.rootQueue.async { [self] in
                 guard let response = httpURLResponse else { return cancel() }
                 let proposed = Redirection.urlRequest(of: next)
@@ -58,10 +57,10 @@ extension Attempt {
     /// Sends another hop in place of the response that was being decided about.
     func begin(insteadOfResponse next: Hop) {
         let step = state.withLock { state -> AfterDecision in
-            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
-            if ended != nil { return .begin(next) }
-            state.gate = .discarding(next: next, byteCount: 0)
-            return hasPaused ? .resumeIntake(state.control) : .nothing
+            guard case .deciding(let end) = state.gate else { return .nothing }
+            if end != nil { return .begin(next) }
+            state.gate = .discarding(next: next)
+            return .discard(state.control)
         }
         perform(step)
     }

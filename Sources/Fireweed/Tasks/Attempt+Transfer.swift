@@ -6,10 +6,12 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt: TransferConsumer {
-    /// More of a redirect's content than this is not waited for.
-    private static let discardLimit = 64 * 1024
+    func transferDidReceive(_ head: ResponseHead) -> Flow {
+        take(head)
+        return state.withLock { $0.holds.flow }
+    }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    private func take(_ head: ResponseHead) {
         core.strictTransportSecurity?.note(head, from: state.withLock { $0.hop.url })
         let setsCookies = core.settings.storesCookies && head.marks.contains(.setsCookies)
         let (owner, hasAnswered, recording) = state.withLock { state in
@@ -24,7 +26,7 @@ extension Attempt: TransferConsumer {
         if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
         if head.status == 401, asksDelegate(about: head) { return }
         if head.status == 401, let next = hop(answering: head) {
-            state.withLock { $0.gate = .discarding(next: next, byteCount: 0) }
+            discard(next: next)
         } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {
             decide(decision, by: owner.effectiveRedirectHandler, response: head)
         } else if owner.wantsHead {
@@ -32,11 +34,29 @@ extension Attempt: TransferConsumer {
         }
     }
 
+    /// Holds content back until somebody has decided about the head.
+    func beginDeciding() {
+        state.withLock { state in
+            state.gate = .deciding(end: nil)
+            state.holds.insert(.deciding)
+        }
+    }
+
+    /// Has the rest of the present response thrown away; the next hop follows.
+    func discard(next: Hop) {
+        let control = state.withLock { state in
+            state.gate = .discarding(next: next)
+            return state.control
+        }
+        control?.discard()
+    }
+
     func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
         // Closed first: the owner's decision may come before this method goes on.
-        state.withLock { $0.gate = .deciding(ended: nil, hasPaused: false) }
+        beginDeciding()
         switch owner.attempt(self, didReceive: head) {
-        case .proceed: allow()
+        // Nothing has to be told to the transfer: it asks after this.
+        case .proceed: _ = takeAllowance()
         case .wait: break
         case .again(let unwanted): repeatHop(without: unwanted)
         }
@@ -44,15 +64,12 @@ extension Attempt: TransferConsumer {
 
     /// Sends the present hop again, without some of its fields; what comes of this response is thrown away.
     private func repeatHop(without unwanted: [String]) {
-        state.withLock { state in
-            guard case .deciding = state.gate else { return }
-            var next = state.hop
-            let unwanted = Set(unwanted.map { $0.lowercased() })
-            next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
-            next.urlRequest = nil
-            next.digest = nil  // a nonce that was used is a new challenge's
-            state.gate = .discarding(next: next, byteCount: 0)
-        }
+        var next = state.withLock { $0.hop }
+        let unwanted = Set(unwanted.map { $0.lowercased() })
+        next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
+        next.urlRequest = nil
+        next.digest = nil  // a nonce that was used is a new challenge's
+        begin(insteadOfResponse: next)
     }
 
     /// The response brings the bytes from `offset` on; those in front of them are counted as received.
@@ -60,41 +77,32 @@ extension Attempt: TransferConsumer {
         state.withLock { $0.firstByteOffset = offset }
     }
 
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        let (step, recorder) = state.withLock { state -> (ContentStep, ResponseRecorder?) in
-            let step = contentStep(for: bytes.count, &state)
-            guard case .content(let recorder) = state.recording else { return (step, nil) }
-            return (step, recorder)
-        }
-        var intake = Intake.taken
-        switch step {
-        case .answer(let answer): intake = answer
-        case .cut(let control): control.cancel()
-        case .deliver(let owner, let progress):
-            intake = owner?.attempt(self, didReceive: bytes) ?? .taken
-            if intake == .pause { state.withLock { $0.receivedByteCount -= Int64(bytes.count) } }
-            if let progress { update(progress) }
-        }
-        if intake == .taken { recorder?.append(bytes) }
-        return intake
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
+        let bytes = content.bytes
+        guard let delivery = delivery(of: bytes.count) else { return .undecided }
+        let intake = delivery.owner?.attempt(self, didReceive: bytes) ?? .wantsMore
+        if let progress = delivery.progress { update(progress) }
+        delivery.recorder?.append(bytes)
+        return hold(after: intake, offeredAt: delivery.roomCount, delivery.flow)
     }
 
-    private enum ContentStep {
-        case deliver((any AttemptOwner)?, Progress?), answer(Intake), cut(any TransferControl)
+    private struct Delivery {
+        let owner: (any AttemptOwner)?
+        let progress: Progress?
+        let recorder: ResponseRecorder?
+        let roomCount: Int
+        let flow: Flow
     }
 
-    private func contentStep(for byteCount: Int, _ state: inout State) -> ContentStep {
-        switch state.gate {
-        case .open:
+    /// Where content goes; `nil` where nobody wants it.
+    private func delivery(of byteCount: Int) -> Delivery? {
+        state.withLock { state in
+            guard case .open = state.gate else { return nil }
             state.receivedByteCount += Int64(byteCount)
-            return .deliver(state.owner, state.progress)
-        case .deciding(let ended, _):
-            state.gate = .deciding(ended: ended, hasPaused: true)
-            return .answer(.pause)
-        case .discarding(let next, let count):
-            state.gate = .discarding(next: next, byteCount: count + byteCount)
-            guard count + byteCount > Self.discardLimit, let control = state.control else { return .answer(.taken) }
-            return .cut(control)
+            let recorder: ResponseRecorder? = if case .content(let recorder) = state.recording { recorder } else { nil }
+            return Delivery(
+                owner: state.owner, progress: state.progress, recorder: recorder, roomCount: state.roomCount,
+                flow: state.holds.flow)
         }
     }
 
@@ -114,43 +122,39 @@ extension Attempt: TransferConsumer {
         owner?.attempt(self, didSend: byteCount, total: total, expected: expected)
     }
 
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        let end = end
         let recorder = state.withLock { state -> ResponseRecorder? in
             // Dropped in any case: what came of a response that failed is of no use.
             defer { state.recording = .none }
-            guard case .content(let recorder) = state.recording, failure == nil, state.failure == nil else {
+            guard case .content(let recorder) = state.recording, end.failure == nil, state.failure == nil else {
                 return nil
             }
             return recorder
         }
-        guard let recorder else { return hopDidFinish(failure, report) }
-        recorder.save(deciding: storingDecision) { self.hopDidFinish(nil, report) }
+        guard let recorder else { return hopDidFinish(end) }
+        recorder.save(deciding: storingDecision) { self.hopDidFinish(end) }
     }
 
-    private func hopDidFinish(_ failure: TransferFailure?, _ report: TransferReport) {
-        var report = report
-        // What ended before it came to a transport has no time of its own.
-        if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
+    private func hopDidFinish(_ end: TransferEnd) {
         let step = state.withLock { state -> AfterDecision in
-            state.records.append(
-                HopRecord(
-                    url: state.hop.url, method: state.hop.method, fields: state.sentFields ?? state.hop.fields,
-                    head: state.head, report: report, source: state.source))
+            for report in end.earlierReports + [end.report] { state.note(report) }
             switch state.gate {
             case .open:
-                if let failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }
-                return .end(failure)
-            case .deciding(_, let hasPaused):
-                if state.failure != nil { return .end(failure) }
-                state.gate = .deciding(ended: (failure, report), hasPaused: hasPaused)
+                if let failure = end.failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }
+                return .end(end.failure)
+            case .deciding:
+                if state.failure != nil { return .end(end.failure) }
+                state.gate = .deciding(end: end)
                 return .nothing
-            case .discarding(let next, _):
-                // Whatever happened to the rest of a redirect's content: what it says is known.
-                return state.failure == nil ? .begin(next) : .end(failure)
+            case .discarding(let next):
+                // Whatever happened to the rest of the response: what its head says is known.
+                return state.failure == nil ? .begin(next) : .end(end.failure)
             }
         }
         perform(step)
     }
+
     /// True when a hop that found no route can be sent anew once there is one: nothing of it was used up.
     private func mayWait(_ state: borrowing State) -> Bool {
         guard let gate = core.connectivity, state.failure == nil, state.head == nil else { return false }

@@ -16,9 +16,9 @@ final class Attempt: Sendable {
         /// It goes to the owner.
         case open
         /// The owner or a redirect handler is deciding. Content waits; so does the end, when it has come already.
-        case deciding(ended: (failure: TransferFailure?, report: TransferReport)?, hasPaused: Bool)
-        /// It is a redirect's and nobody reads it; the next hop follows.
-        case discarding(next: Hop, byteCount: Int)
+        case deciding(end: TransferEnd?)
+        /// It is not wanted; the next hop follows.
+        case discarding(next: Hop)
     }
 
     enum Phase {
@@ -35,7 +35,9 @@ final class Attempt: Sendable {
     struct State {
         var owner: (any AttemptOwner)?
         var phase = Phase.ready
-        var isSuspended = false
+        var holds = TransferHolds()
+        /// How often somebody who takes content had room again.
+        var roomCount = 0
         var control: (any TransferControl)?
         var hop: Hop
         var gate = Gate.open
@@ -68,6 +70,17 @@ final class Attempt: Sendable {
         var recording = Recording.none
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
+
+        /// Notes what a try of the present hop took.
+        mutating func note(_ report: TransferReport) {
+            var report = report
+            // What ended before it came to a transport has no time of its own.
+            if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
+            records.append(
+                HopRecord(
+                    url: hop.url, method: hop.method, fields: sentFields ?? hop.fields, head: head, report: report,
+                    source: source))
+        }
 
         /// Gives an attempt that ended before it sent anything a transaction, so that it has metrics as every other one.
         mutating func noteUnsentHop() {
@@ -102,38 +115,28 @@ final class Attempt: Sendable {
     // MARK: Control
 
     func resume() {
-        enum Step { case nothing, launch, resume(any TransferControl) }
-        let step = state.withLock { state -> Step in
-            state.isSuspended = false
-            switch state.phase {
-            case .ready:
-                state.phase = .running
-                return .launch
-            case .running: return state.control.map { .resume($0) } ?? .nothing
-            case .ended: return .nothing
-            }
+        let launches = state.withLock { state in
+            state.holds.remove(.suspended)
+            guard state.phase == .ready else { return false }
+            state.phase = .running
+            return true
         }
-        switch step {
-        case .nothing: break
-        case .launch: launch()
-        case .resume(let control): followSuspension(control)
-        }
+        if launches { launch() } else { applyHolds() }
     }
 
     func suspend() {
-        let control = state.withLock { state in
-            state.isSuspended = true
-            return state.control
-        }
-        if let control { followSuspension(control) }
+        state.withLock { $0.holds.insert(.suspended) }
+        applyHolds()
     }
 
-    private func followSuspension(_ control: any TransferControl) {
-        control.followSuspension { state.withLock { $0.isSuspended } }
+    /// Tells the present transfer what may move.
+    func applyHolds() {
+        let (control, flow) = state.withLock { ($0.control, $0.holds.flow) }
+        control?.setFlow(flow)
     }
 
     /// Whether the attempt was told to stand still last.
-    var isSuspended: Bool { state.withLock { $0.isSuspended } }
+    var isSuspended: Bool { state.withLock { $0.holds.reasons.contains(.suspended) } }
 
     /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
@@ -147,7 +150,7 @@ final class Attempt: Sendable {
             case .running:
                 state.failure = state.failure ?? failure
                 // While someone decides about a response that has ended, no transfer is left to report the end.
-                if case .deciding(.some, _) = state.gate { return .end }
+                if case .deciding(.some) = state.gate { return .end }
                 // Nor is there one while a route is waited for.
                 if let number = state.waiting.take() {
                     core.connectivity?.cancel(number)
@@ -175,18 +178,42 @@ final class Attempt: Sendable {
 
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
-        let step = state.withLock { state -> AfterDecision in
-            guard case .deciding(let ended, let hasPaused) = state.gate else { return .nothing }
-            state.gate = .open
-            if let ended { return .end(ended.failure) }
-            return hasPaused ? .resumeIntake(state.control) : .nothing
-        }
-        perform(step)
+        perform(takeAllowance())
     }
 
-    /// Offers bytes again that the owner had refused.
+    /// Opens the gate, and says what that causes.
+    func takeAllowance() -> AfterDecision {
+        state.withLock { state in
+            guard case .deciding(let end) = state.gate else { return .nothing }
+            state.gate = .open
+            state.holds.remove(.deciding)
+            if let end { return .end(end.failure) }
+            return .applyHolds
+        }
+    }
+
+    /// Lets content come again, after the owner had enough of it.
     func resumeIntake() {
-        state.withLock { $0.control }?.resumeIntake()
+        state.withLock { state in
+            state.roomCount += 1
+            state.holds.remove(.full)
+        }
+        applyHolds()
+    }
+
+    /// Offers content to somebody, and says what may move after that.
+    func flow(afterOffering offer: () -> Intake) -> Flow {
+        let (roomCount, flow) = state.withLock { ($0.roomCount, $0.holds.flow) }
+        return hold(after: offer(), offeredAt: roomCount, flow)
+    }
+
+    /// - Parameter roomCount: the count before the offer. Where it has changed, there was room again before this call.
+    func hold(after intake: Intake, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
+        guard intake == .isFull else { return flow }
+        return state.withLock { state in
+            if state.roomCount == roomCount { state.holds.insert(.full) }
+            return state.holds.flow
+        }
     }
 
     // MARK: Hops
@@ -242,15 +269,14 @@ final class Attempt: Sendable {
 
     /// Starts the transfer of the present hop, unless the attempt was cancelled meanwhile.
     func start(_ control: any TransferControl, sending fields: FieldBlock) {
-        let permission = state.withLock { state -> (starts: Bool, isSuspended: Bool) in
-            guard state.phase == .running, state.failure == nil else { return (false, false) }
+        let flow = state.withLock { state -> Flow? in
+            guard state.phase == .running, state.failure == nil else { return nil }
             state.sentFields = fields
             state.control = control
-            return (true, state.isSuspended)
+            return state.holds.flow
         }
-        guard permission.starts else { return end(with: .cancelled) }
-        if permission.isSuspended { followSuspension(control) }
-        control.start()
+        guard let flow else { return end(with: .cancelled) }
+        control.start(flow)
     }
 
     /// Sends a hop's message when there is a route for it.
@@ -290,6 +316,7 @@ final class Attempt: Sendable {
                 state.source = .network
                 state.recording = .none
                 state.gate = .open
+                state.holds.remove([.deciding, .full])
                 state.head = nil
                 state.response = nil
                 state.answeredChallenge = hop.challenge
@@ -316,7 +343,8 @@ final class Attempt: Sendable {
 
     enum AfterDecision {
         case nothing
-        case resumeIntake((any TransferControl)?)
+        case applyHolds
+        case discard((any TransferControl)?)
         case begin(Hop)
         case end(TransferFailure?)
     }
@@ -324,7 +352,8 @@ final class Attempt: Sendable {
     func perform(_ step: AfterDecision) {
         switch step {
         case .nothing: break
-        case .resumeIntake(let control): control?.resumeIntake()
+        case .applyHolds: applyHolds()
+        case .discard(let control): control?.discard()
         case .begin(let hop): begin(hop)
         case .end(let failure): end(with: failure)
         }

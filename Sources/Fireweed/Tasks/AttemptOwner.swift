@@ -11,6 +11,14 @@ enum HeadDisposition {
     case again(without: [String])
 }
 
+/// What somebody who takes content says after a piece of it.
+enum Intake {
+    /// More may come.
+    case wantsMore
+    /// No more until `Attempt.resumeIntake()`.
+    case isFull
+}
+
 /// The request behind an attempt.
 ///
 /// Called on the transport's thread, in order; no method may wait.

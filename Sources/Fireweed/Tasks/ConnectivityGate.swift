@@ -11,8 +11,8 @@ final class ConnectivityGate: Sendable {
     private let proxyHost: String?
 
     /// `nil` when the options do not ask to wait, and when nothing leaves this machine anyway.
-    init?(_ options: TransportOptions?) {
-        guard let options, options.waitsForConnectivity, options.unixSocketPath == nil else { return nil }
+    init?(_ options: TransportOptions) {
+        guard options.waitsForConnectivity, options.unixSocketPath == nil else { return nil }
         proxyHost = options.proxy?.host
     }
 

@@ -51,8 +51,8 @@ extension Attempt {
     // MARK: What a protocol reports
 
     /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
-    func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) {
-        guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else { return }
+    func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow {
+        guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else { return .undecided }
         let head = ResponseHead(http)
         let owner = note(http, head)
         switch origin {
@@ -61,6 +61,7 @@ extension Attempt {
         case .stored: cacheWillAnswer(.cache)
         }
         if let owner, owner.wantsHead { tell(owner, head) }
+        return state.withLock { $0.holds.flow }
     }
 
     /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next hop.

@@ -28,8 +28,8 @@ final class ProtocolTransfer: Sendable {
         /// The protocol, from its start to its stop.
         var loader: ProtocolReference?
         var attempt: Attempt?
-        var isSuspended = false
-        var isIntakeFull = false
+        /// What may move: the latest of the decisions that have come.
+        var flow = Flow.undecided
         var isCancelled = false
         /// When the protocol reported last, on the monotonic clock.
         var activityNanoseconds: UInt64 = 0
@@ -127,7 +127,7 @@ final class ProtocolTransfer: Sendable {
         let now = Self.now
         let due = state.withLock { state -> UInt64? in
             guard state.inbox.isOpen else { return nil }
-            if state.isSuspended { state.activityNanoseconds = now }
+            if state.flow.level == .suspended { state.activityNanoseconds = now }
             var due = order.deadlineNanoseconds
             if order.idleTimeout > 0, order.idleTimeout < 1e9 {
                 due = min(due ?? .max, state.activityNanoseconds + UInt64(order.idleTimeout * 1e9))
@@ -152,7 +152,8 @@ final class ProtocolTransfer: Sendable {
             switch report {
             case .response(let response, let origin):
                 state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
-                attempt.protocolDidReceive(response, origin)
+                let flow = attempt.protocolDidReceive(response, origin)
+                state.withLock { _ = $0.flow.follow(flow) }
             case .content(let data): offer(data, to: attempt)
             case .redirect(let request, let response):
                 state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
@@ -168,27 +169,23 @@ final class ProtocolTransfer: Sendable {
         state.withLock { state in
             guard let attempt = state.attempt else { return nil }
             if state.isCancelled { return (.end(.cancelled), attempt) }
-            guard !state.isSuspended, !state.isIntakeFull else { return nil }
+            guard state.flow.level == .running else { return nil }
             return state.inbox.next().map { ($0, attempt) }
         }
     }
 
-    /// Offers content piece by piece; what the attempt does not take is the next report again.
+    /// Gives content piece by piece; what may not come in yet is the next report again.
     private func offer(_ data: Data, to attempt: Attempt) {
         var rest = data
         while !rest.isEmpty {
             let piece = rest.prefix(Self.pieceSize)
-            // Ahead of the answer: room may be there again before a consumer's `.pause` has got here.
-            state.withLock { $0.isIntakeFull = true }
-            let intake = piece.withUnsafeBytes { attempt.transferDidReceive($0) }
-            if intake == .taken { rest = rest.dropFirst(piece.count) }
+            let flow = piece.withUnsafeBytes { attempt.transferDidReceive(ContentBytes($0)) }
+            rest = rest.dropFirst(piece.count)
             let continues = state.withLock { [rest] state in
-                if intake == .taken {
-                    state.isIntakeFull = false
-                    state.report.responseDecodedByteCount += Int64(piece.count)
-                }
-                guard intake == .taken, !state.isSuspended, !state.isCancelled else {
-                    state.inbox.putBack(.content(rest))
+                _ = state.flow.follow(flow)
+                state.report.responseDecodedByteCount += Int64(piece.count)
+                guard state.flow.level == .running, !state.isCancelled else {
+                    if !rest.isEmpty { state.inbox.putBack(.content(rest)) }
                     return false
                 }
                 return true
@@ -205,17 +202,18 @@ final class ProtocolTransfer: Sendable {
             defer { state.attempt = nil }
             return (state.attempt, state.report)
         }
-        attempt?.transferDidFinish(failure, report: report)
+        attempt?.transferDidFinish(TransferEnd(failure, report: report))
     }
 
     private static var now: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
 }
 
 extension ProtocolTransfer: TransferControl {
-    func start() {
+    func start(_ flow: Flow) {
         let loads = state.withLock { state in
             guard state.phase == .ready else { return false }
-            state.phase = state.isSuspended ? .held : .loading
+            _ = state.flow.follow(flow)
+            state.phase = state.flow.level == .suspended ? .held : .loading
             return state.phase == .loading
         }
         if loads { ProtocolThread.shared.perform { self.load() } }
@@ -231,24 +229,23 @@ extension ProtocolTransfer: TransferControl {
         if wasOpen { stop() }
     }
 
-    func suspend() {
-        state.withLock { $0.isSuspended = true }
+    func discard() {
+        // Behind the reports that were delivered before.
+        queue.async { [self] in
+            stop()
+            end(nil)
+        }
     }
 
-    func resume() {
+    func setFlow(_ flow: Flow) {
         let loads = state.withLock { state in
-            state.isSuspended = false
+            guard state.flow.follow(flow), state.flow.level != .suspended else { return false }
             state.activityNanoseconds = Self.now
             guard state.phase == .held else { return false }
             state.phase = .loading
             return true
         }
         if loads { ProtocolThread.shared.perform { self.load() } }
-        queue.async { self.deliver() }
-    }
-
-    func resumeIntake() {
-        state.withLock { $0.isIntakeFull = false }
         queue.async { self.deliver() }
     }
 }

@@ -63,11 +63,11 @@ extension WebSocketRequest {
         _ = received(.connected(subprotocol))
     }
 
-    /// Tells every listener; `.pause` when one of them has enough.
+    /// Tells every listener, and says whether one of them has enough.
     func received(_ incoming: WebSocketIncoming) -> Intake {
         let sinks = conversation.withLock { $0.sinks }
-        var intake = Intake.taken
-        for sink in sinks where sink.receive(incoming) == .pause { intake = .pause }
+        var intake = Intake.wantsMore
+        for sink in sinks where sink.receive(incoming) == .isFull { intake = .isFull }
         return intake
     }
 

@@ -29,8 +29,9 @@ final class WebSocketLink: WebSocketListener {
         request?.opened(channel, subprotocol: subprotocol)
     }
 
-    func webSocketDidReceive(_ message: WebSocketMessage) -> Intake {
-        request?.received(.message(message)) ?? .taken
+    func webSocketDidReceive(_ message: WebSocketMessage) -> Flow {
+        guard let request, let attempt = request.lastAttempt else { return .undecided }
+        return attempt.flow(afterOffering: { request.received(.message(message)) })
     }
 
     func webSocketDidClose(code: UInt16, reason: Data) {

@@ -22,7 +22,7 @@ enum WebSocketIncoming: Sendable {
 ///
 /// Its end is its place among the request's handlers.
 protocol WebSocketSink: ResponseSlot {
-    /// Takes an event on the transport's thread; `.pause` when more than enough waits to be consumed.
+    /// Takes an event on the transport's thread, and says whether more than enough waits to be consumed.
     func receive(_ incoming: WebSocketIncoming) -> Intake
 }
 
@@ -78,13 +78,13 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
         }
         guard let serialisationQueue else {
             queue.async { [self] in tell(events.event(incoming), cost: cost) }
-            return isFull ? .pause : .taken
+            return isFull ? .isFull : .wantsMore
         }
         serialisationQueue.async { [self] in
             let event = events.event(incoming)
             queue.async { [self] in tell(event, cost: cost) }
         }
-        return isFull ? .pause : .taken
+        return isFull ? .isFull : .wantsMore
     }
 
     private func tell(_ event: WebSocketRequest.Event<Success, Failure>, cost: Int) {
@@ -118,7 +118,7 @@ final class SequenceWebSocketSink: WebSocketSink {
                 return backlog.isFull
             }
         buffer.push(incoming)
-        return isFull ? .pause : .taken
+        return isFull ? .isFull : .wantsMore
     }
 
     /// The next event; room that it makes lets the transport go on.

@@ -86,9 +86,9 @@ extension ConnectionPool {
         }
         let hasBegun = isWithEngine(transfer)
         let failure = handle.conclude(transfer, code: code, hasBegun: hasBegun)
-        if hasBegun, failure != nil || framing.hasSilence {
-            framing.transferEnded(
-                onPort: handle.localPort, lastActivity: transfer.lastActivity, wasCut: failure != nil)
+        let wasCut = failure != nil || transfer.discardedByteCount != nil
+        if hasBegun, wasCut || framing.hasSilence {
+            framing.transferEnded(onPort: handle.localPort, lastActivity: transfer.lastActivity, wasCut: wasCut)
         }
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil

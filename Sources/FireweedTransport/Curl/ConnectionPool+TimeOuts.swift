@@ -15,7 +15,7 @@ extension ConnectionPool {
             let idleEnd = (transfer.lastActivity ?? context.now).addingSaturating(idle)
             deadline = min(deadline ?? idleEnd, idleEnd)
         }
-        return earlier(deadline, lookupDeadline(of: transfer))
+        return earlier(earlier(deadline, transfer.discardDeadline), lookupDeadline(of: transfer))
     }
 
     /// The moment at which libcurl is to be reminded of the transfer if nothing happens until then.
@@ -44,7 +44,9 @@ extension ConnectionPool {
         var suspects: [OriginQueue] = []
         for transfer in running where transfer.state == .running {
             if let reminder = reminder(of: transfer), reminder <= context.now { remind(transfer) }
-            if let deadline = deadline(of: transfer), deadline <= context.now {
+            if let due = transfer.discardDeadline, due <= context.now {
+                endDiscarded(transfer)
+            } else if let deadline = deadline(of: transfer), deadline <= context.now {
                 let detail = "no byte moved within the time-out, or the time for the whole exchange is over"
                 transfer.failure =
                     transfer.failure

@@ -124,18 +124,46 @@ final class ConnectionPool {
         perform(transfer.state.handle(.cancel), on: transfer, code: CURLE_OK)
     }
 
-    func pause(_ transfer: Transfer, adding reason: PauseReasons) {
-        transfer.pauses.insert(reason)
-        applyPauses(of: transfer)
+    /// Lets bytes of a transfer move as a decision says, if it is the latest one.
+    func setFlow(_ flow: Flow, of transfer: Transfer) {
+        guard transfer.follow(flow) else { return }
+        flowChanged(of: transfer)
     }
 
-    func unpause(_ transfer: Transfer, removing reason: PauseReasons) {
-        guard transfer.pauses.contains(reason) else { return }
-        transfer.pauses.remove(reason)
-        touch(transfer)
+    /// The content's reader has bytes again.
+    func contentIsReady(of transfer: Transfer) {
+        guard transfer.pauses.contains(.contentStarved) else { return }
+        transfer.pauses.remove(.contentStarved)
+        flowChanged(of: transfer)
+    }
+
+    private func flowChanged(of transfer: Transfer) {
+        guard transfer.state == .running else { return }
+        // In line for a connection only the total time runs.
+        if transfer.handle != nil || transfer.lastActivity != nil { touch(transfer) }
         // A transfer that stood still when it began has no time-out yet.
         lowerSweepDeadline(to: nextLook(at: transfer))
         applyPauses(of: transfer)
+    }
+
+    /// So much of a response that is not wanted is read, so that its connection can be used again.
+    static let discardLimit = 64 * 1024
+    /// So long it may take, in nanoseconds.
+    private static let discardTime: LoopInstant = 100_000_000
+
+    /// Reads the rest of a response for nobody, as long as that is cheaper than a new connection.
+    func discard(_ transfer: Transfer) {
+        guard transfer.hasDeliveredHead else { return cancel(transfer) }
+        guard transfer.state == .running, transfer.discardedByteCount == nil else { return }
+        transfer.discardedByteCount = 0
+        transfer.discardDeadline = context.now &+ Self.discardTime
+        transfer.pauses.subtract([.suspended, .intakeFull])
+        flowChanged(of: transfer)
+    }
+
+    /// Ends a transfer whose rest is not worth waiting for.
+    func endDiscarded(_ transfer: Transfer) {
+        end(transfer, code: CURLE_ABORTED_BY_CALLBACK)
     }
 
     /// Tells libcurl what stands still; ends a transfer that fails by what libcurl had kept of it.
@@ -257,6 +285,11 @@ final class ConnectionPool {
         watchdog = nil
         multi = Self.makeMulti(settings)
         adopt(multi)
+    }
+
+    /// Closes all connections, unless transfers run: libcurl does not close single ones.
+    func closeIdleConnections() {
+        if running.isEmpty, !isShutDown { replaceMulti() }
     }
 
     private static func makeMulti(_ settings: PoolSettings) -> UnsafeMutableRawPointer {

@@ -41,6 +41,9 @@ public final class CurlTransport: Transport {
         shutDown()
     }
 
+    /// WebSockets, the session's rules of trust, and the schemes that libcurl answers challenges for.
+    public var abilities: TransportAbilities { [.webSockets, .serverTrust, .answersConnectionChallenges] }
+
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
     ///
     /// The transfer fails where the process has no descriptor left for an event loop.
@@ -67,6 +70,11 @@ public final class CurlTransport: Transport {
             if late.isShutDown { for lane in late.lanes { lane.shutDown() } }
             return late.lanes
         }
+    }
+
+    /// Closes the connections of every pool on which no transfer runs at the moment.
+    public func closeIdleConnections() {
+        for lane in lanes + late.withLock({ $0.lanes }) { lane.closeIdleConnections() }
     }
 
     /// Ends every transfer as cancelled and closes all connections.
@@ -132,6 +140,11 @@ final class Lane: @unchecked Sendable {
         webSockets = made
         if isShutDown { made.shutDown() }
         return made
+    }
+
+    /// Closes the connections of the pool, soon, unless transfers run.
+    func closeIdleConnections() {
+        loop.post { [self] _ in pool?.closeIdleConnections() }
     }
 
     /// Ends every transfer of this lane, soon.

@@ -41,23 +41,25 @@ extension EasyHandle {
     func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
         if headReader.isAwaitingHead { return announced(bytes) ? .taken : .abort }
         guard let transfer, let consumer = transfer.consumer else { return .abort }
-        guard transfer.pauses.isDisjoint(with: [.suspended, .intakeFull]) else { return .pause }
+        guard transfer.mayReceive else { return .pause }
         pool.touch(transfer)
         deliverHeldHead(of: transfer)
+        if let count = transfer.discardedByteCount {
+            transfer.discardedByteCount = count + bytes.count
+            return count + bytes.count > ConnectionPool.discardLimit ? .abort : .taken
+        }
+        // The consumer may have stopped content when it got the head.
+        guard transfer.mayReceive else { return .pause }
         let total = transfer.report.responseDecodedByteCount + Int64(bytes.count)
         if let refusal = refusal(ofContent: total) {
             transfer.failure = transfer.failure ?? .refused(refusal)
             return .abort
         }
-        switch consumer.transferDidReceive(bytes) {
-        case .taken:
-            transfer.report.responseDecodedByteCount = total
-            transfer.beginBurst(in: pool.context)
-            return .taken
-        case .pause:
-            transfer.pauses.insert(.intakeFull)
-            return .pause
-        }
+        // What follows after a pause is refused, and libcurl keeps it.
+        _ = transfer.follow(consumer.transferDidReceive(ContentBytes(bytes)))
+        transfer.report.responseDecodedByteCount = total
+        transfer.beginBurst(in: pool.context)
+        return .taken
     }
 
     enum ContentAnswer {

@@ -86,6 +86,6 @@ extension EasyHandle {
         guard let head = transfer.heldHead, !transfer.hasDeliveredHead else { return }
         transfer.hasDeliveredHead = true
         transfer.heldHead = nil
-        transfer.consumer?.transferDidReceive(head)
+        if let flow = transfer.consumer?.transferDidReceive(head) { _ = transfer.follow(flow) }
     }
 }

@@ -17,7 +17,10 @@ extension EasyHandle {
             transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         }
         deliverHeldHead(of: transfer)
+        transfer.trailers = headReader.trailers
         if let failure = transfer.failure { return failure }
+        // Whatever became of a rest that nobody wants.
+        if transfer.discardedByteCount != nil { return nil }
         if endsWithHead { return nil }
         if code == CURLE_OK, let missing = missingEnd { return missing }
         if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort, code != CURLE_OK {

@@ -69,7 +69,7 @@ extension EasyHandle {
         pump.whenReady = { [weak transfer, weak pump, unowned pool] in
             // A pump that another has replaced has no say any more.
             guard let transfer, let pump, case .pump(let current) = transfer.content, current === pump else { return }
-            pool.unpause(transfer, removing: .contentStarved)
+            pool.contentIsReady(of: transfer)
         }
         return pump
     }

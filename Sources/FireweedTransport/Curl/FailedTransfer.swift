@@ -13,19 +13,17 @@ final class FailedTransfer: TransferControl {
         self.consumer = Mutex(consumer)
     }
 
-    func start() { finish(failure) }
+    func start(_ flow: Flow) { finish(failure) }
+
+    func setFlow(_ flow: Flow) {}
+
+    func discard() { finish(.cancelled) }
 
     func cancel() { finish(.cancelled) }
-
-    func suspend() {}
-
-    func resume() {}
-
-    func resumeIntake() {}
 
     /// Reports from another thread, since there is no loop: whoever starts a transfer may hold what the report needs.
     private func finish(_ failure: TransferFailure) {
         guard let consumer = consumer.withLock({ $0.take() }) else { return }
-        DispatchQueue.global().async { consumer.transferDidFinish(failure, report: TransferReport()) }
+        DispatchQueue.global().async { consumer.transferDidFinish(TransferEnd(failure, report: TransferReport())) }
     }
 }

@@ -44,6 +44,8 @@ package final class HeadReader {
     private var status = 0
     private var version = ""
     private var section: [UInt8] = []
+    /// The trailer section, without its empty line.
+    private var trailerSection: [UInt8] = []
     private var byteCount = 0
     private var fieldCount = 0
     private var interimCount = 0
@@ -57,6 +59,13 @@ package final class HeadReader {
         expectHead()
         byteCount = 0
         interimCount = 0
+        trailerSection.removeAll()
+    }
+
+    /// The fields that came after the content (RFC 9110 §6.5); `nil` when none did.
+    var trailers: FieldBlock? {
+        guard !trailerSection.isEmpty else { return nil }
+        return FieldBlock(ResponseHead(status: 200, version: version, section: trailerSection).fields)
     }
 
     /// Makes the reader ready for the response to a request that is sent; the limits of the transfer count on.
@@ -103,8 +112,9 @@ package final class HeadReader {
             } else if isAwaitingHead {
                 return .malformed
             } else {
-                // Lines that come after the final head are trailers (RFC 9110 §6.5), which nobody asked for.
+                // Lines that come after the final head are trailers (RFC 9110 §6.5).
                 fieldCount += 1
+                if !Self.isEmpty(line) { trailerSection.append(contentsOf: line) }
             }
             return fieldCount <= limits.fieldCount ? .none : .exceeded(.headerFields(limit: limits.fieldCount))
         }

@@ -30,6 +30,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     /// Place in the pool's list of running transfers.
     var slot = 0
     var pauses: PauseReasons = []
+    /// What may move: the latest of the decisions that have come.
+    private(set) var flow = Flow.undecided
     /// The last moment at which a byte moved; `nil` while the transfer waits for a free connection.
     var lastActivity: LoopInstant?
     /// The last activity after which libcurl was reminded of the transfer.
@@ -45,6 +47,12 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var failure: TransferFailure?
     /// What the consumer is told at the end.
     var outcome: TransferFailure?
+    /// How many bytes have come since the rest of the response was discarded; `nil` while it is wanted.
+    var discardedByteCount: Int?
+    /// When a discarded rest is no longer waited for.
+    var discardDeadline: LoopInstant?
+    /// The trailer section, if one came.
+    var trailers: FieldBlock?
     var content = RequestContent.none
     var sentByteCount: Int64 = 0
     var report = TransferReport()
@@ -55,15 +63,20 @@ final class Transfer: TransferControl, @unchecked Sendable {
         self.lane = lane
     }
 
-    func start() {
+    func start(_ flow: Flow) {
         guard !lane.loop.isLeftBehind else { return failLeftBehind() }
-        lane.loop.post(self)
+        // Most transfers run from the start, and there was no other decision.
+        if flow == .undecided { return lane.loop.post(self) }
+        lane.withPool { [self] pool in
+            pool.setFlow(flow, of: self)
+            pool.start(self)
+        }
     }
 
     /// Ends the transfer on the caller's thread, in a process that has no thread of the loop.
     private func failLeftBehind() {
         let consumer = consumer.take()
-        consumer?.transferDidFinish(.forked, report: TransferReport())
+        consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
     }
 
     /// Notes that content came.
@@ -82,16 +95,33 @@ final class Transfer: TransferControl, @unchecked Sendable {
         lane.withPool { $0.cancel(self) }
     }
 
-    func suspend() {
-        lane.withPool { $0.pause(self, adding: .suspended) }
+    func setFlow(_ flow: Flow) {
+        lane.withPool { $0.setFlow(flow, of: self) }
     }
 
-    func resume() {
-        lane.withPool { $0.unpause(self, removing: .suspended) }
+    func discard() {
+        lane.withPool { $0.discard(self) }
     }
 
-    func resumeIntake() {
-        lane.withPool { $0.unpause(self, removing: .intakeFull) }
+    /// Follows a decision if it is the latest one, and says whether that changes what may move.
+    func follow(_ decision: Flow) -> Bool {
+        guard flow.follow(decision) else { return false }
+        pauses.subtract([.suspended, .intakeFull])
+        switch flow.level {
+        case .running: break
+        case .receivingPaused: pauses.insert(.intakeFull)
+        case .suspended: pauses.insert(.suspended)
+        }
+        return true
+    }
+
+    /// Whether content may come in.
+    var mayReceive: Bool { pauses.isDisjoint(with: [.suspended, .intakeFull]) }
+
+    /// What has become of the request's content.
+    private var requestContent: TransferEnd.SentContent {
+        if sentByteCount == 0 { return .untouched }
+        return report.requestEnd > 0 ? .whole : .begun
     }
 }
 
@@ -112,7 +142,8 @@ extension Transfer: TurnEnding {
         }
         guard state == .finished else { return }
         self.consumer = nil
-        consumer.transferDidFinish(outcome, report: report)
+        consumer.transferDidFinish(
+            TransferEnd(outcome, report: report, requestContent: requestContent, trailers: trailers))
     }
 }
 
@@ -122,7 +153,7 @@ struct PauseReasons: OptionSet {
 
     /// The owner suspended the transfer.
     static let suspended = PauseReasons(rawValue: 1)
-    /// The consumer could not take more.
+    /// The consumer takes no more content.
     static let intakeFull = PauseReasons(rawValue: 2)
     /// The reader of the content has nothing ready.
     static let contentStarved = PauseReasons(rawValue: 4)

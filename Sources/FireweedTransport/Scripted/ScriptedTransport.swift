@@ -23,6 +23,8 @@ public final class ScriptedTransport: Transport {
         case content(Data)
         /// The end, with a failure.
         case failure(TransferFailure)
+        /// Nothing more, until the transfer is cancelled or its rest discarded.
+        case stall
     }
 
     private let answer: @Sendable (RequestMessage) -> [Step]
@@ -57,9 +59,10 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private var consumer: (any TransferConsumer)?
     private var steps: ArraySlice<ScriptedTransport.Step> = []
     private var hasStarted = false
+    private var hasDeliveredHead = false
+    private var isStalled = false
     private var report = TransferReport()
-    private var isSuspended = false
-    private var isIntakeFull = false
+    private var flow = Flow.undecided
 
     init(
         message: RequestMessage, consumer: any TransferConsumer, queue: DispatchQueue,
@@ -71,55 +74,48 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         self.answer = answer
     }
 
-    func start() {
+    func start(_ flow: Flow) {
         queue.async { [self] in
             guard !hasStarted else { return }
             hasStarted = true
+            _ = self.flow.follow(flow)
             report.startNanoseconds = Self.nanoseconds
+            guard consumer != nil else { return }
             steps = answer(message)[...]
             play()
         }
+    }
+
+    func setFlow(_ flow: Flow) {
+        queue.async { [self] in
+            if self.flow.follow(flow), hasStarted { play() }
+        }
+    }
+
+    func discard() {
+        queue.async { [self] in end(hasDeliveredHead ? nil : .cancelled) }
     }
 
     func cancel() {
         queue.async { [self] in end(.cancelled) }
     }
 
-    func suspend() {
-        queue.async { [self] in isSuspended = true }
-    }
-
-    func resume() {
-        queue.async { [self] in
-            isSuspended = false
-            if hasStarted { play() }
-        }
-    }
-
-    func resumeIntake() {
-        queue.async { [self] in
-            isIntakeFull = false
-            if hasStarted { play() }
-        }
-    }
-
     private func play() {
-        while let consumer, !isSuspended, !isIntakeFull {
-            guard let step = steps.first else { return end(nil) }
+        while let consumer, flow.level == .running, !isStalled {
+            guard let step = steps.popFirst() else { return end(nil) }
             switch step {
             case .interim(let head): consumer.transferDidReceiveInterim(head)
             case .head(let head):
                 report.responseStart = elapsedMicroseconds
-                consumer.transferDidReceive(head)
+                hasDeliveredHead = true
+                _ = flow.follow(consumer.transferDidReceive(head))
             case .failure(let failure): return end(failure)
+            case .stall: isStalled = true
             case .content(let data):
-                if data.withUnsafeBytes(consumer.transferDidReceive) == .pause {
-                    isIntakeFull = true
-                    return
-                }
                 report.responseDecodedByteCount += Int64(data.count)
+                let answer = data.withUnsafeBytes { consumer.transferDidReceive(ContentBytes($0)) }
+                _ = flow.follow(answer)
             }
-            steps = steps.dropFirst()
         }
         if message.tellsOfLulls { consumer?.transferDidReachLull() }
     }
@@ -127,9 +123,9 @@ private final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private func end(_ failure: TransferFailure?) {
         guard let consumer else { return }
         self.consumer = nil
-        if !hasStarted { report.startNanoseconds = Self.nanoseconds }
+        if report.startNanoseconds == 0 { report.startNanoseconds = Self.nanoseconds }
         report.total = elapsedMicroseconds
-        consumer.transferDidFinish(failure, report: report)
+        consumer.transferDidFinish(TransferEnd(failure, report: report))
     }
 
     /// At least 1: in a report, 0 means that something did not happen.

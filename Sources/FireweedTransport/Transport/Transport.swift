@@ -1,14 +1,35 @@
-// The seam between the session and the wire.
+// The contract between a session and what moves its messages.
 
-/// Moves exchanges over the wire, one hop at a time.
+/// Moves exchanges: one request message out, one response in.
 ///
-/// libcurl is one implementation (`CurlTransport`); `ScriptedTransport` is another, for tests.
+/// libcurl is one implementation (`CurlTransport`), `ScriptedTransport` is another, for tests. A session asks for
+/// `abilities` when it is made, and fails what its transport cannot do. Every method may be called from any thread.
+///
+/// What every implementation keeps to:
+/// - A transfer calls its consumer in this order: interim responses, head, content, end. The end comes exactly once
+///   after `TransferControl.start(_:)` or `cancel()`. A control that is dropped before either tells nothing.
+/// - Calls to one consumer never overlap. They come on a thread of the transport, and never before the method of the
+///   control that causes them has returned.
+/// - Content codings that the transport knows are taken off; the head stays as it came, `Content-Encoding` and
+///   `Content-Length` of the coded form included.
+/// - A response with status 401 is a head like any other, and so is a redirect. A proxy's challenge is answered by the
+///   transport; with the ability `answersConnectionChallenges` so are challenges for the message's credentials.
+/// - A message is sent a second time only when RFC 9110 §9.2.2 allows it; content then comes from a new reader.
+/// - The transport frames the message: it sets `Content-Length`, `Transfer-Encoding`, `Host` and the fields of the
+///   connection, and checks those that the message has.
+///
+/// These protocols may change until version 1.0.
 public protocol Transport: AnyObject, Sendable {
-    /// Makes a transfer, which its control's `start` begins.
+    /// What the transport can do besides moving messages; nothing by default.
     ///
-    /// The consumer hears of everything on the transport's own thread, in order, and of the end exactly once; nothing comes after
-    /// that. Callable from any thread.
+    /// Read when a session is made.
+    var abilities: TransportAbilities { get }
+
+    /// Makes a transfer, which its control's `start(_:)` begins.
     func makeTransfer(of message: consuming RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
+
+    /// Closes connections that no transfer uses; by default it does nothing.
+    func closeIdleConnections()
 
     /// Ends every transfer as cancelled and closes all connections. Later transfers end as cancelled at once.
     func shutDown()
@@ -21,52 +42,88 @@ public protocol Transport: AnyObject, Sendable {
 }
 
 extension Transport {
+    /// Nothing.
+    public var abilities: TransportAbilities { [] }
     /// The default options.
     public var options: TransportOptions { TransportOptions() }
+
+    /// Does nothing.
+    public func closeIdleConnections() {}
 }
 
-/// Steers a transfer.
+/// What a transport can do besides moving messages.
+public struct TransportAbilities: OptionSet, Sendable, Hashable {
+    /// The bits of the abilities.
+    public let rawValue: UInt8
+
+    /// Makes a set of bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// A message with a `WebSocketOffer` opens a WebSocket.
+    public static let webSockets = TransportAbilities(rawValue: 1)
+    /// The rules that the session was made with judge each server inside the TLS handshake.
+    public static let serverTrust = TransportAbilities(rawValue: 2)
+    /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection (NTLM,
+    /// Negotiate).
+    ///
+    /// The consumer is told of each answered challenge (`TransferConsumer.transferDidAnswerChallenge(_:)`).
+    public static let answersConnectionChallenges = TransportAbilities(rawValue: 4)
+}
+
+/// Steers one transfer.
 ///
-/// Every method may be called from any thread, at any moment, any number of times.
+/// Every method may be called from any thread, at any moment, any number of times. None of them calls the consumer before
+/// it returns; what is called inside of a consumer's method takes effect when that method has returned.
 public protocol TransferControl: AnyObject, Sendable {
     /// Begins the transfer; later calls do nothing.
-    func start()
-    /// Ends the transfer; its consumer hears `TransferFailure.cancelled` unless it had already ended.
-    func cancel()
-    /// Stops bytes in both directions until `resume`; the idle time-out stands still.
-    func suspend()
-    /// Lets bytes move again after `suspend`.
-    func resume()
-    /// Lets bytes come in again after the consumer answered `.pause`; the refused bytes are offered anew.
-    func resumeIntake()
-}
+    ///
+    /// - Parameter flow: what may move from the start; a flow of a higher revision that was set before counts instead.
+    func start(_ flow: Flow)
 
-/// What a consumer does with bytes that it is offered.
-public enum Intake: Sendable {
-    /// They are taken; go on.
-    case taken
-    /// They are not taken; offer them again after `resumeIntake()`.
-    case pause
+    /// Says which bytes may move.
+    ///
+    /// Of all flows that the transfer was given, by calls and by its consumer's answers, the one with the highest
+    /// revision counts, in whatever order they arrive.
+    func setFlow(_ flow: Flow)
+
+    /// Says that the rest of the response is not wanted.
+    ///
+    /// The consumer gets no more content. It is told of the end soon, without a failure: when the rest has been read, or
+    /// has proved too long to be waited for (64 KiB, or 100 ms), so that its connection is closed. Before the head it
+    /// does the same as `cancel()`.
+    func discard()
+
+    /// Ends the transfer; its connection is closed, or its stream reset.
+    ///
+    /// The consumer is told of the end with `TransferFailure.cancelled`, unless the transfer had ended already.
+    func cancel()
 }
 
 /// Hears what happens to one transfer, on the transport's thread.
 ///
 /// No method may wait.
 public protocol TransferConsumer: AnyObject, Sendable {
-    /// An interim response came (RFC 9110 §15.2). Any number of times, before the head.
+    /// An interim response came (RFC 9110 §15.2). Any number of times, before the head; a 101 is a head.
     func transferDidReceiveInterim(_ head: ResponseHead)
     /// A challenge came (401 or 407) and was answered with the message's credentials. Any number of times, before the head.
     func transferDidAnswerChallenge(_ head: ResponseHead)
     /// The head of the response came. At most once, before any byte of content.
-    func transferDidReceive(_ head: ResponseHead)
-    /// Bytes of decoded content came; they are valid during the call only.
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake
-    /// No more content is at hand: what was gathered of it may go on. Only for messages that ask for it (`tellsOfLulls`).
+    ///
+    /// - Returns: which bytes may move now; no content follows until content may come in. The end may follow.
+    func transferDidReceive(_ head: ResponseHead) -> Flow
+    /// Decoded content came. It is offered once; what the consumer wants of it, it copies.
+    ///
+    /// - Returns: which bytes may move now.
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow
+    /// No more content is at hand: what was gathered of it may be handed on. Only for messages that ask for it
+    /// (`tellsOfLulls`).
     func transferDidReachLull()
     /// Bytes of the request's content were handed to the connection; `total` counts from the start of the content.
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?)
-    /// The transfer ended; `failure` is `nil` when a whole response came. Exactly once, last.
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport)
+    /// The transfer ended. Exactly once, last.
+    func transferDidFinish(_ end: consuming TransferEnd)
 }
 
 extension TransferConsumer {

@@ -27,7 +27,7 @@ package enum StatusFetch {
             body: content.map { .data($0.data) } ?? .none, idleTimeout: 0)
         let collector = Collector()
         let control = transport.makeTransfer(of: message, for: collector)
-        control.start()
+        control.start(.undecided)
         guard collector.waitForEnd(left) else {
             control.cancel()
             throw Failure(description: "\(url.absoluteString): no answer in time")
@@ -79,17 +79,20 @@ private final class Collector: TransferConsumer {
         }
     }
 
-    func transferDidReceive(_ head: ResponseHead) {
+    func transferDidReceive(_ head: ResponseHead) -> Flow {
         state.withLock { $0.status = head.status }
+        return .undecided
     }
 
-    func transferDidReceive(_ bytes: UnsafeRawBufferPointer) -> Intake {
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
+        let bytes = content.bytes
         state.withLock { $0.content.append(contentsOf: bytes) }
-        return .taken
+        return .undecided
     }
 
-    func transferDidFinish(_ failure: TransferFailure?, report: TransferReport) {
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        let failure = end.failure
         state.withLock { $0.failure = failure }
-        end.leave()
+        self.end.leave()
     }
 }

@@ -25,8 +25,10 @@ public protocol WebSocketChannel: AnyObject, Sendable {
 public protocol WebSocketListener: AnyObject, Sendable {
     /// The handshake is done; `subprotocol` is the one that the peer chose.
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?)
-    /// A message came. `.pause` takes it too, and stops further ones until `TransferControl.resumeIntake()`.
-    func webSocketDidReceive(_ message: WebSocketMessage) -> Intake
+    /// A message came.
+    ///
+    /// - Returns: which bytes may move now; no further message comes until bytes may come in.
+    func webSocketDidReceive(_ message: WebSocketMessage) -> Flow
     /// Both sides have said goodbye; `code` is the peer's, 1005 when it gave none (RFC 6455 §7.1.5).
     func webSocketDidClose(code: UInt16, reason: Data)
 }

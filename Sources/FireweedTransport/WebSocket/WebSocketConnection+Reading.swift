@@ -124,8 +124,12 @@ extension WebSocketConnection {
         }
     }
 
+    private func deliver(_ head: ResponseHead) {
+        if let flow = consumer?.transferDidReceive(head) { _ = follow(flow) }
+    }
+
     private func refused(_ head: ResponseHead, complaint: String?) {
-        consumer?.transferDidReceive(head)
+        deliver(head)
         let detail = "the server answered the handshake with status \(head.status)"
         fail(
             .exchange(
@@ -151,10 +155,10 @@ extension WebSocketConnection {
         do {
             try shake.conclude(head)
         } catch {
-            consumer?.transferDidReceive(head)
+            deliver(head)
             return fail(.exchange(.badServerResponse, detail: error.text, engineCode: 0))
         }
-        consumer?.transferDidReceive(head)
+        deliver(head)
         handle(.switched)
         if !rest.isEmpty { rest.withUnsafeBytes(takeFrames) }
     }
@@ -163,9 +167,8 @@ extension WebSocketConnection {
 extension WebSocketConnection: FrameReceiver {
     func frames(didReceive message: WebSocketMessage) -> Bool {
         report.responseDecodedByteCount += Int64(message.byteCount)
-        guard offer.listener.webSocketDidReceive(message) == .pause else { return true }
-        pauses.insert(.intakeFull)
-        return false
+        _ = follow(offer.listener.webSocketDidReceive(message))
+        return pauses.isEmpty
     }
 
     func frames(didReceivePong payload: [UInt8]) {

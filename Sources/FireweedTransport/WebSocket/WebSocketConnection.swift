@@ -19,6 +19,8 @@ final class WebSocketConnection {
     var dialer: SocketDialer?
     var shake: Handshake
     var engine: FrameEngine?
+    /// What may move: the latest of the decisions that have come.
+    private var flow = Flow.undecided
     var pauses: PauseReasons = []
     var interest: SocketReadiness = []
     var outbox = Outbox()
@@ -63,19 +65,25 @@ final class WebSocketConnection {
         handle(.closeAsked)
     }
 
-    func pause(adding reason: PauseReasons) {
-        pauses.insert(reason)
+    func setFlow(_ decision: Flow) {
+        guard follow(decision) else { return }
+        if pauses.isEmpty {
+            touch()
+            readOn()
+        }
         updateInterest()
     }
 
-    func unpause(removing reason: PauseReasons) {
-        guard pauses.contains(reason) else { return }
-        pauses.remove(reason)
-        touch()
-        if reason == .intakeFull { engine?.isPaused = false }
-        guard pauses.isEmpty else { return }
-        readOn()
-        updateInterest()
+    /// Follows a decision if it is the latest one, and says whether that changes what may move.
+    func follow(_ decision: Flow) -> Bool {
+        guard flow.follow(decision) else { return false }
+        switch flow.level {
+        case .running: pauses = []
+        case .receivingPaused: pauses = .intakeFull
+        case .suspended: pauses = .suspended
+        }
+        if pauses.isEmpty { engine?.isPaused = false }
+        return true
     }
 
     // MARK: Events
@@ -169,7 +177,7 @@ final class WebSocketConnection {
         let cause = failure ?? .closedWebSocket
         outbox.fail(cause)
         pings.fail(cause)
-        consumer?.transferDidFinish(failure, report: report)
+        consumer?.transferDidFinish(TransferEnd(failure, report: report))
     }
 
     var consumer: (any TransferConsumer)? { transfer?.consumer }

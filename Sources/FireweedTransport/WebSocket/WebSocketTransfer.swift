@@ -31,18 +31,21 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
 
     // MARK: TransferControl
 
-    func start() {
+    func start(_ flow: Flow) {
         guard !lane.loop.isLeftBehind else {
             let consumer = consumer.take()
-            consumer?.transferDidFinish(.forked, report: TransferReport())
+            consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
             return
         }
-        onLoop { $0.start() }
+        onLoop { connection in
+            connection.setFlow(flow)
+            connection.start()
+        }
     }
+
     func cancel() { onLoop { $0.cancel() } }
-    func suspend() { onLoop { $0.pause(adding: .suspended) } }
-    func resume() { onLoop { $0.unpause(removing: .suspended) } }
-    func resumeIntake() { onLoop { $0.unpause(removing: .intakeFull) } }
+    func discard() { onLoop { $0.cancel() } }
+    func setFlow(_ flow: Flow) { onLoop { $0.setFlow(flow) } }
 
     // MARK: WebSocketChannel
 

@@ -6,10 +6,11 @@ import Testing
 
 @Suite("Suspending a request that the cache may answer", .timeLimit(.minutes(Patience.minutes)))
 struct CacheSuspensionTests {
-    @Test("a resume that arrives while the transfer is being suspended is not lost")
+    @Test("a resume that overtakes the suspension before it is not lost")
     func resumedWhileSuspended() async throws {
         let request = Mutex<DataRequest?>(nil)
-        // The look runs on the cache's queue: the request is suspended when the transfer is made.
+        // The look runs on the cache's queue: the request is suspended when the transfer is made, and resumed before the transfer
+        // is told of that.
         let store = MemoryResponseStore(onLook: { _ in _ = request.withLock { $0 }?.suspend() })
         let transport = HookedTransport(
             onSuspend: { _ = request.withLock { $0 }?.resume() },
@@ -41,7 +42,7 @@ struct CacheSuspensionTests {
     }
 }
 
-/// A scripted transport that calls the test inside of `suspend()`, before the transfer is suspended.
+/// A scripted transport that calls the test when a transfer is suspended, before the transfer is.
 private final class HookedTransport: Transport {
     private let inner: ScriptedTransport
     private let onSuspend: @Sendable () -> Void
@@ -76,13 +77,16 @@ private final class HookedControl: TransferControl {
         self.onSuspend = onSuspend
     }
 
-    func start() { inner.start() }
     func cancel() { inner.cancel() }
-    func resume() { inner.resume() }
-    func resumeIntake() { inner.resumeIntake() }
+    func discard() { inner.discard() }
 
-    func suspend() {
-        onSuspend()
-        inner.suspend()
+    func start(_ flow: Flow) {
+        if flow.level == .suspended { onSuspend() }
+        inner.start(flow)
+    }
+
+    func setFlow(_ flow: Flow) {
+        if flow.level == .suspended { onSuspend() }
+        inner.setFlow(flow)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 struct HandshakeTests {
     private final class Deaf: WebSocketListener {
         func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {}
-        func webSocketDidReceive(_ message: WebSocketMessage) -> Intake { .taken }
+        func webSocketDidReceive(_ message: WebSocketMessage) -> Flow { .undecided }
         func webSocketDidClose(code: UInt16, reason: Data) {}
     }
 

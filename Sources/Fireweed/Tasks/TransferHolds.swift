@@ -1,0 +1,42 @@
+// Why bytes of an attempt's transfer stand still.
+
+import FireweedTransport
+
+/// The reasons for which bytes may not move, and the decision that they amount to.
+struct TransferHolds: Sendable {
+    struct Reason: OptionSet {
+        let rawValue: UInt8
+
+        /// The request was suspended.
+        static let suspended = Reason(rawValue: 1)
+        /// Somebody decides about the head of the response.
+        static let deciding = Reason(rawValue: 2)
+        /// Whoever takes the content has more than enough.
+        static let full = Reason(rawValue: 4)
+    }
+
+    private(set) var reasons: Reason = []
+    /// How often the decision has changed.
+    private var revision: UInt64 = 0
+
+    mutating func insert(_ reason: Reason) {
+        change { $0.insert(reason) }
+    }
+
+    mutating func remove(_ reason: Reason) {
+        change { $0.remove(reason) }
+    }
+
+    /// What the transfer is to do.
+    var flow: Flow { Flow(level, revision: revision) }
+
+    private var level: Flow.Level {
+        reasons.contains(.suspended) ? .suspended : reasons.isEmpty ? .running : .receivingPaused
+    }
+
+    private mutating func change(_ change: (inout Reason) -> Void) {
+        let before = level
+        change(&reasons)
+        if level != before { revision += 1 }
+    }
+}

@@ -1,0 +1,40 @@
+// Which bytes of a transfer may move.
+
+/// A decision about which bytes of a transfer may move, and its number.
+///
+/// The decisions of several threads may reach a transfer in another order than they were made in. Whoever decides counts
+/// its decisions; a transfer follows the one with the highest number.
+public struct Flow: Sendable, Hashable {
+    /// Which bytes may move.
+    public enum Level: Sendable, Hashable {
+        /// All of them.
+        case running
+        /// Those of the request. No content comes in, and the idle time-out stands still.
+        ///
+        /// What the transport has read already it may keep back; it reads no more.
+        case receivingPaused
+        /// None in either direction; the idle time-out stands still, and the deadline does not.
+        case suspended
+    }
+
+    /// Which bytes may move.
+    public var level: Level
+    /// The number of the decision, from 1 on.
+    public var revision: UInt64
+
+    /// Makes a decision.
+    public init(_ level: Level, revision: UInt64) {
+        self.level = level
+        self.revision = revision
+    }
+
+    /// No decision: a transfer that has had none runs, and one that has had some follows the last of them.
+    public static let undecided = Flow(.running, revision: 0)
+
+    /// Follows another decision if it is the later one, and says whether that changes what may move.
+    public mutating func follow(_ other: Flow) -> Bool {
+        guard other.revision > revision else { return false }
+        defer { self = other }
+        return other.level != level
+    }
+}

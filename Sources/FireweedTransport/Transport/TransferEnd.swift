@@ -1,0 +1,38 @@
+// What a consumer is told at the end of a transfer.
+
+/// How a transfer ended, and what it took.
+public struct TransferEnd: Sendable {
+    /// What became of the request's content.
+    public enum SentContent: Sendable, Hashable {
+        /// No byte of it was read, or there is none: a stream that can be read once can still be sent.
+        case untouched
+        /// Some of it was read.
+        case begun
+        /// All of it was read.
+        case whole
+    }
+
+    /// Why it failed; `nil` when a whole response came, and when the rest of it was discarded.
+    public var failure: TransferFailure?
+    /// The trailer section (RFC 9110 §6.5); `nil` when none came.
+    public var trailers: FieldBlock?
+    /// What it took: the numbers of the try that ended it.
+    public var report: TransferReport
+    /// The numbers of earlier tries of the same message, in order.
+    ///
+    /// Most transfers have none; libcurl never tells of one.
+    public var earlierReports: [TransferReport] = []
+    /// What became of the request's content.
+    public var requestContent: SentContent
+
+    /// Makes an end.
+    public init(
+        _ failure: TransferFailure? = nil, report: TransferReport, requestContent: SentContent = .untouched,
+        trailers: FieldBlock? = nil
+    ) {
+        self.failure = failure
+        self.report = report
+        self.requestContent = requestContent
+        self.trailers = trailers
+    }
+}
