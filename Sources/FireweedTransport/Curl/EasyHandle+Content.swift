@@ -34,7 +34,7 @@ extension EasyHandle {
     func stopWatchingCodingEnd() {
         guard codingEnd != nil else { return }
         codingEnd = nil
-        set(CURLOPT_VERBOSE, 0)
+        set(CURLOPT_VERBOSE, pool.settings.options.wireObserver == nil ? 0 : 1)
     }
 
     /// Takes content from libcurl.

@@ -20,6 +20,8 @@ extension EasyHandle {
     func received(_ lines: UnsafeRawBufferPointer) -> Bool {
         guard let transfer else { return false }
         pool.touch(transfer)
+        // Before the head is delivered: whoever is told of the response can then see it as it came.
+        if let observer = pool.settings.options.wireObserver { observer.didReceive(headLines: Array(lines)) }
         return headReader.append(lines) { take($0, for: transfer) }
     }
 

@@ -145,7 +145,7 @@ extension EasyHandle {
     func setFields(_ block: FieldBlock, hasContent: Bool) {
         guard block !== listedFields || hasContent != listedForContent else { return }
         curl_slist_free_all(list)
-        list = FieldList.make(block, hasContent: hasContent)
+        list = FieldList.make(block, hasContent: hasContent, writing: pool.settings.options.fieldWriting)
         listedByteCount = block.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         listedFields = block
         listedForContent = hasContent

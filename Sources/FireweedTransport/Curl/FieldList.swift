@@ -12,9 +12,16 @@ enum FieldList {
     /// Credentials for a proxy, which no origin may see (RFC 9110 §11.7.2).
     private static let proxyCredentials = "Proxy-Authorization"
 
-    static func make(_ block: FieldBlock, hasContent: Bool) -> UnsafeMutablePointer<curl_slist>? {
+    static func make(
+        _ block: FieldBlock, hasContent: Bool, writing: FieldWriting?
+    ) -> UnsafeMutablePointer<curl_slist>? {
         var list = GrowingList()
-        for field in block.fields where !framing.contains(where: field.name.isEqualIgnoringASCIICase) {
+        // "Name:" keeps libcurl from adding a field of its own.
+        for name in writing?.omittedNames ?? [] where !framing.contains(where: name.isEqualIgnoringASCIICase) {
+            list.append("\(name):")
+        }
+        for field in writing?.lines(of: block.fields) ?? block.fields
+        where !framing.contains(where: field.name.isEqualIgnoringASCIICase) {
             if field.name.isEqualIgnoringASCIICase(proxyCredentials) { continue }
             list.append(field)
         }

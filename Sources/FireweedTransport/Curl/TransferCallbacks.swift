@@ -30,6 +30,7 @@ enum TransferCallbacks {
         handle.check(fw_easy_set_close(easy, socketUnwanted))
         handle.check(fw_easy_set_ssl_context(easy, tlsContextMade))
         handle.check(fw_easy_set_debug(easy, bytesCame))
+        if handle.pool.settings.options.wireObserver != nil { handle.set(CURLOPT_VERBOSE, 1) }
     }
 }
 
@@ -145,6 +146,15 @@ private func bytesCame(
     _: UnsafeMutableRawPointer, _ type: curl_infotype, _ bytes: UnsafeMutablePointer<CChar>, _ count: Int,
     _ owner: UnsafeMutableRawPointer
 ) -> Int32 {
-    if type == CURLINFO_DATA_IN { handle(owner).noteCodedContent(UnsafeRawBufferPointer(start: bytes, count: count)) }
+    let (owner, bytes) = (handle(owner), UnsafeRawBufferPointer(start: bytes, count: count))
+    if type == CURLINFO_DATA_IN {
+        owner.noteCodedContent(bytes)
+    } else if let observer = owner.pool.settings.options.wireObserver {
+        switch type {
+        case CURLINFO_HEADER_OUT: observer.didSend(head: Array(bytes))
+        case CURLINFO_TEXT: observer.didNote(String(decoding: bytes, as: UTF8.self))
+        default: break
+        }
+    }
     return 0
 }

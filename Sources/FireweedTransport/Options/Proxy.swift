@@ -81,6 +81,13 @@ public struct Proxy: Sendable, Hashable {
             bypassedHosts: [])
     }
 
+    /// The same proxy, but not for these hosts and domains.
+    package func bypassing(_ hosts: [String]) -> Proxy {
+        Proxy(
+            scheme: scheme, host: host, port: port, user: user, password: password, authentication: authentication,
+            bypassedHosts: bypassedHosts + hosts)
+    }
+
     /// Whether the environment names a proxy for anything.
     ///
     /// `HTTP_PROXY` does not count: where programs are run by a server, whoever asks it can set that one.

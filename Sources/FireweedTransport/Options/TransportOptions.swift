@@ -131,6 +131,11 @@ public struct TransportOptions: Sendable {
     /// `maximumExpansionRatio` lets expand to 32 MiB.
     public var receiveBufferByteCount: Int?
 
+    /// Is told of heads as they are on the wire; `nil`, the default, for nobody.
+    package var wireObserver: (any WireObserver)?
+    /// How fields are written; `nil`, the default, as messages have them.
+    package var fieldWriting: FieldWriting?
+
     /// Makes the default options.
     public init() {}
 

@@ -42,10 +42,14 @@ final class WebSocketConnection {
     init(_ transfer: WebSocketTransfer, pool: WebSocketPool) {
         self.transfer = transfer
         self.pool = pool
-        message = transfer.message
+        var message = transfer.message
+        if let writing = pool.settings.options.fieldWriting {
+            message.fields = FieldBlock(writing.lines(of: message.fields.fields))
+        }
+        self.message = message
         offer = transfer.offer
         shake = Handshake(
-            message: transfer.message, offer: transfer.offer, headLimit: pool.settings.options.maximumHeaderByteCount)
+            message: message, offer: transfer.offer, headLimit: pool.settings.options.maximumHeaderByteCount)
     }
 
     // MARK: What the user's side asks

@@ -1,0 +1,59 @@
+// Messages as they are on the wire, for tools that show or shape them.
+
+/// Is told of the heads of every message that a transport sends and receives over HTTP, byte for byte.
+///
+/// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes are not told. Without an
+/// observer nothing is gathered.
+package protocol WireObserver: AnyObject, Sendable {
+    /// A head went out, with its empty line: a request's, or that of a proxy's `CONNECT`. HTTP/2 is shown in the form of HTTP/1.1.
+    func didSend(head: [UInt8])
+    /// Lines of a head or of trailers came in, with their line ends; before anybody is told of the head.
+    func didReceive(headLines: [UInt8])
+    /// The engine says what it does: a line for people.
+    func didNote(_ text: String)
+}
+
+/// How fields of a message are written, where the message cannot say it.
+///
+/// `FieldBlock`s that come from Foundation's requests have each name once and in no order.
+package struct FieldWriting: Sendable {
+    /// Names of fields that are not sent, those that the engine adds included: `Accept`, `Accept-Encoding`, `Host`.
+    package var omittedNames: [String] = []
+    /// Fields with their lines, in the order in which they are sent, behind all others, which are sorted by name.
+    ///
+    /// A message that has the field with another value, or not at all, is not changed by its row.
+    package var rows: [Row] = []
+
+    /// A field whose value stands on several lines, or whose place or case matters.
+    package struct Row: Sendable {
+        /// The field as a message has it, its values joined.
+        package var field: Field
+        /// The lines that are sent.
+        package var lines: [Field]
+
+        /// Makes a row.
+        package init(field: Field, lines: [Field]) {
+            self.field = field
+            self.lines = lines
+        }
+    }
+
+    /// Makes rules that change nothing.
+    package init() {}
+
+    /// The fields of a message as they are sent.
+    func lines(of fields: [Field]) -> [Field] {
+        var others = fields.filter { field in !omittedNames.contains(where: field.name.isEqualIgnoringASCIICase) }
+        var ordered: [Field] = []
+        for row in rows {
+            let index = others.firstIndex {
+                $0.name.isEqualIgnoringASCIICase(row.field.name) && $0.value == row.field.value
+            }
+            guard let index else { continue }
+            others.remove(at: index)
+            ordered += row.lines
+        }
+        // Fields of a session have no order: the same command is to send the same bytes.
+        return others.sorted { $0.name.lowercased() < $1.name.lowercased() } + ordered
+    }
+}
