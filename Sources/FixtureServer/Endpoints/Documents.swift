@@ -6,7 +6,7 @@ import Foundation
 enum Documents {
     static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
         switch name {
-        case "": .text("Fireweed's fixture server. Try /get, /anything, /status/404, /delay/1, /bytes/1024.\n")
+        case "": .text(index)
         case "json": .json(["slideshow": ["title": "Sample", "slides": [["title": "Fireweed", "type": "all"]]]])
         case "xml":
             .text("<?xml version='1.0' encoding='us-ascii'?>\n<slideshow title=\"Sample\"/>\n", type: "application/xml")
@@ -21,6 +21,25 @@ enum Documents {
         default: nil
         }
     }
+
+    private static let index = """
+        Fireweed's fixture server. What it answers:
+
+        /get /post /put /patch /delete   the request as JSON, for that method
+        /anything /headers /ip           the request as JSON, for any method
+        /user-agent /upload /parts       parts of it
+        /status/404                      a status
+        /delay/1 /drip?bytes=10          late, or slowly
+        /bytes/1024 /stream-bytes/1024   bytes, with a length or in chunks
+        /stream/3                        lines of JSON
+        /redirect/2 /redirect-to?url=/   redirects
+        /cookies /cookies/set?a=1        cookies
+        /basic-auth/user/password        challenges; also /bearer and /digest-auth
+        /gzip /deflate /brotli /zstd     content codings
+        /cache /etag/tag /range/100      caching and ranges
+        /json /xml /html /encoding       documents; also /image/png and /uuid
+
+        """
 
     /// 63 bytes of JSON, for benchmarks.
     static let small = Data(#"{"id":42,"name":"Fireweed","tags":["http","swift"],"ok":true  }"#.utf8)

@@ -35,6 +35,8 @@ public final class FixtureServer: Sendable {
     public let events = EventLog<Event>()
     private let routes = Mutex<[String: Handler]>([:])
     private let received = Mutex<[ReceivedRequest]>([])
+    private let fallback = Mutex<Handler?>(nil)
+    private let observer = Mutex<(@Sendable (ReceivedRequest, FixtureResponse) -> Void)?>(nil)
     private let daemon: Daemon
 
     /// Starts a server on a port, or on any free one.
@@ -81,6 +83,16 @@ public final class FixtureServer: Sendable {
         routes.withLock { $0[path] = handler }
     }
 
+    /// Answers every path that no route has, instead of the endpoints.
+    public func answer(_ handler: @escaping Handler) {
+        fallback.withLock { $0 = handler }
+    }
+
+    /// Is told of each request and its answer, before the answer goes out, on a thread of the server.
+    public func observe(_ observer: @escaping @Sendable (ReceivedRequest, FixtureResponse) -> Void) {
+        self.observer.withLock { $0 = observer }
+    }
+
     /// Every request that has been answered, in order.
     public var requests: [ReceivedRequest] { received.withLock { $0 } }
 
@@ -93,7 +105,9 @@ public final class FixtureServer: Sendable {
             if received.count >= 20_000 { received.removeFirst(10_000) }
             received.append(request)
         }
-        if let handler = routes.withLock({ $0[request.path] }) { return handler(request) }
-        return Endpoints.answer(request)
+        let handler = routes.withLock { $0[request.path] } ?? fallback.withLock { $0 }
+        let response = handler?(request) ?? Endpoints.answer(request)
+        if let observer = observer.withLock({ $0 }) { observer(request, response) }
+        return response
     }
 }
