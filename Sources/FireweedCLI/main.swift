@@ -9,19 +9,21 @@ signal(SIGPIPE, SIG_IGN)
 signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
 
 do {
-    let invocation = try ArgumentParser.parse(Array(CommandLine.arguments.dropFirst()))
+    let invocation = try ArgumentParser.parse(
+        Array(CommandLine.arguments.dropFirst()), defaults: ConfigurationFile.words())
     let code: ExitCode
     switch invocation.task {
-    case .help:
-        Terminal.write("\(Help.text)\n")
+    case .help(let isLong):
+        Terminal.write("\(isLong ? Help.text : Help.text(of: invocation.subcommand))\n")
         code = .success
     case .version:
         Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")
         code = .success
-    case .serve(let port): code = await ServeRunner.run(port: port)
+    case .serve(let port, let folder): code = await ServeRunner(port: port, folder: folder).run()
     case .webSocket: code = try await WebSocketRunner(invocation).run()
-    case .status(let host): code = await StatusRunner(host: host, watches: invocation.watches).run()
+    case .status(let target): code = await StatusRunner(target: target, watches: invocation.watches).run()
     case .request:
+        if invocation.showsDebugging { Terminal.tell("* fireweed \(AFInfo.version), \(CurlTransport.engineVersion)\n") }
         code = try await RequestRunner(invocation, standardInput: StandardInput.content(for: invocation)).run()
     }
     exit(code.rawValue)

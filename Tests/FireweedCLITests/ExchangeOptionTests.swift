@@ -56,7 +56,9 @@ struct ExchangeOptionTests {
             return .text("sorry", status: 503, fields: [("Retry-After", "0")])
         }
         let result = try run("--retry", "1", "--check-status", server.url("/down").absoluteString)
-        #expect(result.code == 5 && String(decoding: result.output, as: UTF8.self) == "sorry" && result.errors.isEmpty)
+        #expect(result.code == 5 && String(decoding: result.output, as: UTF8.self) == "sorry")
+        #expect(result.errors.contains("the status is 503; retry 1 of 1 in "), "\(result.errors)")
+        #expect(result.errors.hasSuffix("fireweed: the status is 503\n"), "\(result.errors)")
         #expect(attempts.value == 2)
     }
 
@@ -64,7 +66,8 @@ struct ExchangeOptionTests {
     func noRetry() throws {
         let url = failing(9)
         #expect(try run("--check-status", url).code == 5)
-        #expect(try run("--retry", "3", "--check-status", "POST", url, "a=b").code == 5)
+        let posted = try run("--retry", "3", "--check-status", "POST", url, "a=b")
+        #expect(posted.code == 5 && posted.errors.contains("a POST could take effect twice"), "\(posted.errors)")
         #expect(attempts.value == 2)
     }
 

@@ -1,3 +1,4 @@
+import Fireweed
 import Testing
 
 @testable import FireweedCLI
@@ -14,7 +15,9 @@ struct ItemTests {
             ("t=@a.txt", .textFromFile, "t", "a.txt"),
             ("j:=@a.json", .jsonFromFile, "j", "a.json"), ("empty=", .text, "empty", ""), ("a=b=c", .text, "a", "b=c"),
             ("a=x@y", .text, "a", "x@y"), ("time:12:30", .header, "time", "12:30"), (#"a\:b=c"#, .text, "a:b", "c"),
-            (#"a\==b"#, .text, "a=", "b"), ("q==", .query, "q", ""),
+            (#"a\==b"#, .text, "a=", "b"), ("q==", .query, "q", ""), ("q==@f", .queryFromFile, "q", "f"),
+            ("X-A:@f", .headerFromFile, "X-A", "f"), (#"a:="\\d\n""#, .json, "a", #""\\d\n""#),
+            (#"p=C:\dir\x"#, .text, "p", #"C:\dir\x"#), (#"a=\@x"#, .text, "a", "@x"),
         ])
     func separators(word: String, kind: Item.Kind, name: String, value: String) throws {
         let item = try #require(Item(word))
@@ -38,6 +41,10 @@ struct ArgumentParserTests {
             (":/x", "http://localhost/x"),
             ("localhost:3000", "http://localhost:3000"), ("127.0.0.1/x", "http://127.0.0.1/x"),
             ("http://h/", "http://h/"),
+            (":8080/get?next=https://x.org/", "http://localhost:8080/get?next=https://x.org/"),
+            ("h.example/?u=http://x", "https://h.example/?u=http://x"), ("HTTP://h/", "HTTP://h/"),
+            ("://h.example", "https://h.example"), ("//h.example/x", "https://h.example/x"),
+            ("user:p@localhost/x", "http://user:p@localhost/x"), ("[::1]:80/", "http://[::1]:80/"),
         ])
     func urls(text: String, expected: String) throws {
         #expect(try URLShorthand.expanded(text) == expected)
@@ -48,7 +55,8 @@ struct ArgumentParserTests {
         arguments: [
             (["example.com"], "GET"), (["example.com", "a=b"], "POST"), (["example.com", "q==1"], "GET"),
             (["put", "example.com", "a=b"], "PUT"), (["--raw", "x", "example.com"], "POST"),
-            (["X-CUSTOM", "h.example"], "X-CUSTOM"),
+            (["X-CUSTOM", "h.example"], "X-CUSTOM"), (["myhost", "name=me@x.org"], "POST"),
+            (["localhost", "a=b"], "POST"), (["get", "localhost:8080/x"], "GET"), (["delete", ":8080/x"], "DELETE"),
         ])
     func methods(words: [String], expected: String) throws {
         #expect(try ArgumentParser.parse(words).effectiveMethod == expected)
@@ -58,11 +66,21 @@ struct ArgumentParserTests {
         "what is wrong is said in one line",
         arguments: [
             ([], "a URL is missing"), (["--nope"], "no option --nope"),
-            (["--timeout", "soon", "h.example"], "no SECONDS"),
-            (["--print"], "needs a value"), (["h.example", "junk"], "no item"),
+            (["--timeout", "soon", "h.example"], "--timeout needs a number of seconds above 0, not \"soon\""),
+            (["--print"], "needs a value"), (["h.example", "junk"], "not an item"),
             (["--raw", "x", "h.example", "a=b"], "cannot go together"),
-            (["h.example", "f@x"], "--form"), (["http://"], "no URL"), (["--print=xyz", "h.example"], "no WHAT"),
+            (["h.example", "f@x"], "--form"), (["http://"], "not a URL"),
+            (["--print=xyz", "h.example"], "letters of H, B, h, b and m"),
             (["--json=1", "h.example"], "takes no value"),
+            (["ftp://h.example"], "has the scheme ftp"), (["--ver"], "--ver could be --verbose, --verify, --version"),
+            (["ws", "--har", "x", "h.example"], "--har does not go with fireweed ws"),
+            (["--binary", "h.example"], "it is for fireweed ws"), (["status", "-v"], "-v does not go with"),
+            (["--from-curl", "curl h", "--form"], "--form does not go with --from-curl"),
+            (["--retry-delay", "1", "h.example"], "need --retry"),
+            (["--any-status", "h.example"], "--any-status needs"),
+            (["--expect", "status=200", "h.example"], "a fact such as"),
+            (["--select", "a[", "h.example"], "a path such as"),
+            (["--tls-min", "1.3", "--tls-max", "1.2", "h.example"], "older"), (["-vx"], "-x needs a value: URL"),
         ])
     func errors(words: [String], part: String) {
         let error = #expect(throws: UsageError.self) { try ArgumentParser.parse(words) }
@@ -73,6 +91,27 @@ struct ArgumentParserTests {
     @Test("every option is in the help")
     func help() {
         for option in Option.all { #expect(Help.text.contains(option.heading)) }
+        #expect(Set(Option.all.flatMap(\.names)).count == Option.all.flatMap(\.names).count)
+    }
+
+    @Test("short options can be joined, values attached, long names cut short, and options taken back")
+    func forms() throws {
+        let joined = try ArgumentParser.parse(["-Ivofile", "--http1", "h.example"])
+        #expect(joined.ignoresStandardInput && joined.isVerbose && joined.outputFile == "file")
+        #expect(joined.httpVersion == .http1Only)
+        #expect(try ArgumentParser.parse(["--print=", "h.example"]).print == "")
+        #expect(try ArgumentParser.parse(["--raw=", "h.example"]).rawBody == "")
+        let back = try ArgumentParser.parse(
+            ["--no-cache", "-a", "u:p", "--no-auth", "h.example"], defaults: ["--cache"])
+        #expect(!back.usesCache && back.authentication == nil)
+        #expect(try ArgumentParser.parse(["--no-follow", "h.example"]).followsRedirects == false)
+    }
+
+    @Test("the help fits into 80 columns")
+    func width() {
+        for page in [Help.text, Help.text(of: "ws"), Help.text(of: "status"), Help.text(of: "serve")] {
+            for line in page.split(separator: "\n") { #expect(line.count <= Help.width, "\(line)") }
+        }
     }
 
     @Test("after -- nothing is an option")

@@ -96,9 +96,9 @@ struct LineEditorTests {
         #expect(socket.task == .webSocket && socket.url == "ws://localhost:8080/chat" && socket.items.count == 1)
         #expect(socket.sendsBinary && socket.subprotocol == "a,b" && socket.pingInterval == 5 && socket.compresses)
         #expect(try ArgumentParser.parse(["ws", "example.com"]).url == "wss://example.com")
-        #expect(try ArgumentParser.parse(["status"]).task == .status(host: nil))
+        #expect(try ArgumentParser.parse(["status"]).task == .status(target: nil))
         let watched = try ArgumentParser.parse(["status", "--watch", "example.com"])
-        #expect(watched.task == .status(host: "example.com") && watched.watches)
+        #expect(watched.task == .status(target: "example.com") && watched.watches)
         for wrong in [["ws"], ["ws", "example.com", "a=b"], ["status", "a", "b"], ["ws", "x", "--ping", "0"]] {
             #expect(throws: UsageError.self) { try ArgumentParser.parse(wrong) }
         }

@@ -15,17 +15,17 @@ struct OutputTests {
             ("[]", "[]"), ("  42 ", "42"), (#""text""#, #""text""#),
         ])
     func json(text: String, expected: String) {
-        #expect(JSONText(isColoured: false).formatted(text)?.text == expected)
+        #expect(JSONText(appearance: Appearance()).formatted(text)?.text == expected)
     }
 
     @Test("what is no JSON is left alone", arguments: ["", "hello", "{", "[1,2", "{]", "\"open", "{\"a\":nope}"])
     func noJSON(text: String) {
-        #expect(JSONText(isColoured: false).formatted(text) == nil)
+        #expect(JSONText(appearance: Appearance()).formatted(text) == nil)
     }
 
     @Test("deep nesting does not exhaust anything")
     func deep() {
-        #expect(JSONText(isColoured: false).formatted(String(repeating: "[", count: 100_000)) == nil)
+        #expect(JSONText(appearance: Appearance()).formatted(String(repeating: "[", count: 100_000)) == nil)
     }
 
     @Test(
@@ -55,7 +55,7 @@ struct OutputTests {
 
     @Test("a server cannot steer the terminal")
     func controls() {
-        let text = MessageText(isColoured: false).content(Data("a\u{1B}[2Jb\u{7}".utf8), type: "text/plain")
+        let text = MessageText(appearance: Appearance()).content(Data("a\u{1B}[2Jb\u{7}".utf8), type: "text/plain")
         #expect(text == "a[2Jb\n")
     }
 }

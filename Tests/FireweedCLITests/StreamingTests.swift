@@ -90,10 +90,10 @@ struct StreamingTests {
 
 @Suite("Printing content")
 struct ContentPrinterTests {
-    private let text = MessageText(isColoured: false)
+    private let text = MessageText(appearance: Appearance())
 
     private func print(_ pieces: [String], _ form: ContentPrinter.Form) -> [String] {
-        var printer = ContentPrinter(form: form, text: text)
+        var printer = ContentPrinter(form: form, text: text, type: nil)
         let outputs = pieces.map { printer.take(Data($0.utf8)) } + [printer.finish()]
         return outputs.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -128,16 +128,24 @@ struct ContentPrinterTests {
 
     @Test("a terminal gets text as it comes, with whole characters, and a note in the place of bytes that are none")
     func terminalText() {
-        var printer = ContentPrinter(form: .text, text: text)
+        var printer = ContentPrinter(form: .text, text: text, type: nil)
         let euro = Array("€".utf8)
         #expect(printer.take(Data(Array("a".utf8) + euro[..<1])) == Array("a".utf8))
         #expect(printer.take(Data(euro[1...])) == euro)
-        #expect(String(decoding: printer.take(Data([0x62, 0])), as: UTF8.self).contains("no text"))
+        #expect(String(decoding: printer.take(Data([0x62, 0])), as: UTF8.self).contains("not text"))
         #expect(printer.take(Data("more".utf8)).isEmpty)
+    }
+
+    @Test("text that is not JSON is shown as it comes, and ends with its line")
+    func plainText() {
+        #expect(print([" \n", "one ", "two"], .formatted) == ["", " \none ", "two", "\n"])
+        #expect(
+            print(["{\"a\":1}\n{\"b\"", ":2}\n"], .lines)
+                == ["{\n    \"a\": 1\n}\n", "{\n    \"b\": 2\n}\n", ""])
     }
 
     @Test("what is to be formatted waits for its end")
     func whole() {
-        #expect(print(["{\"a\"", ":1}"], .whole(type: "application/json")) == ["", "", "{\n    \"a\": 1\n}\n"])
+        #expect(print(["{\"a\"", ":1}"], .formatted) == ["", "", "{\n    \"a\": 1\n}\n"])
     }
 }

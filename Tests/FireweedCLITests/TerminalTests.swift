@@ -23,7 +23,7 @@ struct TerminalTests {
 
     @Test("content of every kind is shown without control characters, and a pipe gets every byte")
     func content() throws {
-        let text = MessageText(isColoured: false)
+        let text = MessageText(appearance: Appearance())
         let json = "{\"a\":\"\(Self.evil)\"}"
         #expect(text.content(Data(json.utf8), type: "application/json").text == "{\n    \"a\": \"\(Self.clean)\"\n}\n")
         #expect(text.content(Data(Self.evil.utf8), type: nil).text == Self.clean + "\n")
@@ -35,9 +35,9 @@ struct TerminalTests {
             HTTPURLResponse(
                 url: url, statusCode: 200, httpVersion: nil,
                 headerFields: ["X-\u{1B}A": "b\u{1B}c"]))
-        #expect(!text.head(of: response, protocolName: nil).text.contains("\u{1B}"))
+        #expect(!text.head(of: response).text.contains("\u{1B}"))
         for form in [ContentPrinter.Form.bytes, .events(areRaw: true)] {
-            var printer = ContentPrinter(form: form, text: text)
+            var printer = ContentPrinter(form: form, text: text, type: nil)
             #expect(printer.take(Data(event.utf8)) + printer.finish() == Array(event.utf8))
         }
     }

@@ -5,60 +5,61 @@ import Foundation
 /// Reads command lines.
 enum ArgumentParser {
     /// Understands a command line without its first word; throws `UsageError`.
-    static func parse(_ arguments: [String]) throws -> Invocation {
+    ///
+    /// - Parameter defaults: words of the configuration file, which hold where the command line has nothing else.
+    static func parse(_ arguments: [String], defaults: [String] = []) throws -> Invocation {
+        let (given, words) = try OptionReader.read(arguments)
+        let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
+        // A default that does not go with what is asked for is not meant for it.
+        let configured = try OptionReader.read(defaults).options.filter { $0.option.scope.contains(kind) }
         var invocation = Invocation()
-        var words: [String] = []
-        var rest = arguments[...]
-        var takesOptions = true
-        while let word = rest.popFirst() {
-            if takesOptions, word == "--" {
-                takesOptions = false
-            } else if takesOptions, word.hasPrefix("-"), word.count > 1 {
-                try apply(word, &rest, to: &invocation)
-            } else {
-                words.append(word)
-            }
+        for use in OptionReader.cancelling(configured + given) { try use.apply(to: &invocation) }
+        switch invocation.task {
+        case .help:
+            invocation.task = .help(isLong: words.isEmpty && kind != .fromCURL)
+            invocation.subcommand = words.first
+            return invocation
+        case .version: return invocation
+        default: break
         }
-        guard invocation.task == .request else { return invocation }
-        if words.first == "serve" { return try serve(words.dropFirst(), invocation) }
-        if words.first == "status" { return try status(words.dropFirst(), invocation) }
-        if words.first == "ws" { return try webSocket(words.dropFirst(), invocation) }
-        return try request(words, invocation)
+        for use in given where !use.option.scope.contains(kind) { throw use.misplaced(kind) }
+        switch kind {
+        case .serve: return try serve(words.dropFirst(), invocation)
+        case .status: return try status(words.dropFirst(), invocation)
+        case .webSocket: return try webSocket(words.dropFirst(), invocation)
+        default: return try request(words, invocation)
+        }
     }
 
-    private static func apply(_ word: String, _ rest: inout ArraySlice<String>, to invocation: inout Invocation) throws
-    {
-        let halves = word.hasPrefix("--") ? word.split(separator: "=", maxSplits: 1).map(String.init) : [word]
-        guard let option = Option.named(halves[0]) else {
-            throw UsageError(message: "there is no option \(halves[0]); see fireweed --help")
-        }
-        switch option.effect {
-        case .flag(let set):
-            guard halves.count == 1 else { throw UsageError(message: "\(halves[0]) takes no value") }
-            set(&invocation)
-        case .value(let name, let set):
-            guard let value = halves.count == 2 ? halves[1] : rest.popFirst() else {
-                throw UsageError(message: "\(halves[0]) needs a value: \(name)")
-            }
-            guard set(&invocation, value) else {
-                throw UsageError(message: "\"\(value)\" is no \(name) for \(halves[0])")
-            }
+    private static func scope(_ word: String?, isFromCURL: Bool) -> OptionScope {
+        switch word {
+        case "serve": .serve
+        case "status": .status
+        case "ws": .webSocket
+        default: isFromCURL ? .fromCURL : .request
         }
     }
 
     private static func serve(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
-        guard words.count <= 1, let port = UInt16(words.first ?? "0") else {
-            throw UsageError(message: "usage: fireweed serve [PORT]")
+        var (port, folder): (UInt16?, String?)
+        for word in words {
+            if port == nil, let number = UInt16(word) {
+                port = number
+            } else if folder == nil {
+                folder = word
+            } else {
+                throw UsageError(message: "usage: fireweed serve [PORT] [FOLDER]")
+            }
         }
-        invocation.task = .serve(port: port)
+        invocation.task = .serve(port: port ?? 0, folder: folder)
         return invocation
     }
 
     private static func status(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
-        guard words.count <= 1 else { throw UsageError(message: "usage: fireweed status [HOST] [--watch]") }
-        invocation.task = .status(host: words.first)
+        guard words.count <= 1 else { throw UsageError(message: "usage: fireweed status [HOST[:PORT]|URL] [--watch]") }
+        invocation.task = .status(target: words.first)
         return invocation
     }
 
@@ -66,119 +67,61 @@ enum ArgumentParser {
         var invocation = invocation
         guard let url = words.first else { throw UsageError(message: "usage: fireweed ws URL [ITEM ...]") }
         invocation.task = .webSocket
-        invocation.url = try URLShorthand.expanded(url, schemes: ("ws", "wss"))
+        let scheme = invocation.defaultScheme.map { $0 == "http" ? "ws" : "wss" }
+        invocation.url = try URLShorthand.expanded(url, schemes: ("ws", "wss"), default: scheme)
         invocation.items = try words.dropFirst().map { word in
             guard let item = Item(word), !item.isData else {
-                throw UsageError(message: "\"\(word)\" is no item of a handshake: Header:value or name==value")
+                throw UsageError(message: "\"\(word)\" is not an item of a handshake: Header:value or name==value")
             }
             return item
         }
-        return try checked(invocation)
+        return try InvocationRules.checked(invocation)
     }
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {
         var invocation = invocation
         if invocation.curlCommand != nil {
-            guard words.isEmpty, invocation.rawBody == nil else {
-                throw UsageError(message: "--from-curl says everything; method, URL, items and --raw cannot go with it")
+            guard words.isEmpty else {
+                throw UsageError(message: "--from-curl has method, URL and content; \"\(words[0])\" cannot go with it")
             }
-            return try checked(invocation)
+            return try InvocationRules.checked(invocation)
         }
         var words = words[...]
-        if let first = words.first, words.count > 1, isMethod(first),
-            Item(words[words.startIndex + 1]) == nil || !isItem(words[words.startIndex + 1])
-        {
+        if let first = words.first, words.count > 1, isMethod(first, before: words[words.startIndex + 1]) {
             invocation.method = first.uppercased()
             words = words.dropFirst()
         }
         guard let url = words.popFirst() else { throw UsageError(message: "a URL is missing; see fireweed --help") }
-        invocation.url = try URLShorthand.expanded(url)
+        (invocation.url, invocation.userInfo) = URLShorthand.withoutUserInfo(
+            try URLShorthand.expanded(url, default: invocation.defaultScheme))
         for word in words {
             guard let item = Item(word) else {
                 throw UsageError(
-                    message: "\"\(word)\" is no item: Header:value, name==query, field=text, field:=json or field@file")
+                    message: "\"\(word)\" is not an item: Header:value, name==query, field=text, field:=json or "
+                        + "field@file")
             }
             invocation.items.append(item)
         }
-        return try checked(invocation)
+        return try InvocationRules.checked(invocation)
     }
 
-    private static func checked(_ invocation: Invocation) throws -> Invocation {
-        if invocation.rawBody != nil, invocation.items.contains(where: \.isData) {
-            throw UsageError(message: "--raw and data items cannot go together")
-        }
-        if invocation.uploadFile != nil, invocation.rawBody != nil || invocation.items.contains(where: \.isData) {
-            throw UsageError(message: "--upload, --raw and data items cannot go together")
-        }
-        if invocation.goesOn, let method = invocation.method, method != "GET" {
-            throw UsageError(message: "--continue goes with GET, not with \(method)")
-        }
-        if invocation.goesOn, invocation.effectiveMethod != "GET" {
-            throw UsageError(message: "--continue cannot go together with content")
-        }
-        if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
-            throw UsageError(
-                message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
-        }
-        if invocation.goesOn, invocation.writesToStandardOutput {
-            throw UsageError(message: "--continue needs a file, which standard output is not")
-        }
-        if invocation.savesAnyStatus, invocation.goesOn {
-            throw UsageError(message: "--any-status and --continue cannot go together")
-        }
-        if invocation.printsCURL, invocation.isDownload || invocation.outputFile != nil {
-            throw UsageError(message: "--curl sends nothing, so there is nothing for --download or --output")
-        }
-        if let type = invocation.authenticationType, type != .negotiate, invocation.authentication == nil {
-            throw UsageError(message: "--auth-type \(type.rawValue) needs --auth")
-        }
-        if invocation.isInsecure, invocation.authorityFile != nil {
-            throw UsageError(message: "--insecure and --cacert cannot go together")
-        }
-        if invocation.keyFile != nil, invocation.certificateFile == nil {
-            throw UsageError(message: "--key needs --cert")
-        }
-        if invocation.isStreamed, invocation.savesToFile {
-            throw UsageError(message: "--stream prints, and --download and --output save; they cannot go together")
-        }
-        return invocation
+    /// Methods that are understood in lower case too.
+    private static let commonMethods = [
+        "get", "head", "post", "put", "patch", "delete", "options", "trace", "propfind",
+    ]
+
+    /// Upper case is a method, and a common name in lower case unless an item follows it; every other word is a host.
+    private static func isMethod(_ word: String, before next: String) -> Bool {
+        guard !word.isEmpty, word.allSatisfy({ $0.isASCII && ($0.isLetter || $0 == "-") }) else { return false }
+        if word == word.uppercased() { return word != "LOCALHOST" }
+        return commonMethods.contains(word.lowercased()) && !isItem(next)
     }
 
-    /// A word of letters is a method when a URL follows.
-    private static func isMethod(_ word: String) -> Bool {
-        !word.isEmpty && word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-") }
-            && word.lowercased() != "localhost"
-    }
-
-    /// `a=b` after `localhost` is an item, not a URL.
+    /// `a=b` after `get` is an item, and `h.example/?a=b` a URL.
     private static func isItem(_ word: String) -> Bool {
-        Item(word) != nil && !word.contains("/") && !word.hasPrefix(":") && !word.contains(".")
-            && Int(word.split(separator: ":").last ?? "") == nil
-    }
-}
-
-/// Short forms of URLs.
-enum URLShorthand {
-    /// `:8080/x` and hosts of loopback are http, everything else without a scheme is https; throws `UsageError`.
-    static func expanded(
-        _ text: String, schemes: (clear: String, secure: String) = ("http", "https")
-    ) throws -> String {
-        let full: String
-        if text.contains("://") {
-            full = text
-        } else if text.hasPrefix(":") {
-            let rest = text.dropFirst()
-            let host = "\(schemes.clear)://localhost"
-            full = rest.first?.isNumber == true ? "\(host):\(rest)" : "\(host)\(rest)"
-        } else {
-            let host = text.prefix { !":/?#".contains($0) }.lowercased()
-            let isLocal =
-                host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost") || text.hasPrefix("[::1]")
-            full = "\(isLocal ? schemes.clear : schemes.secure)://\(text)"
-        }
-        guard let url = URL(string: full), url.host?.isEmpty == false else {
-            throw UsageError(message: "\"\(text)\" is no URL")
-        }
-        return full
+        guard let item = Item(word) else { return false }
+        return !item.name.contains("/") && !item.name.contains("?") && !item.name.contains(".") && item.kind != .file
+            && !["http", "https"].contains(item.name.lowercased())
+            && !(item.kind == .header && Int(item.value.prefix { $0 != "/" && $0 != "?" }) != nil)
     }
 }

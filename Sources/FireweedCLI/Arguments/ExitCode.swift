@@ -2,7 +2,7 @@
 
 /// The exit codes of `fireweed`; they are part of its interface.
 enum ExitCode: Int32 {
-    /// A response came, and `--check-status` has nothing against it.
+    /// A response came, and `--check-status` and `--expect` have nothing against it.
     case success = 0
     /// A file could not be read or written, or something else that is not the network's fault.
     case failure = 1
@@ -12,7 +12,7 @@ enum ExitCode: Int32 {
     case redirect = 3
     /// 4xx under `--check-status`.
     case clientError = 4
-    /// 5xx under `--check-status`.
+    /// 5xx under `--check-status`, and a status of no known class; an `--expect` that does not hold.
     case serverError = 5
     /// No connection, no such host, a connection lost, no response.
     case network = 6

@@ -2,51 +2,132 @@
 
 /// What `--help` prints.
 enum Help {
+    /// Columns of a terminal.
+    static let width = 80
+    private static let indentation = 26
+
+    /// The whole help.
     static var text: String {
-        let options = Option.all.map { option in
-            let heading = "  " + option.heading
-            let padding = String(repeating: " ", count: max(1, 26 - heading.count))
-            return heading.count < 25
-                ? heading + padding + option.help : "\(heading)\n\(String(repeating: " ", count: 26))\(option.help)"
-        }
-        return """
-            Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]
-                   fireweed [OPTIONS] --from-curl 'curl …'
-                   fireweed ws [OPTIONS] URL [ITEM ...]
-                   fireweed status [HOST] [--watch]
-                   fireweed serve [PORT]
-
-            Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON indented; in a
-            pipe the content alone, byte for byte.
-
-            URL: ":8080/path" is http://localhost:8080/path; loopback hosts get http, all others https.
-
-            Items:
-              Name:value              a header field; "Name:" leaves it out, "Name;" sends it empty
-              name==value             a parameter of the query
-              field=text              a field of the content, as text;   field=@file  its text from a file
-              field:=json             a field of the content, as JSON;   field:=@file its JSON from a file
-              field@file              a file, with --form
-              A backslash before a separator takes its meaning away.
-
-            Content comes from data items, --raw, --upload or --from-curl; without these, from standard input, read to its end,
-            when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is read, in chunks.
-
-            -o and -d save nothing but the content of a 2xx, all or nothing: a file that is there stays as it is until then.
-
-            Options:
-            \(options.joined(separator: "\n"))
-
-            Exit codes: 0 success, 1 failure, 2 time-out, 3/4/5 status under --check-status, 6 network, 7 TLS,
-            64 wrong usage, 129, 130 and 143 ended by SIGHUP, Ctrl-C and SIGTERM.
-
-            `fireweed ws` opens a WebSocket: at a prompt on a terminal (/help lists its commands), else each line of standard
-            input is a message, and standard output has the server's. It ends with the server's close, or some
-            time after the input's end (--wait).
-
-            `fireweed status` says whether the network, or a host, can be reached: exit code 0 when it can, 6 when not.
-
-            `fireweed serve` starts a server to try things out against; it stops with Ctrl-C.
-            """
+        [
+            usage, about, items, examples,
+            Option.Group.allCases.map { section($0.rawValue, options(of: $0)) }.joined(separator: "\n\n"),
+            webSocketText, statusText, serveText, configurationText, exitCodes,
+        ].joined(separator: "\n\n")
     }
+
+    /// The page of a subcommand; a request's, which is the shorter half of the whole, for anything else.
+    static func text(of subcommand: String?) -> String {
+        switch subcommand {
+        case "ws":
+            [
+                "Usage: fireweed ws [OPTIONS] URL [ITEM ...]", webSocketText,
+                section("Options", Option.all.filter { $0.scope.contains(.webSocket) }),
+            ].joined(separator: "\n\n")
+        case "status":
+            [
+                "Usage: fireweed status [HOST[:PORT]|URL] [--watch]", statusText,
+                section("Options", Option.all.filter { $0.scope.contains(.status) }),
+            ].joined(separator: "\n\n")
+        case "serve": ["Usage: fireweed serve [PORT] [FOLDER]", serveText].joined(separator: "\n\n")
+        default: text
+        }
+    }
+
+    private static func options(of group: Option.Group) -> [Option] { Option.all.filter { $0.group == group } }
+
+    private static func section(_ title: String, _ options: [Option]) -> String {
+        ([title + ":"] + options.map(row)).joined(separator: "\n")
+    }
+
+    private static func row(_ option: Option) -> String {
+        let heading = "  " + option.heading
+        let lines = wrapped(option.help, to: width - indentation)
+        let space = String(repeating: " ", count: indentation)
+        let isShort = heading.count < indentation - 1
+        let first =
+            isShort
+            ? heading + String(repeating: " ", count: indentation - heading.count) + (lines.first ?? "") : heading
+        return ([first] + (isShort ? lines.dropFirst() : lines[...]).map { space + $0 }).joined(separator: "\n")
+    }
+
+    /// Text in lines of at most so many columns.
+    static func wrapped(_ text: String, to width: Int) -> [String] {
+        text.split(separator: " ").reduce(into: []) { lines, word in
+            if let last = lines.last, last.count + word.count < width {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+    }
+
+    private static func paragraph(_ text: String) -> String { wrapped(text, to: width).joined(separator: "\n") }
+
+    private static let usage = """
+        Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]
+               fireweed [OPTIONS] --from-curl 'curl …'
+               fireweed ws [OPTIONS] URL [ITEM ...]
+               fireweed status [HOST[:PORT]|URL] [--watch]
+               fireweed serve [PORT] [FOLDER]
+               fireweed ws|status|serve --help
+        """
+
+    private static let about = [
+        paragraph(
+            "Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON "
+                + "indented; in a pipe the content alone, byte for byte."),
+        paragraph(
+            "URL: \":8080/path\" is http://localhost:8080/path; loopback hosts get http, all others https. METHOD is "
+                + "in upper case, or one of the common ones."),
+    ].joined(separator: "\n\n")
+
+    private static let items = """
+        Items:
+          Name:value              a header field; "Name:" leaves it out, "Name;" sends
+                                  it empty, and Name:@file takes its value from a file
+          name==value             a parameter of the query;  name==@file
+          field=text              a field of the content, as text;  field=@file
+          field:=json             a field of the content, as JSON;  field:=@file
+          field@file              a file, with --form;  field@file;type=T;filename=N
+          a[b][]=x [0][c]:=1      a place in nested JSON
+          A backslash before a separator takes its meaning away.
+
+        """
+        + paragraph(
+            "Content comes from data items, --raw, --upload or --from-curl; without these, from standard input, read "
+                + "to its end, when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is "
+                + "read, in chunks. In a loop that reads a list from standard input, use -I.")
+
+    private static let examples = """
+        Examples:
+          fireweed httpbin.org/get q==term X-Token:abc
+          fireweed PUT :8080/users/7 name=Ada tags[]=admin address[city]=Paris
+          fireweed --form :8080/upload title=Plan 'file@plan.pdf;type=application/pdf'
+          fireweed -a ada:secret --session work api.example/login
+          fireweed -d https://example.org/large.iso --continue
+          fireweed :8080/users --select '[].name'
+          fireweed :8080/health --expect status==200 --expect json.ok==true
+        """
+
+    private static let webSocketText = paragraph(
+        "fireweed ws opens a WebSocket: at a prompt on a terminal (/help lists its commands), else each line of "
+            + "standard input is a message, and standard output has the server's. It ends with the server's close, or "
+            + "some time after the input's end (--wait).")
+
+    private static let statusText = paragraph(
+        "fireweed status says whether there is a route to the network, or to a host. With HOST:PORT or a URL it looks "
+            + "the name up, connects, speaks TLS for https and wss, and says what it saw. Exit code 0 when all of it "
+            + "works, 6 or 7 when not.")
+
+    private static let serveText = paragraph(
+        "fireweed serve starts a server on loopback to try things out against; it logs each request, lists its "
+            + "endpoints at /, and stops with Ctrl-C. With FOLDER it serves the files of the folder.")
+
+    private static let configurationText = paragraph(
+        "~/.config/fireweed/config (or the file that FIREWEED_CONFIG names) has options that every run begins with, "
+            + "one on each line. --no-NAME takes an option back, long names may be cut short, and short ones joined.")
+
+    private static let exitCodes = paragraph(
+        "Exit codes: 0 success, 1 failure, 2 time-out, 3/4/5 status under --check-status, 5 an --expect that does not "
+            + "hold, 6 network, 7 TLS, 64 wrong usage, 129, 130 and 143 ended by SIGHUP, Ctrl-C and SIGTERM.")
 }

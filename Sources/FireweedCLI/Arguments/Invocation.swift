@@ -8,16 +8,24 @@ struct Invocation: Sendable, Equatable {
     /// The task.
     enum Task: Sendable, Equatable {
         case request
-        case serve(port: UInt16)
+        case serve(port: UInt16, folder: String?)
         case webSocket
-        case status(host: String?)
-        case help
+        case status(target: String?)
+        case help(isLong: Bool)
         case version
     }
 
     /// How data items become content.
     enum BodyForm: Sendable {
-        case json, form
+        case json, form, multipart
+    }
+
+    /// What is done to JSON and colours on their way to standard output.
+    enum Prettiness: String, Sendable, CaseIterable {
+        case all, colors, format, none
+
+        var hasColours: Bool { self == .all || self == .colors }
+        var isFormatted: Bool { self == .all || self == .format }
     }
 
     /// The format of a client certificate's file.
@@ -31,13 +39,38 @@ struct Invocation: Sendable, Equatable {
     }
 
     var task = Task.request
+    /// The word that `--help` was given with, such as `ws`.
+    var subcommand: String?
     var method: String?
     var url = ""
+    /// User and password of the URL, decoded, as `USER:PASSWORD`.
+    var userInfo: String?
     var items: [Item] = []
     var bodyForm = BodyForm.json
+    var boundary: String?
     var rawBody: String?
     var uploadFile: String?
+    var sendsChunks = false
+    var defaultScheme: String?
+    /// What to print, in the letters of `--print`.
     var print: String?
+    /// Print the request, and send nothing.
+    var isOffline = false
+    /// Say nothing on standard error but failures.
+    var isQuiet = false
+    /// Print every exchange, those before a redirect, a challenge or a retry too.
+    var showsAll = false
+    /// Tell what the libraries are and do.
+    var showsDebugging = false
+    var prettiness: Prettiness?
+    var style = ColourStyle.standard
+    var sortsOutput = false
+    var indent = 4
+    var responseCharset: String?
+    var responseType: String?
+    var selection: ValuePath?
+    var writeOut: String?
+    var expectations: [Expectation] = []
     var outputFile: String?
     /// Save content whatever the status is.
     var savesAnyStatus = false
@@ -46,6 +79,8 @@ struct Invocation: Sendable, Equatable {
     var goesOn = false
     var isStreamed = false
     var timeout = 60.0
+    var connectTimeout: Double?
+    var maximumTime: Double?
     var followsRedirects = true
     var checksStatus = false
     var isInsecure = false
@@ -53,11 +88,21 @@ struct Invocation: Sendable, Equatable {
     var certificateFile: String?
     var keyFile: String?
     var certificateType: CertificateType?
+    var keyPassphrase: String?
     var minimumTLSVersion: TLSVersion?
+    var maximumTLSVersion: TLSVersion?
+    var ciphers: String?
     var pins: [String] = []
     var showsCertificates = false
     var proxy: String?
-    var speaksHTTP1Only = false
+    var bypassedHosts: [String] = []
+    var unixSocket: String?
+    /// Addresses to connect to in the place of a look-up.
+    var addresses: [AddressRule] = []
+    var httpVersion: RequestMessage.HTTPVersion = .automatic
+    var maximumFieldCount: Int?
+    var maximumExpansion: Int?
+    var keepsRemoteTime = false
     var showsTiming = false
     var isVerbose = false
     var usesCache = false
@@ -71,8 +116,12 @@ struct Invocation: Sendable, Equatable {
     var usesNetrc = false
     /// The name of a session that is kept between runs, or the path of its file.
     var sessionName: String?
+    /// Use the session's file, and change nothing in it.
+    var keepsSessionUnchanged = false
     var archiveFile: String?
     var retryCount: UInt = 0
+    var retryDelay: Double?
+    var maximumRetryTime: Double?
     var maximumRedirectCount: Int?
     var sendsBinary = false
     var subprotocol: String?
@@ -100,4 +149,35 @@ struct Invocation: Sendable, Equatable {
 /// A command line that cannot be understood, in one sentence.
 struct UsageError: Error, Equatable {
     let message: String
+}
+
+/// `HOST:PORT:ADDRESS`, as `--resolve` says it.
+struct AddressRule: Sendable, Equatable {
+    let host: String
+    /// The port that the rule is for; `nil` for every port.
+    let port: Int?
+    let addresses: [String]
+
+    /// Reads `HOST:PORT:ADDRESS[,ADDRESS]` or `HOST:ADDRESS[,ADDRESS]`; IPv6 addresses may be in brackets.
+    init?(_ text: String) {
+        let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard halves.count == 2, !halves[0].isEmpty else { return nil }
+        host = halves[0]
+        let rest = halves[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        // A group of an IPv6 address can look like a port; what follows a port is an address of its own.
+        if rest.count == 2, let number = UInt16(rest[0]), Self.addresses(rest[1]) != nil {
+            port = Int(number)
+        } else {
+            port = nil
+        }
+        guard let addresses = Self.addresses(port == nil ? halves[1] : rest[1]) else { return nil }
+        self.addresses = addresses
+    }
+
+    private static func addresses(_ text: String) -> [String]? {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            part.hasPrefix("[") && part.hasSuffix("]") ? String(part.dropFirst().dropLast()) : String(part)
+        }
+        return parts.allSatisfy { IPAddress($0) != nil } ? parts : nil
+    }
 }

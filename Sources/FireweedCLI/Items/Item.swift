@@ -4,7 +4,9 @@
 struct Item: Sendable, Equatable {
     /// What an item is.
     enum Kind: Sendable, Equatable {
-        case header, emptyHeader, removedHeader, query, text, json, file, textFromFile, jsonFromFile
+        case header, headerFromFile, emptyHeader, removedHeader
+        case query, queryFromFile
+        case text, textFromFile, json, jsonFromFile, file
     }
 
     let kind: Kind
@@ -43,25 +45,36 @@ struct Item: Sendable, Equatable {
     var isData: Bool {
         switch kind {
         case .text, .json, .file, .textFromFile, .jsonFromFile: true
-        case .header, .emptyHeader, .removedHeader, .query: false
+        case .header, .headerFromFile, .emptyHeader, .removedHeader, .query, .queryFromFile: false
         }
     }
 
     /// True for a file that is sent as one.
     var isFile: Bool { kind == .file }
 
+    /// True when the value is the path of a file to read.
+    var isFromFile: Bool {
+        switch kind {
+        case .headerFromFile, .queryFromFile, .textFromFile, .jsonFromFile: true
+        case .header, .emptyHeader, .removedHeader, .query, .text, .json, .file: false
+        }
+    }
+
     private static let separators: [([Character], Kind)] = [
-        (Array(":=@"), .jsonFromFile), (Array("=="), .query), (Array(":="), .json), (Array("=@"), .textFromFile),
-        (Array("="), .text), (Array(":"), .header), (Array("@"), .file),
+        (Array(":=@"), .jsonFromFile), (Array("==@"), .queryFromFile), (Array("=="), .query), (Array(":="), .json),
+        (Array("=@"), .textFromFile), (Array(":@"), .headerFromFile), (Array("="), .text), (Array(":"), .header),
+        (Array("@"), .file),
     ]
 
     /// The characters without the backslashes before separators, and which of them had one.
+    ///
+    /// Every other backslash stays: JSON and paths of Windows have them.
     private static func unescaped(_ word: String) -> (characters: [Character], isEscaped: [Bool]) {
         var characters: [Character] = []
         var isEscaped: [Bool] = []
         var iterator = Array(word)[...]
         while let character = iterator.popFirst() {
-            if character == "\\", let next = iterator.first, "=:@;\\".contains(next) {
+            if character == "\\", let next = iterator.first, "=:@;".contains(next) {
                 iterator.removeFirst()
                 characters.append(next)
                 isEscaped.append(true)

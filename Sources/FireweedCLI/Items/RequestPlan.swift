@@ -11,13 +11,17 @@ struct RequestPlan {
         case data(Data, type: String)
         case file(URL, type: String)
         case input(StandardInput.Rest, type: String)
+        case stream(FileStream, type: String)
         case multipart(MultipartFormData)
     }
 
-    let url: URL
+    var url: URL
     let method: HTTPMethod
     let headers: HTTPHeaders
+    /// Names of fields that are not sent, whoever would add them.
     let removedHeaders: [String]
+    /// The fields of the command line, in its order; `headers` has those of one name joined.
+    let lines: [Field]
     let content: Content
     /// Seconds without a byte after which to give up, where the request has its own word for it.
     let timeout: Double?
@@ -33,25 +37,56 @@ struct RequestPlan {
         url = try Self.url(invocation)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
+        let lines = try invocation.items.compactMap(Self.line)
+        self.lines = lines
         var headers = HTTPHeaders()
         switch content {
-        case .data(_, let type), .file(_, let type), .input(_, let type): headers.add(.contentType(type))
+        case .data(_, let type), .file(_, let type), .input(_, let type), .stream(_, let type):
+            headers.add(.contentType(type))
         case .none, .multipart: break
         }
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
             headers.add(.accept("application/json, */*;q=0.5"))
         }
-        for item in invocation.items {
-            switch item.kind {
-            case .header: headers.update(name: item.name, value: item.value.trimmingCharacters(in: .whitespaces))
-            case .emptyHeader: headers.update(name: item.name, value: "")
-            default: break
-            }
+        // Several fields of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265 §4.2).
+        for (index, line) in lines.enumerated() {
+            let name = line.name
+            let isFirst = !lines[..<index].contains { $0.name.isEqualIgnoringASCIICase(name) }
+            let separator = name.isEqualIgnoringASCIICase("Cookie") ? "; " : ", "
+            let value = isFirst ? line.value : [headers[name] ?? "", line.value].joined(separator: separator)
+            headers.update(
+                name: isFirst ? name : headers.first { $0.name.isEqualIgnoringASCIICase(name) }?.name ?? name,
+                value: value)
         }
         removedHeaders = invocation.items.filter { $0.kind == .removedHeader }.map(\.name)
+            .filter { name in !lines.contains { $0.name.isEqualIgnoringASCIICase(name) } }
         for name in removedHeaders { headers.remove(name: name) }
         self.headers = headers
         timeout = nil
+    }
+
+    /// The field that an item is; `nil` for other items.
+    private static func line(_ item: Item) throws -> Field? {
+        switch item.kind {
+        case .header: Field(name: item.name, value: item.value.trimmingCharacters(in: .whitespaces))
+        case .headerFromFile:
+            Field(name: item.name, value: try LocalFile.line(item.value, for: item.name))
+        case .emptyHeader: Field(name: item.name, value: "")
+        default: nil
+        }
+    }
+
+    /// How the fields are written: in the order of the command line, one line for each item.
+    var fieldWriting: FieldWriting {
+        var writing = FieldWriting()
+        writing.omittedNames = removedHeaders
+        var written: Set<String> = []
+        for line in lines where written.insert(line.name.lowercased()).inserted {
+            let same = lines.filter { $0.name.isEqualIgnoringASCIICase(line.name) }
+            let field = Field(name: line.name, value: headers[line.name] ?? "")
+            writing.rows.append(FieldWriting.Row(field: field, lines: same))
+        }
+        return writing
     }
 
     /// Refuses what no field can hold (RFC 9110 §5.1, §5.5): it would be left out, or begin a field of its own.
@@ -62,7 +97,7 @@ struct RequestPlan {
                     || "!#$%&'*+-.^_`|~".utf8.contains(byte)
             }
             guard isToken, !header.name.isEmpty else {
-                throw UsageError(message: "\"\(header.name)\" is no name of a header field")
+                throw UsageError(message: "\"\(header.name)\" is not the name of a header field")
             }
             guard !header.value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
                 throw UsageError(message: "the value of the field \(header.name) has a line break or a NUL in it")
@@ -81,6 +116,7 @@ struct RequestPlan {
         }
         guard let url = request.url else { throw UsageError(message: "the curl command has no URL") }
         self.url = url
+        lines = []
         method = request.method ?? .get
         headers = request.headers
         removedHeaders = []
@@ -90,26 +126,27 @@ struct RequestPlan {
 
     private static func url(_ invocation: Invocation) throws -> URL {
         guard var components = URLComponents(string: invocation.url) else {
-            throw UsageError(message: "\"\(invocation.url)\" is no URL")
+            throw UsageError(message: "\"\(invocation.url)\" is not a URL")
         }
-        let added = invocation.items.filter { $0.kind == .query }
-            .map { "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape($0.value))" }
+        let added = try invocation.items.filter { $0.kind == .query || $0.kind == .queryFromFile }.map { item in
+            let value = item.kind == .query ? item.value : try LocalFile.line(item.value, for: item.name)
+            return "\(URLEncoding.default.escape(item.name))=\(URLEncoding.default.escape(value))"
+        }
         if !added.isEmpty {
             let present = components.percentEncodedQuery.map { [$0] } ?? []
             components.percentEncodedQuery = (present + added).joined(separator: "&")
         }
-        guard let url = components.url else { throw UsageError(message: "\"\(invocation.url)\" is no URL") }
+        guard let url = components.url else { throw UsageError(message: "\"\(invocation.url)\" is not a URL") }
         return url
     }
 
     private static func content(_ invocation: Invocation, _ standardInput: StandardInput.Content?) throws -> Content {
         if let raw = invocation.rawBody { return .data(Data(raw.utf8), type: "text/plain; charset=utf-8") }
-        if let path = invocation.uploadFile {
-            guard FileManager.default.isReadableFile(atPath: path) else {
-                throw UsageError(message: "the file \(path) cannot be read")
-            }
+        if let path = invocation.uploadFile, path != "-" {
             let url = URL(fileURLWithPath: path)
-            return .file(url, type: MediaTypes.type(ofExtension: url.pathExtension))
+            let type = MediaTypes.type(ofExtension: url.pathExtension)
+            if try LocalFile.isRegular(path) { return .file(url, type: type) }
+            return .stream(FileStream(path: path), type: type)
         }
         let items = invocation.items.filter(\.isData)
         guard !items.isEmpty else {
@@ -117,47 +154,58 @@ struct RequestPlan {
             case .data(let data): return .data(data, type: "application/json")
             case .file(let file): return .file(file, type: "application/json")
             case .rest(let rest): return .input(rest, type: "application/json")
-            case nil: return .none
+            case nil: return invocation.uploadFile == nil ? .none : .data(Data(), type: "application/json")
             }
         }
         if invocation.bodyForm == .json { return .data(try json(items), type: "application/json") }
-        if items.contains(where: \.isFile) { return .multipart(try multipart(items)) }
+        if invocation.bodyForm == .multipart || items.contains(where: \.isFile) {
+            return .multipart(try multipart(items, boundary: invocation.boundary))
+        }
         let pairs = try items.map {
             "\(URLEncoding.default.escape($0.name))=\(URLEncoding.default.escape(try text(of: $0)))"
         }
         return .data(Data(pairs.joined(separator: "&").utf8), type: "application/x-www-form-urlencoded; charset=utf-8")
     }
 
-    /// An object with the fields in the order of the command line, and JSON as it was written.
+    /// The value that the items make, in the order of the command line, with JSON as it was written.
     private static func json(_ items: [Item]) throws -> Data {
-        let members = try items.map { item -> String in
-            let text = try text(of: item)
-            let isJSON = item.kind == .json || item.kind == .jsonFromFile
-            if isJSON, (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) == nil {
-                throw UsageError(message: "the value of \(item.name) is no JSON: \(text.prefix(60))")
-            }
-            return
-                "\(try quoted(item.name)): \(isJSON ? text.trimmingCharacters(in: .whitespacesAndNewlines) : try quoted(text))"
-        }
-        return Data("{\(members.joined(separator: ", "))}".utf8)
-    }
-
-    private static func quoted(_ text: String) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return String(decoding: try encoder.encode(text), as: UTF8.self)
-    }
-
-    private static func multipart(_ items: [Item]) throws -> MultipartFormData {
-        let form = MultipartFormData()
+        var builder = JSONBuilder()
         for item in items {
-            if item.isFile {
-                guard FileManager.default.isReadableFile(atPath: item.value) else {
-                    throw UsageError(message: "the file \(item.value) cannot be read")
+            let text = try text(of: item)
+            let value: JSONNode
+            if item.kind == .json || item.kind == .jsonFromFile {
+                do {
+                    value = try JSONReader.read(text)
+                } catch let error as JSONReadingError {
+                    let place = String(decoding: text.utf8.dropFirst(error.offset).prefix(20), as: UTF8.self)
+                    throw UsageError(
+                        message: "the value of \(item.name) is not JSON: \(error.message)"
+                            + (place.isEmpty ? " at its end" : " at \"\(place)\""))
                 }
-                form.append(URL(fileURLWithPath: item.value), withName: item.name)
             } else {
+                value = JSONNode(text: text)
+            }
+            try builder.set(value, at: NestedName(item.name))
+        }
+        return Data(builder.value.text.utf8)
+    }
+
+    private static func multipart(_ items: [Item], boundary: String?) throws -> MultipartFormData {
+        let form = MultipartFormData(boundary: boundary)
+        for item in items {
+            guard item.isFile else {
                 form.append(Data(try text(of: item).utf8), withName: item.name)
+                continue
+            }
+            let file = FileReference(item.value)
+            let url = URL(fileURLWithPath: file.path)
+            let name = file.fileName ?? (file.path == "-" ? "stdin" : url.lastPathComponent)
+            let type = file.type ?? MediaTypes.type(ofExtension: (name as NSString).pathExtension)
+            if file.path != "-", try LocalFile.isRegular(file.path) {
+                form.append(url, withName: item.name, fileName: name, mimeType: type)
+            } else {
+                // What has no length is read first: a part announces none, but the whole form does.
+                form.append(try LocalFile.data(file.path), withName: item.name, fileName: name, mimeType: type)
             }
         }
         return form
@@ -165,15 +213,16 @@ struct RequestPlan {
 
     private static func text(of item: Item) throws -> String {
         guard item.kind == .textFromFile || item.kind == .jsonFromFile else { return item.value }
-        guard let data = FileManager.default.contents(atPath: item.value) else {
-            throw UsageError(message: "the file \(item.value) cannot be read")
-        }
-        guard let text = String(data: data, encoding: .utf8) else {
-            throw UsageError(
-                message: "the file \(item.value) is no UTF-8 text; send it with --form and \(item.name)@\(item.value)")
-        }
-        return text
+        return try LocalFile.text(item.value, for: item.name)
     }
+}
+
+/// A fifo, a device or a pipe of the shell's, which is read as it is sent.
+struct FileStream: Sendable {
+    let path: String
+
+    /// The content as a stream; to be called once.
+    func stream() -> InputStream { DescriptorStream(path: path) }
 }
 
 extension Invocation {

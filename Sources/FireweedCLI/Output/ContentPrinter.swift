@@ -9,34 +9,66 @@ struct ContentPrinter {
     enum Form {
         /// Byte for byte, as it comes.
         case bytes
-        /// As text for a terminal, as it comes.
+        /// As text, as it comes.
         case text
-        /// Formatted for a terminal, when all of it is there.
-        case whole(type: String?)
-        /// One server-sent event at a time: byte for byte, or for a terminal.
+        /// Text as it comes, but JSON when all of it is there, formatted.
+        case formatted
+        /// JSON values that follow one another, each formatted when it is there.
+        case lines
+        /// One server-sent event at a time: byte for byte, or as text.
         case events(areRaw: Bool)
+        /// The values at a path of JSON, each on a line, when all is there.
+        case selection(ValuePath)
     }
 
-    private let form: Form
+    private var form: Form
     private let text: MessageText
+    private let type: String?
+    private let charset: String?
     private var held = Data()
-    private var streamed = StreamText()
+    private var decoder: CharacterSetDecoder?
     private var splitter = EventSplitter()
     private var hasGivenUp = false
+    private var endsWithLineBreak = true
+    /// Why what was asked for cannot be printed.
+    private(set) var failure: String?
 
-    init(form: Form, text: MessageText) {
+    /// Makes a printer.
+    ///
+    /// - Parameters:
+    ///   - type: the content's media type.
+    ///   - charset: what to read text in, instead of what the content or its type says.
+    init(form: Form, text: MessageText, type: String?, charset: String? = nil) {
         self.form = form
         self.text = text
+        self.type = type
+        self.charset = charset
     }
 
     /// What to write now that a piece came.
     mutating func take(_ piece: Data) -> [UInt8] {
         switch form {
         case .bytes: return Array(piece)
-        case .whole:
+        case .selection:
             held.append(piece)
             return []
         case .text: return shown(piece)
+        case .formatted:
+            held.append(piece)
+            guard !isJSON else { return [] }
+            // The first visible byte tells; from here on text comes as it is.
+            guard held.contains(where: { $0 > 0x20 }) else { return [] }
+            form = .text
+            defer { held = Data() }
+            return shown(held)
+        case .lines:
+            held.append(piece)
+            var output: [UInt8] = []
+            while let end = held.firstIndex(of: 0x0A) {
+                output += line(held[held.startIndex..<end])
+                held = Data(held[(end + 1)...])
+            }
+            return output
         case .events(let areRaw):
             return splitter.take(piece).flatMap { areRaw ? $0 : text.event($0).bytes }
         }
@@ -45,22 +77,65 @@ struct ContentPrinter {
     /// What to write at the end.
     mutating func finish() -> [UInt8] {
         switch form {
-        case .bytes: []
-        case .whole(let type): text.content(held, type: type).bytes
-        case .text: streamed.finish().map { TerminalText(foreign: $0).bytes } ?? []
+        case .bytes: return []
+        case .formatted: return text.content(held, type: type, charset: charset).bytes
+        case .lines: return held.isEmpty ? [] : line(held)
+        case .text:
+            let rest = decoder?.finish() ?? ""
+            let bytes = TerminalText(foreign: rest).bytes
+            if let last = bytes.last { endsWithLineBreak = last == 0x0A }
+            return endsWithLineBreak ? bytes : bytes + [0x0A]
         case .events(let areRaw):
             // What is left is no event, but it came: a pipe gets every byte.
-            areRaw ? splitter.rest : []
+            return areRaw ? splitter.rest : []
+        case .selection(let path): return selected(path)
         }
+    }
+
+    private var isJSON: Bool {
+        type?.contains("json") == true || [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(held.first { $0 > 0x20 })
     }
 
     private mutating func shown(_ piece: Data) -> [UInt8] {
         guard !hasGivenUp else { return [] }
-        guard !piece.contains(0) else {
+        let name = charset ?? CharacterSetDecoder.name(of: piece, type: type)
+        let present = decoder ?? CharacterSetDecoder(name) ?? CharacterSetDecoder("UTF-8")
+        guard let present else { return [] }
+        let isFirst = decoder == nil
+        decoder = present
+        var decoded = present.append(piece)
+        if isFirst, decoded.unicodeScalars.first == "\u{FEFF}" { decoded = String(decoded.unicodeScalars.dropFirst()) }
+        guard !decoded.unicodeScalars.contains("\0") else {
             hasGivenUp = true
-            return Array("\n(bytes that are no text; use -o FILE, --download or a pipe)\n".utf8)
+            endsWithLineBreak = true
+            return Array("(bytes that are not text; use -o FILE, --download or a pipe)\n".utf8)
         }
-        return TerminalText(foreign: streamed.append(piece)).bytes
+        let bytes = TerminalText(foreign: decoded).bytes
+        if let last = bytes.last { endsWithLineBreak = last == 0x0A }
+        return bytes
+    }
+
+    private func line(_ bytes: Data) -> [UInt8] {
+        // RFC 7464 puts a record separator in front of each value.
+        let text = String(decoding: bytes.drop { $0 == 0x1E }, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+        return text.isEmpty ? [] : (self.text.json(text) + "\n").bytes
+    }
+
+    private mutating func selected(_ path: ValuePath) -> [UInt8] {
+        let whole = MessageText.text(held, type: type, charset: charset) ?? ""
+        guard let values = JSONReader.sequence(whole), !values.isEmpty else {
+            failure = "--select: the content is not JSON"
+            return []
+        }
+        var lines: [String] = []
+        for value in values {
+            guard let found = path.values(in: value) else {
+                failure = "--select: there is nothing at \(path.text)"
+                return []
+            }
+            lines += found.map(\.plainText)
+        }
+        return lines.flatMap { Terminal.isOutput ? TerminalText(foreign: $0 + "\n").bytes : Array(($0 + "\n").utf8) }
     }
 }
 

@@ -1,37 +1,67 @@
-// What is printed before a response's content.
+// What is printed besides a response's content.
 
 import Fireweed
 import Foundation
 
-/// Prints the request and the head of its response, as far as they are wanted.
+/// Prints requests and heads of responses as they were on the wire, as far as they are wanted.
 struct HeadPrinter: Sendable {
-    private let parts: String
-    private let text: MessageText
-    private let contentText: TerminalText
+    /// Letters of `--print`.
+    let parts: String
+    /// Whether every exchange is shown, and not the last response alone.
+    let showsAll: Bool
+    let text: MessageText
+    /// The request's content, as text; empty where it is not to be shown.
+    let contentText: TerminalText
+    /// Where it is written.
+    let write: @Sendable (TerminalText) -> Void
 
-    init(parts: String, text: MessageText, content: RequestPlan.Content) {
-        self.parts = parts
-        self.text = text
-        contentText =
-            switch content {
-            case .data(let data, let type) where parts.contains("B"): text.content(data, type: type) + "\n"
-            case .file(let file, _) where parts.contains("B"): "(the content of \(file.path))\n\n"
-            case .input where parts.contains("B"): "(the content of standard input)\n\n"
-            case .multipart where parts.contains("B"): "(multipart content)\n\n"
-            case .none, .data, .file, .input, .multipart: ""
-            }
+    /// Shows what is known before the end: every request when it has gone out, and answers that another request follows.
+    func show(_ event: WireRecorder.Event) {
+        switch event {
+        case .sent(let exchange):
+            if parts.contains("H") { write(text.head(exchange.request)) }
+            if exchange.hasRequestContent, !contentText.isEmpty { write(contentText) }
+        case .intermediate(let exchange):
+            guard showsAll, parts.contains("h") else { return }
+            for head in exchange.responses { write(text.head(head)) }
+        }
     }
 
-    /// Called before any content.
-    func print(_ response: HTTPURLResponse, of request: Request) {
-        printRequest(request)
+    /// Shows the last response's head; to be called before any content.
+    func showResponse(_ response: HTTPURLResponse, _ recorder: WireRecorder) {
+        recorder.flush()
         guard parts.contains("h") else { return }
-        Terminal.write(text.head(of: response, protocolName: request.task?.responseProtocolName))
+        // What the cache answers was not on the wire, or only as 304.
+        guard let exchange = recorder.last, exchange.status == response.statusCode else {
+            return write(text.head(of: response))
+        }
+        for head in showsAll ? exchange.responses : exchange.responses.suffix(1) { write(text.head(head)) }
     }
 
-    func printRequest(_ request: Request) {
-        guard let sent = request.performedRequests.first else { return }
-        if parts.contains("H") { Terminal.write(text.head(of: sent)) }
-        Terminal.write(contentText)
+    /// Shows what came after the content, or a head that was cut short.
+    func showRest(_ recorder: WireRecorder) {
+        recorder.flush()
+        guard parts.contains("h"), let rest = recorder.last?.rest, !rest.isEmpty else { return }
+        let lines = MessageText.lines(of: rest)
+        guard !lines.isEmpty else { return }
+        write(rest.starts(with: "HTTP/".utf8) ? text.head(rest) : text.fields(lines))
+    }
+}
+
+extension RequestPlan.Content {
+    /// The content as it is sent, for people.
+    func shown(_ text: MessageText) -> TerminalText {
+        switch self {
+        case .none: ""
+        case .data(let data, let type): text.content(data, type: type) + "\n"
+        case .file(let file, _): "(the content of \(file.path))\n\n"
+        case .input: "(the content of standard input)\n\n"
+        case .stream(let stream, _): "(the content of \(stream.path))\n\n"
+        case .multipart(let form):
+            // A form of short text is shown, one with large files is not read for that.
+            form.contentLength < 64 * 1024
+                ? ((try? form.encode()).map { text.content($0, type: form.contentType) } ?? "") + "\n"
+                : "(\(form.contentLength) bytes of multipart content)\n\n"
+        }
     }
 }

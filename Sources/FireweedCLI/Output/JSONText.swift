@@ -2,22 +2,30 @@
 
 /// Indents and colours JSON token by token.
 struct JSONText {
-    let isColoured: Bool
+    let appearance: Appearance
 
-    /// The text on several lines; `nil` when it is no JSON, as far as its tokens tell.
+    /// The text on several lines, values that follow one another each on lines of its own; `nil` when it is not JSON, as
+    /// far as its tokens tell.
     func formatted(_ text: String) -> TerminalText? {
+        var text = text
+        if appearance.isSorted, let node = try? JSONReader.read(text) { text = node.sorted.text }
         var output: TerminalText = ""
         var depth = 0
         var scanner = Array(text.unicodeScalars)[...]
         var closers: [Unicode.Scalar] = []
         while let scalar = scanner.first {
+            let isSpace = " \n\r\t".unicodeScalars.contains(scalar)
+            if closers.isEmpty, !output.isEmpty, !isSpace, appearance.isFormatted { output += "\n" }
             switch scalar {
-            case " ", "\n", "\r", "\t": scanner.removeFirst()
+            case _ where isSpace:
+                scanner.removeFirst()
+                if !appearance.isFormatted { output += "\(scalar)" }
             case "{", "[":
                 scanner.removeFirst()
                 let closer: Unicode.Scalar = scalar == "{" ? "}" : "]"
-                scanner = scanner.drop { " \n\r\t".unicodeScalars.contains($0) }
-                if scanner.first == closer {
+                let inner = scanner.drop { " \n\r\t".unicodeScalars.contains($0) }
+                if inner.first == closer {
+                    scanner = inner
                     scanner.removeFirst()
                     output += scalar == "{" ? "{}" : "[]"
                     continue
@@ -37,7 +45,8 @@ struct JSONText {
                 output += ",\(line(depth))"
             case ":":
                 scanner.removeFirst()
-                output += ": "
+                guard closers.last == "}" else { return nil }
+                output += appearance.isFormatted ? ": " : ":"
             case "\"":
                 guard let string = Self.string(&scanner) else { return nil }
                 let isKey = scanner.first { !" \n\r\t".unicodeScalars.contains($0) } == ":"
@@ -50,18 +59,12 @@ struct JSONText {
         return closers.isEmpty && !output.isEmpty ? output : nil
     }
 
-    private enum Colour: String {
-        case key = "34"
-        case string = "32"
-        case literal = "36"
-    }
-
-    private func coloured(_ text: String, _ colour: Colour) -> TerminalText {
-        isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : "\(text)"
+    private func coloured(_ text: String, _ part: ColourStyle.Part) -> TerminalText {
+        appearance.coloured("\(text)", part)
     }
 
     private func line(_ depth: Int) -> String {
-        "\n" + String(repeating: "    ", count: depth)
+        appearance.isFormatted ? "\n" + String(repeating: " ", count: depth * appearance.indent) : ""
     }
 
     /// A string with its quotes and escapes.

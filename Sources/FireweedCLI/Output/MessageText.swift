@@ -5,34 +5,82 @@ import Foundation
 
 /// Writes messages as they stand on the wire, with colours where they are wanted.
 struct MessageText {
-    let isColoured: Bool
+    let appearance: Appearance
 
-    func head(of request: URLRequest) -> TerminalText {
-        let url = request.url
-        var target = url?.path.isEmpty == false ? url?.path ?? "/" : "/"
-        if let query = url?.query { target += "?\(query)" }
-        let host = url?.host.map { "\($0)\(url?.port.map { ":\($0)" } ?? "")" } ?? ""
-        let first: TerminalText = "\(bold("\(request.httpMethod ?? "GET") \(target)")) HTTP/1.1\n"
-        return first + field("Host", host) + request.headers.map { field($0.name, $0.value) }.joined() + "\n"
+    /// A head as it is on the wire: its first line, its fields in their order, and the empty line.
+    func head(_ bytes: [UInt8]) -> TerminalText {
+        var lines = Self.lines(of: bytes)
+        guard !lines.isEmpty else { return "" }
+        let first = lines.removeFirst()
+        let words = first.split(separator: " ", maxSplits: 1).map(String.init)
+        // The version of a response is plain, and so is that of a request.
+        let isResponse = first.hasPrefix("HTTP/")
+        let start: TerminalText
+        if isResponse, words.count == 2 {
+            start = "\(words[0]) \(bold("\(words[1])"))"
+        } else if let space = first.lastIndex(of: " "), !isResponse {
+            start = "\(bold("\(first[..<space])"))\(first[space...])"
+        } else {
+            start = "\(first)"
+        }
+        return "\(start)\n" + fields(lines) + "\n"
     }
 
-    func head(of response: HTTPURLResponse, protocolName: String?) -> TerminalText {
-        let version = protocolName == "h2" ? "HTTP/2" : "HTTP/1.1"
+    /// Lines of fields: of a head, or of trailers.
+    func fields(_ lines: [String]) -> TerminalText {
+        let sorted = appearance.isSorted ? lines.sorted { $0.lowercased() < $1.lowercased() } : lines
+        return sorted.map { line -> TerminalText in
+            guard let colon = line.firstIndex(of: ":") else { return "\(line)\n" }
+            return "\(name(String(line[..<colon])))\(line[colon...])\n"
+        }.joined()
+    }
+
+    /// The lines without their ends; octets that are not UTF-8 as ISO-8859-1, as they once were meant (RFC 9110 §5.5).
+    static func lines(of bytes: [UInt8]) -> [String] {
+        bytes.split(separator: 0x0A).map { line in
+            let line = line.last == 0x0D ? line.dropLast() : line
+            let text =
+                String(validating: line, as: UTF8.self)
+                ?? String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
+            return text.hasSuffix(" ") ? String(text.dropLast()) : text
+        }.filter { !$0.isEmpty }
+    }
+
+    /// The head of a response that did not come over the wire, but from the cache.
+    func head(of response: HTTPURLResponse) -> TerminalText {
         let phrase = HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
         let fields = response.headers.sorted().map { field($0.name, $0.value) }.joined()
-        return "\(version) \(bold("\(response.statusCode) \(phrase)"))\n\(fields)\n"
+        return "HTTP/1.1 \(bold("\(response.statusCode) \(phrase)"))\n\(fields)\n"
     }
 
-    /// Content for a terminal: JSON indented, text as it is, anything else as a note.
-    func content(_ data: Data, type: String?) -> TerminalText {
+    /// Content as text: JSON indented where that is wanted, other text as it is, anything else as a note.
+    ///
+    /// - Parameter charset: what to read the text in, instead of what the content or its type says.
+    func content(_ data: Data, type: String?, charset: String? = nil) -> TerminalText {
         guard !data.isEmpty else { return "" }
-        guard let text = String(data: data, encoding: .utf8), !text.unicodeScalars.contains("\0") else {
-            return "(\(data.count) bytes that are no text; use -o FILE, --download or a pipe)\n"
+        guard let text = Self.text(data, type: type, charset: charset) else {
+            return "(\(data.count) bytes that are not text; use -o FILE, --download or a pipe)\n"
         }
         let looksLikeJSON = type?.contains("json") == true || text.hasPrefix("{") || text.hasPrefix("[")
-        let formatted = looksLikeJSON ? JSONText(isColoured: isColoured).formatted(text) : nil
-        let shown = formatted ?? TerminalText(foreign: text)
+        let shown = looksLikeJSON ? json(text) : TerminalText(foreign: text)
         return shown.text.hasSuffix("\n") ? shown : shown + "\n"
+    }
+
+    /// JSON, indented and coloured as far as that is wanted; text that is not JSON as it is.
+    func json(_ text: String) -> TerminalText {
+        guard appearance.isFormatted || appearance.isColoured,
+            let formatted = JSONText(appearance: appearance).formatted(text)
+        else { return TerminalText(foreign: text) }
+        return formatted
+    }
+
+    /// The text of content; `nil` when it has NULs, as only what is not text has.
+    static func text(_ data: Data, type: String?, charset: String?) -> String? {
+        let name = charset ?? CharacterSetDecoder.name(of: data, type: type)
+        guard let decoder = CharacterSetDecoder(name) ?? CharacterSetDecoder("UTF-8") else { return nil }
+        let text = decoder.append(data) + decoder.finish()
+        guard !text.unicodeScalars.contains("\0") else { return nil }
+        return text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
     }
 
     /// A server-sent event for a terminal: its lines with their field names apart, and a line of JSON data indented.
@@ -45,7 +93,7 @@ struct MessageText {
             guard halves.count == 2, !halves[0].isEmpty else { return "\(line)\n" }
             let value = halves[1].hasPrefix(" ") ? String(halves[1].dropFirst()) : halves[1]
             let looksLikeJSON = halves[0] == "data" && isAlone && (value.hasPrefix("{") || value.hasPrefix("["))
-            guard looksLikeJSON, let json = JSONText(isColoured: isColoured).formatted(value) else {
+            guard looksLikeJSON, let json = JSONText(appearance: appearance).formatted(value) else {
                 return field(halves[0], value)
             }
             return "\(name("data")): \(json)\n"
@@ -58,10 +106,10 @@ struct MessageText {
     }
 
     private func name(_ name: String) -> TerminalText {
-        isColoured ? "\u{1B}[36m\(name)\u{1B}[0m" : "\(name)"
+        appearance.coloured("\(name)", .fieldName)
     }
 
     private func bold(_ text: TerminalText) -> TerminalText {
-        isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text
+        appearance.coloured(text, .statusLine)
     }
 }

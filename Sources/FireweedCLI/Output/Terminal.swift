@@ -8,6 +8,16 @@ enum Terminal {
     static var isError: Bool { isatty(STDERR_FILENO) == 1 }
     static var isInput: Bool { isatty(STDIN_FILENO) == 1 }
 
+    /// Whether a terminal can move its cursor; `dumb` ones cannot, nor can what has no name.
+    static var canDraw: Bool { isError && !isDumb }
+
+    /// Whether colours are wanted: not on a terminal that has none, and not with `NO_COLOR` (no-color.org).
+    static var allowsColours: Bool { !isDumb && (environment("NO_COLOR") ?? "").isEmpty }
+
+    private static var isDumb: Bool { ["dumb", "unknown"].contains(environment("TERM") ?? "unknown") }
+
+    private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
     /// Columns of the terminal behind standard error; 80 when that is not known.
     static var width: Int {
         var size = winsize()
@@ -67,7 +77,16 @@ enum Terminal {
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { offset += count } else if errno != EINTR { exit(errno == EPIPE ? 0 : 1) }
+            if count > 0 {
+                offset += count
+            } else if errno != EINTR {
+                let reason = errno
+                if reason == EPIPE { exit(ExitCode.success.rawValue) }
+                if descriptor == STDOUT_FILENO {
+                    tell("fireweed: standard output cannot be written: \(String(cString: strerror(reason)))\n")
+                }
+                exit(ExitCode.failure.rawValue)
+            }
         }
     }
 }

@@ -29,11 +29,8 @@ final class TransferMeter: Sendable {
         let now = ContinuousClock.now
         state.withLock { state in
             if state.hasEnded || progress.totalUnitCount < leastTotal { return }
-            if let last = state.lastDrawn, now - last < .milliseconds(100),
-                progress.completedUnitCount < progress.totalUnitCount
-            {
-                return
-            }
+            let isComplete = progress.totalUnitCount > 0 && progress.completedUnitCount >= progress.totalUnitCount
+            if let last = state.lastDrawn, now - last < .milliseconds(100), !isComplete { return }
             state.lastDrawn = now
             let (seconds, attoseconds) = (now - start).components
             let total = progress.totalUnitCount > 0 ? progress.totalUnitCount : nil

@@ -8,18 +8,65 @@ struct ErrorText {
     let message: String
     let code: ExitCode
 
-    init(_ error: AFError) {
+    /// The words for an error.
+    ///
+    /// - Parameters:
+    ///   - invocation: what was asked for, so that a time-out can say which one it is.
+    ///   - metrics: how far the exchange came.
+    init(_ error: AFError, _ invocation: Invocation? = nil, _ metrics: TaskMetrics? = nil) {
+        code = Self.code(of: error)
+        if code == .timedOut, let invocation {
+            message = Self.timeOut(invocation, metrics)
+            return
+        }
         var text = error.errorDescription ?? "\(error)"
         // Alamofire's words for its users; who types a command knows no task.
         let prefix = "URLSessionTask failed with error: "
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
+        // Foundation's description of an error without one.
+        if text.hasPrefix("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-        code = Self.code(of: error)
+    }
+
+    /// Which time was over, and what had come until then.
+    private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
+        let elapsed = metrics?.taskInterval.duration ?? 0
+        if let limit = invocation.maximumTime, elapsed >= limit * 0.99 {
+            return "the whole took longer than \(seconds(limit)) (--max-time)"
+        }
+        let hop = metrics?.transactionMetrics.last
+        if let hop, hop.connectEndDate == nil, !hop.isReusedConnection, let limit = invocation.connectTimeout,
+            limit < invocation.timeout
+        {
+            return "there was no connection after \(seconds(limit)) (--connect-timeout)"
+        }
+        return "nothing came for \(seconds(invocation.timeout)) (--timeout)"
+    }
+
+    private static func seconds(_ value: Double) -> String {
+        "\(value == value.rounded() ? String(Int(value)) : String(value)) s"
+    }
+
+    private static func words(for code: URLError.Code) -> String {
+        switch code {
+        case .badURL: "the URL cannot be sent"
+        case .unsupportedURL: "the URL has a scheme that cannot be sent"
+        case .httpTooManyRedirects: "there were too many redirects (--max-redirects)"
+        case .cannotConnectToHost: "no connection could be made"
+        case .networkConnectionLost: "the connection was lost"
+        default: "the exchange failed (error \(code.rawValue))"
+        }
+    }
+
+    /// The cause from the transport, however deep it is.
+    private static func urlError(in error: any Error) -> URLError? {
+        if let found = error as? URLError { return found }
+        return error.asAFError?.underlyingError.flatMap { urlError(in: $0) }
     }
 
     private static func code(of error: AFError) -> ExitCode {
         if case .serverTrustEvaluationFailed = error { return .tls }
-        guard let code = (error.underlyingError as? URLError)?.code else { return .failure }
+        guard let code = urlError(in: error)?.code else { return .failure }
         switch code {
         case .timedOut: return .timedOut
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,

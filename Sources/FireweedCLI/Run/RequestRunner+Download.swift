@@ -12,7 +12,7 @@ extension RequestRunner {
         do {
             request = try downloadedRequest()
         } catch {
-            return finish(error: error.asAFError ?? .createURLRequestFailed(error: error), status: nil, metrics: nil)
+            return finish(Outcome(error: error.asAFError ?? .createURLRequestFailed(error: error)))
         }
         let task = session.download(request, to: destination(place))
         authentication?.apply(to: task)
@@ -25,7 +25,7 @@ extension RequestRunner {
             // Without a name that is known before the response, only the folder is.
             task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
-        if Terminal.isError { task.downloadProgress(queue: .global()) { meter.show($0) } }
+        if canShowMeter { task.downloadProgress(queue: .global()) { meter.show($0) } }
         let interruption = Interruption { task.cancel() }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
@@ -33,10 +33,8 @@ extension RequestRunner {
         if response.error != nil { task.removeOwnedFile() }
         if let code = interruption.code { return code }
         tell(task.resumption)
-        if parts.contains("h"), invocation.isDownload, let answer = response.response {
-            let protocolName = response.metrics?.transactionMetrics.last?.networkProtocolName
-            Terminal.tell(text.head(of: answer, protocolName: protocolName))
-        }
+        if let recorder, let answer = response.response { heads.showResponse(answer, recorder) }
+        if let file = response.value, invocation.keepsRemoteTime { setTime(of: file, response.response) }
         return finish(response, savedByteCount: task.downloadProgress.completedUnitCount, hasPartialFile: place != nil)
     }
 
@@ -52,12 +50,12 @@ extension RequestRunner {
     }
 
     private func downloadedRequest() throws -> URLRequest {
-        var request = URLRequest(url: plan.url)
-        request.method = plan.method
-        request.headers = headers
+        var request = compressedMessage
+        guard !invocation.compresses else { return request }
         switch plan.content {
         case .data(let data, _): request.httpBody = data
         case .file(let file, _): request.httpBodyStream = InputStream(url: file)
+        case .stream(let stream, _): request.httpBodyStream = stream.stream()
         case .input(let input, _): request.httpBodyStream = input.stream()
         case .multipart(let form):
             request.httpBody = try form.encode()
@@ -84,7 +82,7 @@ extension RequestRunner {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
             let hint: TerminalText = invocation.savesAnyStatus ? "" : "; --any-status saves it"
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
-            let code = finish(error: nil, status: status, metrics: response.metrics)
+            let code = finish(Outcome(response: response.response, metrics: response.metrics))
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
@@ -92,12 +90,24 @@ extension RequestRunner {
             let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
             let count = isFile ? attributes?[.size] as? Int64 ?? savedByteCount : savedByteCount
             let seconds = String(format: "%.1f s", metrics.taskInterval.duration)
-            Terminal.tell("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
+            note("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
         }
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell("fireweed: what has come is kept; the same command goes on from there\n")
         }
-        return finish(error: response.error, status: response.response?.statusCode, metrics: response.metrics)
+        return finish(Outcome(error: response.error, response: response.response, metrics: response.metrics))
+    }
+
+    /// Gives a file the time that its content was changed, as the server says it.
+    private func setTime(of file: URL, _ response: HTTPURLResponse?) {
+        guard let text = response?.value(forHTTPHeaderField: "Last-Modified"), let date = HTTPDate.parse(text) else {
+            return note("fireweed: the server does not say when the content was changed\n")
+        }
+        do {
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+        } catch {
+            Terminal.tell("fireweed: the time of \(file.relativePath) cannot be set: \(error.localizedDescription)\n")
+        }
     }
 
     // MARK: Going on
@@ -117,7 +127,7 @@ extension RequestRunner {
             return nil
         }
         var headers = headers
-        headers.update(.acceptEncoding("identity"))
+        headers.update(.acceptEncoding("identity"))  // the length of the file itself
         let response = await session.request(plan.url, method: .head, headers: headers).serializingData().response
         let length = response.response?.headers["Content-Length"].flatMap { Int64($0) }
         guard response.response?.statusCode == 200, length == size else {
@@ -126,14 +136,14 @@ extension RequestRunner {
             )
             return .failure
         }
-        Terminal.tell("\(file.relativePath) is there already, complete\n")
+        note("\(file.relativePath) is there already, complete\n")
         return .success
     }
 
     private func tell(_ resumption: Resumption?) {
         switch resumption {
-        case .continued(let offset): Terminal.tell("Went on behind \(ProgressBar.size(offset)) that were there\n")
-        case .startedAgain(let reason): Terminal.tell("Started again: \(Self.text(of: reason))\n")
+        case .continued(let offset): note("Went on behind \(ProgressBar.size(offset)) that were there\n")
+        case .startedAgain(let reason): note("Started again: \(Self.text(of: reason))\n")
         case nil: break
         }
     }

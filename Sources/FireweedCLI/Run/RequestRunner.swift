@@ -1,4 +1,4 @@
-// Sends the request and prints what comes.
+// Sends the request.
 
 import Fireweed
 import Foundation
@@ -12,13 +12,19 @@ struct RequestRunner {
     let authentication: Authentication?
     private let file: SessionFile?
     private let saved: SavedSession
-    let text = MessageText(isColoured: Terminal.isOutput)
+    private let offlineServer: OfflineServer?
+    /// Letters of `--print`: as asked, else head and content on a terminal, and the content alone in a pipe.
+    let parts: String
+    let text: MessageText
+    let heads: HeadPrinter
+    /// `nil` where nothing of what it keeps is asked for.
+    let recorder: WireRecorder?
     var session: Session { made.session }
 
     init(_ invocation: Invocation, standardInput: StandardInput.Content?) throws {
-        self.invocation = invocation
+        var invocation = invocation
         try OutputFile.check(invocation)
-        plan = try RequestPlan(invocation, standardInput: standardInput)
+        var plan = try RequestPlan(invocation, standardInput: standardInput)
         file = try invocation.sessionName.map { try SessionFile(name: $0) }
         var saved = try file?.load() ?? SavedSession()
         let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
@@ -27,43 +33,88 @@ struct RequestRunner {
         var headers = plan.headers
         // A field of the command line wins.
         if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
         try RequestPlan.check(headers)
         self.headers = headers
         self.saved = saved
-        made = try SessionMaker.session(for: invocation, plan: plan, saved: file == nil ? nil : saved)
+        offlineServer = invocation.isOffline ? try OfflineServer() : nil
+        if let offlineServer {
+            invocation.unixSocket = offlineServer.path
+            invocation.bypassedHosts = ["*"]
+            invocation.proxy = nil
+            invocation.httpVersion = .http1Only
+            invocation.followsRedirects = false
+            plan.url = OfflineServer.url(plan.url)
+        }
+        self.invocation = invocation
+        self.plan = plan
+        parts = Self.parts(invocation)
+        let toFile = invocation.savesToFile
+        let isTerminal = toFile ? Terminal.isError : Terminal.isOutput
+        text = MessageText(
+            appearance: Appearance(invocation, isTerminal: isTerminal, allowsColours: Terminal.allowsColours))
+        heads = HeadPrinter(
+            parts: parts, showsAll: invocation.showsAll, text: text,
+            contentText: parts.contains("B") ? plan.content.shown(text) : "",
+            write: { if toFile { Terminal.tell($0) } else { Terminal.write($0) } })
+        recorder = Self.recorder(invocation, heads)
+        made = try SessionMaker.session(
+            for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
+    }
+
+    private static func recorder(_ invocation: Invocation, _ heads: HeadPrinter) -> WireRecorder? {
+        let isWatched =
+            heads.parts.contains(where: "HBh".contains) || invocation.expectations.contains(where: \.needsFields)
+            || invocation.writeOut != nil || invocation.showsDebugging
+        guard isWatched else { return nil }
+        let tell: @Sendable (String) -> Void = { Terminal.tell("* \($0)") }
+        return WireRecorder(notes: invocation.showsDebugging ? tell : nil) { heads.show($0) }
+    }
+
+    private static func parts(_ invocation: Invocation) -> String {
+        if invocation.isOffline { return invocation.print?.filter("HB".contains) ?? "HB" }
+        if invocation.isQuiet { return "" }
+        if let print = invocation.print { return print }
+        if invocation.savesToFile { return invocation.isDownload && Terminal.isOutput ? "h" : "" }
+        let isAlone = invocation.writesToStandardOutput || invocation.selection != nil
+        return Terminal.isOutput && !isAlone ? "hb" : "b"
     }
 
     func run() async -> ExitCode {
         if invocation.printsCURL { return printCURL() }
         if invocation.isInsecure, plan.url.scheme == "https" {
-            Terminal.tell(
-                "fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
+            note("fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
         }
         let code = invocation.savesToFile ? await download() : await print()
         if invocation.usesCache { await session.flushResponseStore() }
         return keep() ? code : .failure
     }
 
+    /// Says something that is not a failure.
+    func note(_ text: TerminalText) {
+        if !invocation.isQuiet { Terminal.tell(text) }
+    }
+
     /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
     private func keep() -> Bool {
         var isKept = true
-        let note = { (what: String, path: String, error: any Error) in
+        let complain = { (what: String, path: String, error: any Error) in
             Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")
             isKept = false
         }
-        if let file {
+        if let file, !invocation.keepsSessionUnchanged, !invocation.isOffline {
             var saved = saved
             saved.takeCookies(from: made.cookies)
-            do { try file.save(saved) } catch { note("the session file", file.url.path, error) }
+            do { try file.save(saved) } catch { complain("the session file", file.url.path, error) }
         }
         if let recorder = made.recorder, let path = invocation.archiveFile {
-            do { try recorder.write(to: URL(fileURLWithPath: path)) } catch { note("the archive", path, error) }
+            do { try recorder.write(to: URL(fileURLWithPath: path)) } catch { complain("the archive", path, error) }
         }
         return isKept
     }
 
     /// Puts on a request what the options ask for.
-    private func prepare(_ request: DataRequest) -> DataRequest {
+    func prepare(_ request: DataRequest) -> DataRequest {
         authentication?.apply(to: request)
         guard invocation.retryCount > 0 else { return request }
         return request.validate { _, response, _ in Self.retried(response) }
@@ -82,153 +133,64 @@ struct RequestRunner {
         error?.underlyingError is RefusedStatus ? nil : error
     }
 
-    /// What to print: as asked, else head and content on a terminal, and the content alone in a pipe.
-    var parts: String {
-        invocation.print ?? (Terminal.isOutput && !invocation.writesToStandardOutput ? "hb" : "b")
-    }
+    // MARK: The request
 
-    /// The request has been made, since the session makes requests eagerly, and is never resumed.
-    private func printCURL() -> ExitCode {
-        let request = dataRequest()
-        if let error = request.error {
-            let failure = ErrorText(error)
-            Terminal.tell("fireweed: \(failure.message)\n")
-            return failure.code
-        }
-        // Without the prompt, so that a shell can take it from a pipe.
-        let command = request.cURLDescription()
-        Terminal.writeContent((command.hasPrefix("$ ") ? String(command.dropFirst(2)) : command) + "\n")
-        return .success
-    }
-
-    // MARK: To standard output
-
-    private func print() async -> ExitCode {
-        // What comes before a retry must not be seen: only the last response is printed, when it is there.
-        invocation.retryCount > 0 ? await printWhole() : await printStream()
-    }
-
-    private func printWhole() async -> ExitCode {
-        let request = prepare(dataRequest())
-        let meter = uploadMeter(for: request)
-        let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
-        meter.end()
-        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
-        if let answer = response.response {
-            heads.print(answer, of: request)
-            var printer = ContentPrinter(form: form(of: answer), text: text)
-            if parts.contains("b"), let data = response.data {
-                Terminal.write(printer.take(data))
-                Terminal.write(printer.finish())
-            }
-        } else {
-            heads.printRequest(request)
-        }
-        return finish(
-            error: visible(response.error), status: response.response?.statusCode, metrics: response.metrics)
-    }
-
-    private func printStream() async -> ExitCode {
-        let request = session.streamRequest(message, uploading: upload)
-        authentication?.apply(to: request)
-        let meter = uploadMeter(for: request)
-        let heads = HeadPrinter(parts: parts, text: text, content: plan.content)
-        request.onHTTPResponse(on: .global()) { response in
-            meter.end()
-            heads.print(response, of: request)
-        }
-        let interruption = Interruption { request.cancel() }
-        var printer = ContentPrinter(form: .whole(type: nil), text: text)
-        var isFirst = true
-        var completion: DataStreamRequest.Completion?
-        for await stream in request.streamTask().streamingData() {
-            switch stream.event {
-            case .complete(let end): completion = end
-            case .stream(.success(let piece)):
-                if isFirst { printer = ContentPrinter(form: form(of: request.response), text: text) }
-                isFirst = false
-                if parts.contains("b") { Terminal.write(printer.take(piece)) }
-            }
-        }
-        meter.end()
-        if let code = interruption.code { return code }  // what is half there stays unprinted
-        if parts.contains("b") { Terminal.write(printer.finish()) }
-        if completion?.response == nil { heads.printRequest(request) }
-        return finish(
-            error: completion?.error, status: completion?.response?.statusCode, metrics: completion?.metrics)
-    }
-
-    /// Shows how far the content of a request is.
-    ///
-    /// Only above the size of a socket's buffers: what is shorter has gone before anyone could read a bar.
-    private func uploadMeter(for request: Request) -> TransferMeter {
-        let meter = TransferMeter(leastTotal: 256 * 1024)
-        if Terminal.isError, upload != nil { request.uploadProgress(queue: .global()) { meter.show($0) } }
-        return meter
-    }
-
-    /// How content is printed: a pipe gets every byte as it comes.
-    private func form(of response: HTTPURLResponse?) -> ContentPrinter.Form {
-        let type = response?.headers["Content-Type"]
-        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        if essence == "text/event-stream" {
-            return .events(areRaw: !Terminal.isOutput || invocation.writesToStandardOutput)
-        }
-        if !Terminal.isOutput || invocation.writesToStandardOutput { return .bytes }
-        return invocation.isStreamed ? .text : .whole(type: type)
-    }
-
-    private var message: URLRequest {
+    var message: URLRequest {
         var request = URLRequest(url: plan.url)
         request.method = plan.method
         request.headers = headers
         return request
     }
 
-    private func dataRequest() -> DataRequest {
-        switch plan.content {
-        case .none: session.request(plan.url, method: plan.method, headers: headers)
-        case .data(let data, _): session.upload(data, to: plan.url, method: plan.method, headers: headers)
-        case .file(let file, _): session.upload(file, to: plan.url, method: plan.method, headers: headers)
-        case .input(let input, _): session.upload(input.stream(), to: plan.url, method: plan.method, headers: headers)
-        case .multipart(let form):
+    func dataRequest() -> DataRequest {
+        switch sentContent {
+        case .none: session.request(compressedMessage)
+        case .data(let data): session.upload(data, to: plan.url, method: plan.method, headers: headers)
+        case .file(let file): session.upload(file, to: plan.url, method: plan.method, headers: headers)
+        case .stream(let stream): session.upload(stream, to: plan.url, method: plan.method, headers: headers)
+        case .form(let form):
             session.upload(multipartFormData: form, to: plan.url, method: plan.method, headers: headers)
         }
     }
 
-    private var upload: StreamRequestContent? {
+    /// The content beside the message; `nil` without any, and where the message itself has it to be compressed.
+    var sentContent: StreamRequestContent? {
+        if invocation.compresses { return nil }
+        return invocation.sendsChunks ? chunkedContent : content
+    }
+
+    private var content: StreamRequestContent? {
         switch plan.content {
         case .none: nil
         case .data(let data, _): .data(data)
         case .file(let file, _): .file(file)
         case .input(let input, _): .stream(input.stream())
+        case .stream(let stream, _): .stream(stream.stream())
         case .multipart(let form): .form(form)
         }
     }
 
-    // MARK: The end
+    private var chunkedContent: StreamRequestContent? {
+        switch plan.content {
+        case .data(let data, _): .stream(InputStream(data: data))
+        case .file(let file, _): .stream(DescriptorStream(path: file.path))
+        case .none, .input, .stream, .multipart: content
+        }
+    }
 
-    func finish(error: AFError?, status: Int?, metrics: TaskMetrics?) -> ExitCode {
-        if invocation.isVerbose, invocation.usesCache, let metrics { Terminal.tell("\(CacheFolder.note(of: metrics))") }
-        if invocation.showsTiming, let metrics {
-            Terminal.tell("\(Waterfall(metrics).text(width: Terminal.width))")
+    /// The message, with its content when that is to be compressed.
+    var compressedMessage: URLRequest {
+        var request = message
+        guard invocation.compresses else { return request }
+        switch content {
+        case .data(let data): request.httpBody = data
+        case .file(let file): request.httpBodyStream = InputStream(url: file)
+        case .stream(let stream): request.httpBodyStream = stream
+        case .form(let form):
+            request.httpBody = try? form.encode()
+            request.headers.update(.contentType(form.contentType))
+        case nil: break
         }
-        // Without a response there is nothing to serialise: that is a consequence, and no cause.
-        if let error, status != nil || !error.isResponseSerializationError {
-            let failure = ErrorText(error)
-            Terminal.tell("fireweed: \(failure.message)\n")
-            return failure.code
-        }
-        guard let status else {
-            Terminal.tell("fireweed: no response came\n")
-            return .network
-        }
-        guard invocation.checksStatus else { return .success }
-        switch status {
-        case 300..<400: return .redirect
-        case 400..<500: return .clientError
-        case 500..<600: return .serverError
-        default: return .success
-        }
+        return request
     }
 }

@@ -2,6 +2,7 @@
 
 import Fireweed
 import Foundation
+import Glibc
 
 /// Makes sessions.
 enum SessionMaker {
@@ -13,16 +14,22 @@ enum SessionMaker {
     }
 
     /// A session with the options of the invocation and the cookies of `saved`; throws `UsageError`.
-    static func session(for invocation: Invocation, plan: RequestPlan, saved: SavedSession?) throws -> Made {
+    static func session(
+        for invocation: Invocation, plan: RequestPlan, saved: SavedSession?, observer: WireRecorder? = nil
+    ) throws -> Made {
         let configuration = configuration(for: invocation, plan: plan)
         saved?.restoreCookies(in: configuration.httpCookieStorage)
         let recorder = invocation.archiveFile.map { _ in HARRecorder(includesContent: true) }
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
-            requestSetup: invocation.printsCURL ? .eager : .lazy, interceptor: retryPolicy(for: invocation),
+            requestSetup: invocation.printsCURL ? .eager : .lazy,
+            interceptor: Interceptor(
+                adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
+                retriers: retryPolicy(for: invocation).map { [$0] } ?? []),
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
-            transportOptions: try transportOptions(for: invocation), netrc: try netrc(for: invocation),
+            transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
+            netrc: try netrc(for: invocation),
             responseStore: invocation.usesCache ? CacheFolder.store() : nil)
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
@@ -30,28 +37,60 @@ enum SessionMaker {
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
+        if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
         configuration.urlCache = nil
         configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
     }
 
-    private static func transportOptions(for invocation: Invocation) throws -> TransportOptions {
+    private static func transportOptions(
+        for invocation: Invocation, plan: RequestPlan, observer: WireRecorder?
+    ) throws -> TransportOptions {
         var options = TransportOptions()
-        if invocation.speaksHTTP1Only { options.httpVersion = .http1Only }
+        options.wireObserver = observer
+        options.fieldWriting = plan.fieldWriting
+        options.httpVersion = invocation.httpVersion
+        options.connectTimeout = invocation.connectTimeout.map { .seconds($0) }
+        if let count = invocation.maximumFieldCount {
+            options.maximumHeaderFieldCount = count
+            options.maximumHeaderByteCount = max(options.maximumHeaderByteCount, count * 300)
+        }
+        if let ratio = invocation.maximumExpansion { options.maximumExpansionRatio = ratio == .max ? nil : ratio }
+        options.unixSocketPath = invocation.unixSocket
+        for rule in invocation.addresses where rule.port == nil || rule.port == plan.url.effectivePort {
+            options.addressOverrides[rule.host, default: []] += rule.addresses
+        }
+        try apply(invocation, to: &options)
+        return options
+    }
+
+    /// TLS and proxies.
+    private static func apply(_ invocation: Invocation, to options: inout TransportOptions) throws {
         if let file = invocation.authorityFile {
-            guard FileManager.default.isReadableFile(atPath: file) else {
-                throw UsageError(message: "the file \(file) cannot be read")
-            }
+            _ = try LocalFile.isRegular(file)
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
         if let text = invocation.proxy {
-            guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is no proxy") }
-            options.proxy = proxy
+            guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }
+            options.proxy = proxy.bypassing(invocation.bypassedHosts)
+        } else if invocation.bypassedHosts == ["*"] {
+            options.proxy = Proxy.none
+        } else if !invocation.bypassedHosts.isEmpty {
+            setenv("no_proxy", invocation.bypassedHosts.joined(separator: ","), 1)
         }
         if let version = invocation.minimumTLSVersion { options.minimumTLSVersion = version }
+        options.maximumTLSVersion = invocation.maximumTLSVersion
+        if let newest = options.maximumTLSVersion, newest < options.minimumTLSVersion {
+            options.minimumTLSVersion = newest
+        }
+        let ciphers = (invocation.ciphers ?? "").split(separator: ":").map(String.init)
+        let suites = ciphers.filter { $0.hasPrefix("TLS_") }
+        if !suites.isEmpty { options.cipherSuites = suites.joined(separator: ":") }
+        if suites.count < ciphers.count {
+            options.cipherList = ciphers.filter { !$0.hasPrefix("TLS_") }.joined(separator: ":")
+        }
         options.clientIdentity = try IdentityMaker.identity(for: invocation)
-        return options
     }
 
     private static func redirector(for invocation: Invocation) -> Redirector? {
@@ -72,11 +111,18 @@ enum SessionMaker {
     private static func retryPolicy(for invocation: Invocation) -> RetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         let options = RetryOptions(
-            jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30), replays: .unsent)
-        return RetryPolicy(
-            retryLimit: invocation.retryCount, retryableHTTPStatusCodes: retriedStatuses, options: options)
+            jitter: .full, retryAfter: .obey(upTo: .seconds(60)), maximumDelay: .seconds(30),
+            deadline: invocation.maximumRetryTime.map { .seconds($0) }, replays: .unsent)
+        return NotingRetryPolicy(
+            limit: invocation.retryCount, statuses: retriedStatuses, delay: invocation.retryDelay,
+            isQuiet: invocation.isQuiet, options: options)
     }
 
     /// The statuses that `--retry` tries again after.
     static let retriedStatuses = RetryPolicy.defaultRetryableHTTPStatusCodes.union([429])
+}
+
+extension URL {
+    /// The port, or that of the scheme.
+    var effectivePort: Int { port ?? (["https", "wss"].contains(scheme?.lowercased()) ? 443 : 80) }
 }

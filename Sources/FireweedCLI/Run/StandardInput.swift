@@ -20,7 +20,7 @@ enum StandardInput {
         fileprivate let first: [UInt8]
 
         /// The whole as a stream; to be called once.
-        func stream() -> InputStream { StandardInputStream(after: first) }
+        func stream() -> InputStream { DescriptorStream(after: first) }
     }
 
     /// So much content is kept in memory; more is read as it is sent.
@@ -34,8 +34,9 @@ enum StandardInput {
     /// Waits for the end of standard input, or until more has come than is kept in memory.
     static func content(for invocation: Invocation) -> Content? {
         guard !invocation.ignoresStandardInput, !invocation.goesOn, invocation.rawBody == nil,
-            invocation.uploadFile == nil, invocation.curlCommand == nil, !invocation.items.contains(where: \.isData),
-            let kind
+            invocation.curlCommand == nil, !invocation.items.contains(where: \.isData),
+            invocation.uploadFile == nil || invocation.uploadFile == "-",
+            let kind = kind ?? (invocation.uploadFile == nil ? nil : S_IFCHR)
         else { return nil }
         let limit = invocation.isStreamed ? 1 : memoryLimit
         if kind == S_IFREG, let file = file(longerThan: limit) { return .file(file) }
@@ -82,14 +83,29 @@ enum StandardInput {
     }
 }
 
-/// Standard input behind bytes that were read from it.
-private final class StandardInputStream: InputStream {
+/// A descriptor's bytes behind those that were read from it.
+///
+/// Read with read(2), since Foundation's stream of a path wants a regular file.
+final class DescriptorStream: InputStream {
     private var first: ArraySlice<UInt8>
+    private let path: String?
+    private var descriptor: Int32
     private var status = Stream.Status.notOpen
     private var failure: (any Error)?
 
+    /// Standard input behind bytes that were read from it.
     init(after first: [UInt8]) {
         self.first = first[...]
+        path = nil
+        descriptor = STDIN_FILENO
+        super.init(data: Data())
+    }
+
+    /// What opening a path gives.
+    init(path: String) {
+        first = []
+        self.path = path
+        descriptor = -1
         super.init(data: Data())
     }
 
@@ -98,11 +114,17 @@ private final class StandardInputStream: InputStream {
     override var hasBytesAvailable: Bool { status == .open }
 
     override func open() {
-        if status == .notOpen { status = .open }
+        guard status == .notOpen else { return }
+        status = .open
+        guard let path else { return }
+        descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { fail() }
     }
 
     override func close() {
         status = .closed
+        if path != nil, descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = path == nil ? descriptor : -1
     }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
@@ -114,16 +136,16 @@ private final class StandardInputStream: InputStream {
             return piece.count
         }
         while true {
-            let count = Glibc.read(STDIN_FILENO, buffer, length)
+            let count = Glibc.read(descriptor, buffer, length)
             if count < 0, errno == EINTR { continue }
-            if count < 0 {
-                failure = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-                status = .error
-            } else if count == 0 {
-                status = .atEnd
-            }
+            if count < 0 { fail() } else if count == 0 { status = .atEnd }
             return count
         }
+    }
+
+    private func fail() {
+        failure = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        status = .error
     }
 
     override func getBuffer(

@@ -5,14 +5,19 @@ import Foundation
 
 /// Prints whether the network, or a host, can be reached.
 struct StatusRunner {
-    let host: String?
+    /// A host, `HOST:PORT` or a URL; `nil` for the network.
+    let target: String?
     let watches: Bool
 
     func run() async -> ExitCode {
-        guard let manager = host.map({ NetworkReachabilityManager(host: $0) }) ?? NetworkReachabilityManager() else {
-            Terminal.tell("fireweed: the host is empty\n")
+        let place = target.map(StatusTarget.init)
+        if let target, place?.host.isEmpty != false {
+            Terminal.tell("fireweed: \"\(target)\" is not a host, HOST:PORT or a URL\n")
             return .usage
         }
+        if let place, let port = place.port, !watches { return await HostProbe(target: place, port: port).run() }
+        guard let manager = place.map({ NetworkReachabilityManager(host: $0.host) }) ?? NetworkReachabilityManager()
+        else { return .usage }
         guard watches else {
             let status = manager.status
             Terminal.write("\(Self.text(of: status))\n")
@@ -22,12 +27,13 @@ struct StatusRunner {
         return .success
     }
 
+    /// A status in words: the kernel is asked for a route, and nothing is sent.
     static func text(of status: NetworkReachabilityManager.NetworkReachabilityStatus) -> String {
         switch status {
         case .unknown: "unknown: the kernel does not tell"
-        case .notReachable: "not reachable"
-        case .reachable(.ethernetOrWiFi): "reachable over Ethernet or Wi-Fi"
-        case .reachable(.cellular): "reachable over mobile broadband"
+        case .notReachable: "not reachable: there is no route, or the name is not known"
+        case .reachable(.ethernetOrWiFi): "there is a route, over Ethernet or Wi-Fi"
+        case .reachable(.cellular): "there is a route, over mobile broadband"
         }
     }
 
@@ -43,5 +49,27 @@ struct StatusRunner {
         let formatter = DateFormatter()
         formatter.dateFormat = "HH:mm:ss.SSS"
         return formatter.string(from: date)
+    }
+}
+
+/// What `fireweed status` is asked about.
+struct StatusTarget: Equatable {
+    let host: String
+    /// `nil` where a host alone is given.
+    let port: Int?
+    /// True for the schemes https and wss, and for their port.
+    let isSecure: Bool
+
+    init(_ text: String) {
+        let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound].lowercased() }
+        let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let isAddress = scheme == nil && place.count { $0 == ":" } > 1 && !place.hasPrefix("[")
+        let end = isAddress ? nil : place.lastIndex(of: ":").flatMap { place[$0...].contains("]") ? nil : $0 }
+        host = String(end.map { place[..<$0] } ?? place).trimmingCharacters(in: ["[", "]"])
+        let usual = scheme.map { ["https", "wss"].contains($0) ? 443 : 80 }
+        port = end.map { Int(place[place.index(after: $0)...]) ?? -1 } ?? usual
+        isSecure = scheme.map { ["https", "wss"].contains($0) } ?? (port == 443)
     }
 }

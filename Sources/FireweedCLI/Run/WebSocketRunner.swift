@@ -10,8 +10,10 @@ struct WebSocketRunner {
     private let session: Session
     private let sendsBinary: Bool
     private let quietTime: Duration
+    private let invocation: Invocation
 
     init(_ invocation: Invocation) throws {
+        self.invocation = invocation
         let plan = try RequestPlan(invocation)
         session = try SessionMaker.session(for: invocation, plan: plan, saved: nil).session
         let authentication = try Authentication(invocation, askForPassword: Terminal.askForPassword)
@@ -48,7 +50,11 @@ struct WebSocketRunner {
                 code = await disconnected(event.closeCode ?? .noStatusReceived, reason, console)
             case .completed(let completion):
                 guard let error = completion.error else { break }
-                let text = ErrorText(error)
+                if await console.wasInterrupted {
+                    code = .interrupted
+                    break
+                }
+                let text = ErrorText(error, invocation)
                 await console.note(text.message)
                 code = text.code
             }
@@ -61,7 +67,8 @@ struct WebSocketRunner {
     private func disconnected(
         _ code: WebSocketCloseCode, _ reason: Data?, _ console: SocketConsole
     ) async -> ExitCode {
-        let isUsual = [.normalClosure, .goingAway, .noStatusReceived].contains(code)
+        let isOwn = await console.closingCode == code.rawValue
+        let isUsual = isOwn || [.normalClosure, .goingAway, .noStatusReceived].contains(code)
         let text = reason.map { " (\(String(decoding: $0, as: UTF8.self)))" } ?? ""
         let isInteractive = await console.isInteractive
         if !isUsual || isInteractive { await console.note("closed with \(code)\(text)") }
@@ -100,7 +107,9 @@ struct WebSocketRunner {
                 switch action {
                 case .submit(let line): await perform(SocketCommand(line), task, console)
                 case .end: task.close(sending: .normalClosure)
-                case .interrupt: task.cancel()
+                case .interrupt:
+                    await console.noteInterruption()
+                    task.cancel()
                 }
             }
         }
@@ -118,6 +127,7 @@ struct WebSocketRunner {
             case .error, .unsent: await console.note("no pong")
             }
         case .close(let code, let reason):
+            await console.noteClosing(code)
             task.close(sendingCode: WebSocketCloseCode(rawValue: code), reason: Data(reason.utf8))
         case .help: await console.note(SocketCommand.helpText.replacingOccurrences(of: "\n", with: "\n  "))
         case .unknown(let text): await console.note(text)

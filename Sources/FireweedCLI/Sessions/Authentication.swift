@@ -19,7 +19,7 @@ struct Authentication: Equatable {
     /// `askForPassword` is given the user where no password is; throws `UsageError` when it has no answer.
     init?(_ invocation: Invocation, askForPassword: (String) -> String?) throws {
         let type = invocation.authenticationType ?? .basic
-        switch (type, invocation.authentication) {
+        switch (type, invocation.authentication ?? invocation.userInfo) {
         case (.negotiate, _): self.init(type: .negotiate, secret: "")
         case (_, nil): return nil
         case (.bearer, let token?): self.init(type: .bearer, secret: token)

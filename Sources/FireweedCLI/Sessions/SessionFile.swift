@@ -18,12 +18,10 @@ struct SessionFile {
                 || "._-".utf8.contains(byte)
         }
         guard isPlain, !name.hasPrefix("."), name.utf8.count <= 100 else {
-            throw UsageError(message: "\"\(name)\" is no name of a session: letters, digits, \".\", \"_\" and \"-\"")
+            throw UsageError(
+                message: "\"\(name)\" is not the name of a session: letters, digits, \".\", \"_\" and \"-\"")
         }
-        let base =
-            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
-            ?? URL(fileURLWithPath: environment["HOME"] ?? NSHomeDirectory()).appendingPathComponent(".config")
-        url = base.appendingPathComponent("fireweed/sessions/\(name).json")
+        url = ConfigurationFolder.url(environment: environment).appendingPathComponent("sessions/\(name).json")
     }
 
     /// What the file holds; an empty session when there is none; throws `UsageError` for one that cannot be read.

@@ -10,11 +10,19 @@ actor SocketConsole {
     private let terminal: RawTerminal?
     private var isPromptShown = false
     private var lastMessage: ContinuousClock.Instant?
+    /// True after Ctrl-C.
+    private(set) var wasInterrupted = false
+    /// The code that the user closes with.
+    private(set) var closingCode: Int?
 
     /// Without a terminal on both sides, messages go to standard output alone.
     init(terminal: RawTerminal?) {
         self.terminal = terminal
     }
+
+    func noteInterruption() { wasInterrupted = true }
+
+    func noteClosing(_ code: Int) { closingCode = code }
 
     var isInteractive: Bool { terminal != nil }
 

@@ -10,7 +10,8 @@ enum IdentityMaker {
     /// Throws `UsageError`.
     static func identity(for invocation: Invocation) throws -> ClientIdentity? {
         guard let text = invocation.certificateFile else { return nil }
-        let (file, passphrase) = split(text)
+        let (file, given) = invocation.keyPassphrase == nil ? split(text) : (text, nil)
+        let passphrase = given ?? invocation.keyPassphrase
         let url = URL(fileURLWithPath: file)
         let isArchive = ["p12", "pfx"].contains(url.pathExtension.lowercased())
         let identity =

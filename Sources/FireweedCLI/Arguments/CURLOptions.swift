@@ -1,0 +1,91 @@
+// What `--curl` adds to the command that the library makes of a request.
+
+import Fireweed
+import Foundation
+
+/// Options of curl for what an invocation says about the exchange, and not about the message.
+struct CURLOptions {
+    private let invocation: Invocation
+    private let plan: RequestPlan
+
+    init(_ invocation: Invocation, plan: RequestPlan) {
+        self.invocation = invocation
+        self.plan = plan
+    }
+
+    /// The command with these options behind its `-v`.
+    func adding(to command: String) -> String {
+        let lines = options.map { option in option.map(Self.quoted).joined(separator: " ") }
+        guard !lines.isEmpty, let range = command.firstRange(of: "curl -v") else { return command }
+        let added = lines.map { " \\\n\t\($0)" }.joined()
+        return command[..<range.upperBound] + added + command[range.upperBound...]
+    }
+
+    private var options: [[String]] {
+        var options: [[String]] = []
+        if invocation.followsRedirects {
+            options.append(["-L"])
+            options.append(["--max-redirs", "\(invocation.maximumRedirectCount ?? 20)"])
+        }
+        if let seconds = invocation.maximumTime ?? plan.timeout { options.append(["-m", "\(seconds)"]) }
+        // curl has no time-out for silence; a speed below one byte a second for so long is one.
+        if plan.timeout == nil {
+            options.append(["--speed-limit", "1", "--speed-time", "\(Int(invocation.timeout.rounded(.up)))"])
+        }
+        if let seconds = invocation.connectTimeout { options.append(["--connect-timeout", "\(seconds)"]) }
+        options += removedFields + connection + trust
+        return options
+    }
+
+    private var removedFields: [[String]] { plan.removedHeaders.map { ["-H", "\($0):"] } }
+
+    private var connection: [[String]] {
+        var options: [[String]] = []
+        if let proxy = invocation.proxy { options.append(["-x", proxy]) }
+        if !invocation.bypassedHosts.isEmpty {
+            options.append(["--noproxy", invocation.bypassedHosts.joined(separator: ",")])
+        }
+        if let path = invocation.unixSocket { options.append(["--unix-socket", path]) }
+        for rule in invocation.addresses {
+            let port = rule.port ?? plan.url.effectivePort
+            options.append(["--resolve", "\(rule.host):\(port):\(rule.addresses.joined(separator: ","))"])
+        }
+        switch invocation.httpVersion {
+        case .automatic: break
+        case .http1Only: options.append(["--http1.1"])
+        case .http2: options.append(["--http2-prior-knowledge"])
+        }
+        return options
+    }
+
+    private var trust: [[String]] {
+        var options: [[String]] = []
+        if invocation.isInsecure { options.append(["-k"]) }
+        if let file = invocation.authorityFile { options.append(["--cacert", file]) }
+        if let file = invocation.certificateFile { options.append(["--cert", file]) }
+        if let file = invocation.keyFile { options.append(["--key", file]) }
+        if let passphrase = invocation.keyPassphrase { options.append(["--pass", passphrase]) }
+        if let type = invocation.certificateType { options.append(["--cert-type", type.rawValue.uppercased()]) }
+        if let version = invocation.minimumTLSVersion { options.append([Self.minimum(version)]) }
+        if let version = invocation.maximumTLSVersion { options.append(["--tls-max", Self.text(version)]) }
+        let ciphers = (invocation.ciphers ?? "").split(separator: ":").map(String.init)
+        let (suites, others) = (ciphers.filter { $0.hasPrefix("TLS_") }, ciphers.filter { !$0.hasPrefix("TLS_") })
+        if !others.isEmpty { options.append(["--ciphers", others.joined(separator: ":")]) }
+        if !suites.isEmpty { options.append(["--tls13-ciphers", suites.joined(separator: ":")]) }
+        if !invocation.pins.isEmpty { options.append(["--pinnedpubkey", invocation.pins.joined(separator: ";")]) }
+        return options
+    }
+
+    private static func text(_ version: TLSVersion) -> String { "1.\(version.rawValue)" }
+
+    private static func minimum(_ version: TLSVersion) -> String { "--tlsv\(text(version))" }
+
+    /// A word for a POSIX shell.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.unicodeScalars.allSatisfy {
+            $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0))
+                || "-_./:=,@%+".unicodeScalars.contains($0)
+        }
+        return isPlain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,55 @@
+// The file with the user's defaults.
+
+import Foundation
+
+/// `~/.config/fireweed/config`: options that every run begins with, as they stand on a command line.
+enum ConfigurationFile {
+    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else the one in the home folder.
+    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+        if let path = environment["FIREWEED_CONFIG"] { return URL(fileURLWithPath: path) }
+        return ConfigurationFolder.url(environment: environment).appendingPathComponent("config")
+    }
+
+    /// The words of the file; none when it is not there; throws `UsageError`.
+    static func words(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [String] {
+        let file = url(environment: environment)
+        guard !file.path.isEmpty, FileManager.default.fileExists(atPath: file.path) else { return [] }
+        var isFolder: ObjCBool = false
+        guard !FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder) || !isFolder.boolValue,
+            let data = FileManager.default.contents(atPath: file.path),
+            let text = String(validating: data, as: UTF8.self)
+        else { throw UsageError(message: "the configuration file \(file.path) cannot be read") }
+        let words = words(of: text)
+        if let word = words.first(where: { !$0.isOption }) {
+            throw UsageError(message: "\(file.path) may hold options alone, and not \"\(word.text)\"")
+        }
+        return words.map(\.text)
+    }
+
+    /// An option on each line, with its value behind a space or `=`; `#` begins a comment.
+    static func words(of text: String) -> [(text: String, isOption: Bool)] {
+        text.split(whereSeparator: \.isNewline).flatMap { line -> [(text: String, isOption: Bool)] in
+            let line = line.trimmingCharacters(in: .whitespaces)
+            guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
+            let halves = line.split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
+            let isOption = line.hasPrefix("-")
+            guard halves.count == 2 else { return [(line, isOption)] }
+            var value = halves[1].trimmingCharacters(in: .whitespaces)
+            if value.count >= 2, let quote = value.first, "\"'".contains(quote), value.last == quote {
+                value = String(value.dropFirst().dropLast())
+            }
+            return [(halves[0], isOption), (value, true)]
+        }
+    }
+}
+
+/// Where the command keeps what belongs to a user.
+enum ConfigurationFolder {
+    /// `$XDG_CONFIG_HOME/fireweed`, or `~/.config/fireweed`.
+    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+        let base =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+            ?? URL(fileURLWithPath: environment["HOME"] ?? NSHomeDirectory()).appendingPathComponent(".config")
+        return base.appendingPathComponent("fireweed")
+    }
+}

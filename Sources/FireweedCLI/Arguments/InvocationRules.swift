@@ -1,0 +1,97 @@
+// What does not go together.
+
+import Fireweed
+
+/// Refuses invocations in which one option contradicts another, or has no effect beside it.
+enum InvocationRules {
+    /// The invocation, when all of it goes together; throws `UsageError`.
+    static func checked(_ invocation: Invocation) throws -> Invocation {
+        for (isBroken, message) in content(invocation) + output(invocation) + connection(invocation) where isBroken {
+            throw UsageError(message: message)
+        }
+        if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
+            throw UsageError(
+                message: "\(file.name)@… is a file, which JSON cannot hold; use --form, or \(file.name)=@…")
+        }
+        return invocation
+    }
+
+    private static func content(_ invocation: Invocation) -> [(Bool, String)] {
+        let hasData = invocation.items.contains(where: \.isData)
+        return [
+            (invocation.rawBody != nil && hasData, "--raw and data items cannot go together"),
+            (
+                invocation.uploadFile != nil && (invocation.rawBody != nil || hasData),
+                "--upload, --raw and data items cannot go together"
+            ),
+            (
+                invocation.boundary != nil && invocation.bodyForm == .json,
+                "--boundary goes with --multipart or --form"
+            ),
+            (invocation.goesOn && invocation.method ?? "GET" != "GET", "--continue goes with GET alone"),
+            (invocation.goesOn && invocation.effectiveMethod != "GET", "--continue cannot go together with content"),
+        ]
+    }
+
+    private static func output(_ invocation: Invocation) -> [(Bool, String)] {
+        let sendsNothing = invocation.printsCURL || invocation.isOffline
+        let name = invocation.printsCURL ? "--curl" : "--offline"
+        return [
+            (
+                invocation.goesOn && invocation.writesToStandardOutput,
+                "--continue needs a file, which standard output is not"
+            ),
+            (invocation.savesAnyStatus && invocation.goesOn, "--any-status and --continue cannot go together"),
+            (
+                sendsNothing && (invocation.isDownload || invocation.goesOn || invocation.outputFile != nil),
+                "\(name) sends nothing, so there is nothing for --download or --output"
+            ),
+            (
+                sendsNothing && (!invocation.expectations.isEmpty || invocation.checksStatus),
+                "\(name) sends nothing, so there is no response to check"
+            ),
+            (
+                invocation.isStreamed && invocation.savesToFile,
+                "--stream prints, and --download and --output save; they cannot go together"
+            ),
+            (
+                invocation.isStreamed && invocation.selection != nil,
+                "--select needs the whole content; it cannot go together with --stream"
+            ),
+            (
+                invocation.savesToFile && invocation.selection != nil,
+                "--select prints, and --download and --output save; they cannot go together"
+            ),
+            (
+                invocation.savesToFile && invocation.expectations.contains(where: \.needsContent),
+                "--expect json… and body… need the content in memory; they cannot go with --download and --output"
+            ),
+            (invocation.savesAnyStatus && !invocation.savesToFile, "--any-status needs --download or --output"),
+            (invocation.keepsRemoteTime && !invocation.savesToFile, "--remote-time needs --download or --output"),
+        ]
+    }
+
+    private static func connection(_ invocation: Invocation) -> [(Bool, String)] {
+        let type = invocation.authenticationType
+        return [
+            (
+                type != nil && type != .negotiate && invocation.authentication == nil && invocation.userInfo == nil,
+                "--auth-type \(type?.rawValue ?? "") needs --auth"
+            ),
+            (
+                invocation.isInsecure && invocation.authorityFile != nil,
+                "--insecure and --cacert cannot go together"
+            ),
+            (invocation.keyFile != nil && invocation.certificateFile == nil, "--key needs --cert"),
+            (invocation.keyPassphrase != nil && invocation.certificateFile == nil, "--cert-key-pass needs --cert"),
+            (
+                (invocation.retryDelay != nil || invocation.maximumRetryTime != nil) && invocation.retryCount == 0,
+                "--retry-delay and --retry-max-time need --retry"
+            ),
+            (
+                (invocation.minimumTLSVersion ?? .tls10) > (invocation.maximumTLSVersion ?? .tls13),
+                "--tls-max is older than --tls-min"
+            ),
+        ]
+    }
+}

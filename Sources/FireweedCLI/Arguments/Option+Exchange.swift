@@ -1,0 +1,130 @@
+// Options about redirects, retries, credentials and connections.
+
+import Fireweed
+
+extension Option {
+    static let exchangeOptions: [Option] = [
+        Option(
+            names: ["--timeout"], group: .exchange, effect: .seconds { $0.timeout = $1 },
+            help: "Give up after so many seconds without a byte. Default: 60.", scope: .exchange),
+        Option(
+            names: ["--connect-timeout"], group: .exchange, effect: .seconds { $0.connectTimeout = $1 },
+            help: "Give up when there is no connection after so many seconds.", scope: .exchange),
+        Option(
+            names: ["--max-time"], group: .exchange, effect: .seconds { $0.maximumTime = $1 },
+            help: "Give up when the whole takes longer."),
+        Option(
+            names: ["--follow"], group: .exchange, effect: .flag { $0.followsRedirects = true },
+            help: "Follow redirects (the default).", scope: .exchange),
+        Option(
+            names: ["--no-follow"], group: .exchange, effect: .flag { $0.followsRedirects = false },
+            help: "Do not follow redirects.", scope: .exchange),
+        Option(
+            names: ["--max-redirects"], group: .exchange, effect: .count(0...10_000) { $0.maximumRedirectCount = $1 },
+            help: "Fail at the redirect after so many. Default: 20.", scope: .exchange),
+        Option(
+            names: ["--retry"], group: .exchange, effect: .count(0...100) { $0.retryCount = UInt($1) },
+            help: "Try again up to N times after failures that may pass, unless the method could take effect twice."),
+        Option(
+            names: ["--retry-delay"], group: .exchange, effect: .seconds { $0.retryDelay = $1 },
+            help: "Wait so long before each retry, instead of longer each time."),
+        Option(
+            names: ["--retry-max-time"], group: .exchange, effect: .seconds { $0.maximumRetryTime = $1 },
+            help: "Begin no retry later than so many seconds after the start."),
+    ]
+
+    static let identityOptions: [Option] = [
+        Option(
+            names: ["-a", "--auth"], group: .identity, effect: .text("USER:PASSWORD") { $0.authentication = $1 },
+            help: "Credentials for the URL's origin alone; a token for bearer. Without \":\" the password is asked "
+                + "for.", scope: .exchange),
+        Option(
+            names: ["--auth-type"], group: .identity,
+            effect: .choice("TYPE", Invocation.AuthenticationType.allCases.map { ($0.rawValue, $0) }) {
+                $0.authenticationType = $1
+            }, help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .exchange),
+        Option(
+            names: ["--netrc"], group: .identity, effect: .flag { $0.usesNetrc = true },
+            help: "Take credentials from ~/.netrc, or from the file that NETRC names.", scope: .exchange),
+        Option(
+            names: ["--session"], group: .identity, effect: .word("NAME") { $0.sessionName = $1 },
+            help: "Keep cookies and credentials between runs, in a file that only you can read; a NAME with \"/\" is "
+                + "its path."),
+        Option(
+            names: ["--session-read-only"], group: .identity,
+            effect: .word("NAME") {
+                $0.sessionName = $1
+                $0.keepsSessionUnchanged = true
+            }, help: "Use what a session keeps, and change nothing."),
+    ]
+
+    static let connectionOptions: [Option] = [
+        Option(
+            names: ["-x", "--proxy"], group: .connection,
+            effect: .value("URL", expected: "a URL such as http://host:port or socks5h://host:port") {
+                $0.proxy = $1
+                return Proxy($1) != nil
+            }, help: "Go through a proxy: http://…, https://…, socks5://… or socks5h://….", scope: .exchange),
+        Option(
+            names: ["--noproxy"], group: .connection,
+            effect: .word("HOSTS") { $0.bypassedHosts = $1.split(separator: ",").map(String.init) },
+            help: "Hosts and domains to reach without a proxy, separated by commas; * for all.", scope: .exchange),
+        Option(
+            names: ["--unix-socket"], group: .connection, effect: .word("PATH") { $0.unixSocket = $1 },
+            help: "Connect to this Unix-domain socket, whatever the host.", scope: .exchange),
+        Option(
+            names: ["--resolve"], group: .connection,
+            effect: .value("HOST[:PORT]:ADDRESS", expected: "HOST:ADDRESS or HOST:PORT:ADDRESS") {
+                guard let rule = AddressRule($1) else { return false }
+                $0.addresses.append(rule)
+                return true
+            }, help: "Connect to this address instead of looking HOST up; may be given several times.", scope: .exchange
+        ),
+        Option(
+            names: ["--http1.1"], group: .connection, effect: .flag { $0.httpVersion = .http1Only },
+            help: "Speak HTTP/1.1 only."),
+        Option(
+            names: ["--http2-prior-knowledge"], group: .connection, effect: .flag { $0.httpVersion = .http2 },
+            help: "Speak HTTP/2 in clear text too, without asking first."),
+        Option(
+            names: ["--max-headers"], group: .connection, effect: .count(1...100_000) { $0.maximumFieldCount = $1 },
+            help: "Fail when a head has more fields. Default: 1000.", scope: .exchange),
+        Option(
+            names: ["--cache"], group: .connection, effect: .flag { $0.usesCache = true },
+            help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered."),
+    ]
+
+    static let socketOptions: [Option] = [
+        Option(
+            names: ["--text"], group: .webSocket, effect: .flag { $0.sendsBinary = false },
+            help: "Send lines as text messages (the default).", scope: .webSocket),
+        Option(
+            names: ["--binary"], group: .webSocket, effect: .flag { $0.sendsBinary = true },
+            help: "Send binary messages: lines at the prompt, whatever comes from a pipe.", scope: .webSocket),
+        Option(
+            names: ["--subprotocol"], group: .webSocket, effect: .word("NAMES") { $0.subprotocol = $1 },
+            help: "Offer these subprotocols, separated by commas.", scope: .webSocket),
+        Option(
+            names: ["--ping"], group: .webSocket, effect: .seconds { $0.pingInterval = $1 },
+            help: "Send a ping every so many seconds, and give up when one has no answer.", scope: .webSocket),
+        Option(
+            names: ["--wait"], group: .webSocket,
+            effect: .value("SECONDS", expected: "a number of seconds, 0 or more") { invocation, text in
+                guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else { return false }
+                invocation.quietTime = seconds
+                return true
+            }, help: "After a pipe's end, close when nothing has come for so long. Default: 0.5.", scope: .webSocket),
+        Option(
+            names: ["--watch"], group: .status, effect: .flag { $0.watches = true },
+            help: "Follow the changes.", scope: .status),
+    ]
+
+    static let generalOptions: [Option] = [
+        Option(
+            names: ["--help"], group: .general, effect: .flag { $0.task = .help(isLong: true) },
+            help: "Print this help.", scope: .all),
+        Option(
+            names: ["--version"], group: .general, effect: .flag { $0.task = .version }, help: "Print the version.",
+            scope: .all),
+    ]
+}

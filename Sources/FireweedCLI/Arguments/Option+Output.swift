@@ -1,0 +1,131 @@
+// Options about what is printed, saved and checked.
+
+extension Option {
+    static let outputOptions: [Option] = [
+        Option(
+            names: ["--print"], group: .output,
+            effect: .value("WHAT", expected: "letters of H, B, h, b and m") { invocation, text in
+                guard text.allSatisfy("HhBbm".contains) else { return false }
+                invocation.print = text
+                return true
+            },
+            help: "What to print: H request head, B request content, h response head, b response content, m the time "
+                + "that it took."),
+        Option(
+            names: ["-v", "--verbose"], group: .output,
+            effect: .flag {
+                $0.print = $0.isVerbose ? "HBhbm" : "HBhb"
+                $0.isVerbose = true
+            }, help: "Print request and response whole; -vv prints the time that it took too.", scope: .response),
+        Option(
+            names: ["-h", "--headers"], group: .output, effect: .flag { $0.print = "h" },
+            help: "Print the response's head alone."),
+        Option(
+            names: ["-b", "--body"], group: .output, effect: .flag { $0.print = "b" },
+            help: "Print the response's content alone."),
+        Option(
+            names: ["--all"], group: .output, effect: .flag { $0.showsAll = true },
+            help: "Print the heads of responses too that a redirect, a challenge or a retry followed."),
+        Option(
+            names: ["-m", "--meta"], group: .output, effect: .flag { $0.print = "m" },
+            help: "Print the time that it took alone."),
+        Option(
+            names: ["--select"], group: .output,
+            effect: .value("PATH", expected: "a path such as .items[0].name, or .items[].id for all") {
+                $0.selection = ValuePath($1)
+                return $0.selection != nil
+            },
+            help: "Print the part of the JSON at PATH, one value a line and strings without quotes: .a.b a member, "
+                + "[0] or [-1] an element, [] every one."),
+        Option(
+            names: ["--pretty"], group: .output,
+            effect: .choice("WHAT", Invocation.Prettiness.allCases.map { ($0.rawValue, $0) }) { $0.prettiness = $1 },
+            help: "Colours and indented JSON: all (on a terminal), colors, format, or none (in a pipe)."),
+        Option(
+            names: ["--style"], group: .output,
+            effect: .choice("NAME", ColourStyle.allCases.map { ($0.rawValue, $0) }) { $0.style = $1 },
+            help: "The colours: standard, light (for a light background), or mono (bold alone)."),
+        Option(
+            names: ["--sorted"], group: .output, effect: .flag { $0.sortsOutput = true },
+            help: "Sort fields of heads and members of JSON by name."),
+        Option(
+            names: ["--unsorted"], group: .output, effect: .flag { $0.sortsOutput = false },
+            help: "Keep them in their order (the default)."),
+        Option(
+            names: ["--indent"], group: .output, effect: .count(0...16) { $0.indent = $1 },
+            help: "Indent JSON by N spaces. Default: 4."),
+        Option(
+            names: ["--response-charset"], group: .output,
+            effect: .value("NAME", expected: "a character set such as utf-8 or latin1") {
+                $0.responseCharset = $1
+                return CharacterSetDecoder($1) != nil
+            }, help: "Read the response's text in this character set, whatever it says."),
+        Option(
+            names: ["--response-mime"], group: .output, effect: .word("TYPE") { $0.responseType = $1 },
+            help: "Print the response as if it had this media type."),
+        Option(
+            names: ["-S", "--stream"], group: .output, effect: .flag { $0.isStreamed = true },
+            help: "Print JSON too as it arrives on a terminal, and send standard input as it is read."),
+        Option(
+            names: ["--offline"], group: .output, effect: .flag { $0.isOffline = true },
+            help: "Print the request, and send nothing.", scope: .response),
+        Option(
+            names: ["-q", "--quiet"], group: .output, effect: .flag { $0.isQuiet = true },
+            help: "Print nothing but failures; -o and -d still save."),
+        Option(
+            names: ["--debug"], group: .output, effect: .flag { $0.showsDebugging = true },
+            help: "Say on standard error what the libraries are, and what they do."),
+        Option(
+            names: ["--timing"], group: .output, effect: .flag { $0.showsTiming = true },
+            help: "Draw where the time went, on standard error."),
+    ]
+
+    static let fileOptions: [Option] = [
+        Option(
+            names: ["-o", "--output"], group: .files, effect: .text("FILE") { $0.outputFile = $1 },
+            help: "Write the content to FILE when all of it has come, and only that of a 2xx; \"-\" is standard "
+                + "output."),
+        Option(
+            names: ["--any-status"], group: .files, effect: .flag { $0.savesAnyStatus = true },
+            help: "With -o and -d: save the content whatever the status, that of a 404 or 503 too."),
+        Option(
+            names: ["-d", "--download"], group: .files, effect: .flag { $0.isDownload = true },
+            help: "Download to a file named by the response or the URL, with a bar."),
+        Option(
+            names: ["-c", "--continue"], group: .files, effect: .flag { $0.goesOn = true },
+            help: "Download, and go on where an earlier run of the same command was interrupted."),
+        Option(
+            names: ["--remote-time"], group: .files, effect: .flag { $0.keepsRemoteTime = true },
+            help: "With -o and -d: give the file the time of Last-Modified."),
+        Option(
+            names: ["--max-expansion"], group: .files,
+            effect: .value("RATIO", expected: "a whole number above 0, or none") { invocation, text in
+                guard let ratio = text == "none" ? Int.max : Int(text), ratio > 0 else { return false }
+                invocation.maximumExpansion = ratio
+                return true
+            },
+            help: "Refuse compressed content that gets more than RATIO times longer; none never does. Default: 200."),
+        Option(
+            names: ["--har"], group: .files, effect: .word("FILE") { $0.archiveFile = $1 },
+            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies."),
+    ]
+
+    static let checkOptions: [Option] = [
+        Option(
+            names: ["--check-status"], group: .checks, effect: .flag { $0.checksStatus = true },
+            help: "Exit with 3, 4 or 5 for a status of 3xx, 4xx or 5xx, and say which."),
+        Option(
+            names: ["--expect"], group: .checks,
+            effect: .value("FACT", expected: "a fact such as status==200, header.content-type~=json or json.id==7") {
+                guard let expectation = Expectation($1) else { return false }
+                $0.expectations.append(expectation)
+                return true
+            },
+            help: "Exit with 5 unless this holds: status, header.NAME, json.PATH, body or time (in seconds), then "
+                + "==, !=, <, <=, >, >= or ~= (contains), then a value. May be given several times."),
+        Option(
+            names: ["-w", "--write-out"], group: .checks, effect: .text("FORMAT") { $0.writeOut = $1 },
+            help: "At the end, print FORMAT on standard output, with curl's %{http_code}, %{time_total}, "
+                + "%{size_download} and so on; %{json} has them all."),
+    ]
+}

@@ -1,0 +1,71 @@
+// Options about who the server is, and who we are.
+
+import Fireweed
+
+extension Option {
+    private static let versions: [(String, TLSVersion)] = [
+        ("1.0", .tls10), ("1.1", .tls11), ("1.2", .tls12), ("1.3", .tls13),
+    ]
+
+    static let trustOptions: [Option] = [
+        Option(
+            names: ["-k", "--insecure"], group: .trust, effect: .flag { $0.isInsecure = true },
+            help: "Do not check the server's certificate. Anyone in between can read and change everything.",
+            scope: .exchange),
+        Option(
+            names: ["--verify"], group: .trust,
+            effect: .value("yes|no|FILE", expected: "yes, no or a file") { invocation, text in
+                switch text {
+                case "no": invocation.isInsecure = true
+                case "yes": invocation.isInsecure = false
+                default: invocation.authorityFile = text
+                }
+                return !text.isEmpty
+            }, help: "no is --insecure, and FILE is --cacert.", scope: .exchange),
+        Option(
+            names: ["--cacert"], group: .trust, effect: .word("FILE") { $0.authorityFile = $1 },
+            help: "Trust the authorities in this PEM file, and no others.", scope: .exchange),
+        Option(
+            names: ["--cert"], group: .trust, effect: .word("FILE[:PASSPHRASE]") { $0.certificateFile = $1 },
+            help: "Show this certificate to servers that ask for one.", scope: .exchange),
+        Option(
+            names: ["--key", "--cert-key"], group: .trust, effect: .word("FILE") { $0.keyFile = $1 },
+            help: "The certificate's private key; the certificate's own file when it is not given.", scope: .exchange),
+        Option(
+            names: ["--cert-key-pass"], group: .trust, effect: .text("PASSPHRASE") { $0.keyPassphrase = $1 },
+            help: "The private key's passphrase.", scope: .exchange),
+        Option(
+            names: ["--cert-type"], group: .trust,
+            effect: .choice("PEM|P12", [("pem", Invocation.CertificateType.pem), ("p12", .p12)]) {
+                $0.certificateType = $1
+            }, help: "The format of the certificate. Default: P12 for files named .p12 or .pfx, else PEM.",
+            scope: .exchange),
+        Option(
+            names: ["--tls-min"], group: .trust, effect: .choice("VERSION", versions) { $0.minimumTLSVersion = $1 },
+            help: "The oldest version of TLS to accept: 1.0, 1.1, 1.2 or 1.3. Default: 1.2.", scope: .exchange),
+        Option(
+            names: ["--tls-max"], group: .trust, effect: .choice("VERSION", versions) { $0.maximumTLSVersion = $1 },
+            help: "The newest version of TLS to offer.", scope: .exchange),
+        Option(
+            names: ["--ssl"], group: .trust,
+            effect: .choice("VERSION", versions.map { ("tls\($0.0)", $0.1) }) {
+                $0.minimumTLSVersion = $1
+                $0.maximumTLSVersion = $1
+            }, help: "Speak this version of TLS alone: tls1.0, tls1.1, tls1.2 or tls1.3.", scope: .exchange),
+        Option(
+            names: ["--ciphers"], group: .trust, effect: .word("LIST") { $0.ciphers = $1 },
+            help: "Offer these ciphers up to TLS 1.2, in OpenSSL's notation; names that begin with TLS_ are for "
+                + "TLS 1.3.", scope: .exchange),
+        Option(
+            names: ["--pin"], group: .trust,
+            effect: .value("sha256//BASE64", expected: "sha256// and 44 characters of Base64") { invocation, text in
+                guard (try? PublicKeyPin(text)) != nil else { return false }
+                invocation.pins.append(text)
+                return true
+            }, help: "Demand a key with this hash in the server's chain; may be given several times.", scope: .exchange
+        ),
+        Option(
+            names: ["--show-cert"], group: .trust, effect: .flag { $0.showsCertificates = true },
+            help: "Print the server's certificates as a tree, on standard error.", scope: .exchange),
+    ]
+}

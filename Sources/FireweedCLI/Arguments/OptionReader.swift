@@ -1,0 +1,112 @@
+// From words to options and their values; pure.
+
+/// An option as it was given.
+struct OptionUse: Sendable {
+    let option: Option
+    /// As it was written, for messages.
+    let written: String
+    /// `nil` for a switch.
+    let value: String?
+    /// True for `--no-NAME`, which takes earlier uses back.
+    var isCancellation = false
+
+    func apply(to invocation: inout Invocation) throws {
+        switch option.effect {
+        case .flag(let set): set(&invocation)
+        case .value(_, let expected, let set):
+            let value = value ?? ""
+            guard set(&invocation, value) else {
+                throw UsageError(message: "\(written) needs \(expected), not \"\(value)\"")
+            }
+        }
+    }
+
+    /// The error for an option that has no effect where it was given.
+    func misplaced(_ scope: OptionScope) -> UsageError {
+        let place =
+            switch scope {
+            case .webSocket: "fireweed ws"
+            case .status: "fireweed status"
+            case .serve: "fireweed serve"
+            case .fromCURL: "--from-curl"
+            default: option.scope.contains(.webSocket) ? "a request; it is for fireweed ws" : "a request"
+            }
+        return UsageError(message: "\(written) does not go with \(place)")
+    }
+}
+
+/// Reads options: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vb`, beginnings of long names, `--no-name`.
+enum OptionReader {
+    /// The options and the other words, each in their order; throws `UsageError`.
+    static func read(_ arguments: [String]) throws -> (options: [OptionUse], words: [String]) {
+        var options: [OptionUse] = []
+        var words: [String] = []
+        var rest = arguments[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                words += rest
+                break
+            } else if word.hasPrefix("--") {
+                options.append(try long(word, &rest))
+            } else if word.hasPrefix("-"), word.count > 1 {
+                options += try short(word, &rest)
+            } else {
+                words.append(word)
+            }
+        }
+        return (options, words)
+    }
+
+    /// The uses that are left when every `--no-NAME` has taken back what came before it.
+    static func cancelling(_ uses: [OptionUse]) -> [OptionUse] {
+        uses.reduce(into: []) { kept, use in
+            if use.isCancellation {
+                kept.removeAll { $0.option.names == use.option.names }
+            } else {
+                kept.append(use)
+            }
+        }
+    }
+
+    private static func long(_ word: String, _ rest: inout ArraySlice<String>) throws -> OptionUse {
+        let halves = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let name = halves[0]
+        if halves.count == 1, let cancelled = cancelled(name) {
+            return OptionUse(option: cancelled, written: name, value: nil, isCancellation: true)
+        }
+        let option = try Option.named(name)
+        guard case .value(let valueName, _, _) = option.effect else {
+            guard halves.count == 1 else { throw UsageError(message: "\(name) takes no value") }
+            return OptionUse(option: option, written: name, value: nil)
+        }
+        guard let value = halves.count == 2 ? halves[1] : rest.popFirst() else {
+            throw UsageError(message: "\(name) needs a value: \(valueName)")
+        }
+        return OptionUse(option: option, written: name, value: value)
+    }
+
+    /// The option that `--no-NAME` takes back, unless that is the name of an option itself.
+    private static func cancelled(_ name: String) -> Option? {
+        guard name.hasPrefix("--no-"), (try? Option.named(name)) == nil else { return nil }
+        return try? Option.named("--" + name.dropFirst(5))
+    }
+
+    private static func short(_ word: String, _ rest: inout ArraySlice<String>) throws -> [OptionUse] {
+        var uses: [OptionUse] = []
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            let name = "-\(letter)"
+            let option = try Option.named(name)
+            guard case .value(let valueName, _, _) = option.effect else {
+                uses.append(OptionUse(option: option, written: name, value: nil))
+                continue
+            }
+            guard let value = letters.isEmpty ? rest.popFirst() : String(letters) else {
+                throw UsageError(message: "\(name) needs a value: \(valueName)")
+            }
+            uses.append(OptionUse(option: option, written: name, value: value))
+            break
+        }
+        return uses
+    }
+}

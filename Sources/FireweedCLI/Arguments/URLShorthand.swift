@@ -1,0 +1,67 @@
+// Short forms of URLs; pure.
+
+import Foundation
+
+/// Makes URLs of what people type.
+enum URLShorthand {
+    /// `:8080/x` and hosts of loopback are http, everything else without a scheme is https; throws `UsageError`.
+    ///
+    /// - Parameters:
+    ///   - schemes: what a URL may have.
+    ///   - scheme: what a URL without one gets, loopback hosts too; `nil` for the rule above.
+    static func expanded(
+        _ text: String, schemes: (clear: String, secure: String) = ("http", "https"), default scheme: String? = nil
+    ) throws -> String {
+        var full = text
+        if let given = self.scheme(of: text) {
+            guard [schemes.clear, schemes.secure].contains(given.lowercased()) else {
+                throw UsageError(
+                    message:
+                        "\"\(text)\" has the scheme \(given); only \(schemes.clear) and \(schemes.secure) can be sent"
+                )
+            }
+        } else {
+            var rest = text
+            for prefix in ["://", "//"] where rest.hasPrefix(prefix) { rest.removeFirst(prefix.count) }
+            if rest.hasPrefix(":") {
+                let port = rest.dropFirst()
+                rest = port.first?.isNumber == true ? "localhost\(rest)" : "localhost\(port)"
+            }
+            full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
+        }
+        guard let url = URL(string: full), url.host?.isEmpty == false else {
+            throw UsageError(message: "\"\(text)\" is not a URL")
+        }
+        return full
+    }
+
+    /// What stands before `://`, where that is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
+    private static func scheme(of text: String) -> String? {
+        guard let end = text.firstRange(of: "://") else { return nil }
+        let scheme = text[..<end.lowerBound]
+        guard let first = scheme.first, first.isASCII, first.isLetter,
+            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
+        else { return nil }
+        return String(scheme)
+    }
+
+    private static func isLoopback(_ text: String) -> Bool {
+        let authority = text.prefix { !"/?#".contains($0) }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let host = place.prefix { $0 != ":" }.lowercased()
+        return host == "localhost" || host.hasPrefix("127.") || host.hasSuffix(".localhost")
+            || place.hasPrefix("[::1]")
+    }
+
+    /// The URL without user and password, and these, decoded, as `USER:PASSWORD`.
+    static func withoutUserInfo(_ text: String) -> (url: String, userInfo: String?) {
+        guard let start: String.Index = text.firstRange(of: "://")?.upperBound else { return (text, nil) }
+        let end: String.Index = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+        guard let at: String.Index = text[start..<end].lastIndex(of: "@") else { return (text, nil) }
+        let halves = text[start..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { $0.removingPercentEncoding ?? String($0) }
+        let userInfo = "\(halves[0]):\(halves.count > 1 ? halves[1] : "")"
+        let url = String(text[..<start]) + String(text[text.index(after: at)...])
+        return (url, userInfo == ":" ? nil : userInfo)
+    }
+}

@@ -1,0 +1,128 @@
+// JSON as a tree that keeps what was written.
+
+/// A JSON value (RFC 8259): members in their order, numbers and strings as they were written.
+indirect enum JSONNode: Equatable, Sendable {
+    /// A number, `true`, `false` or `null`, as written.
+    case literal(String)
+    /// A string between its quotes, with its escapes.
+    case string(String)
+    case array([JSONNode])
+    case object([Member])
+
+    /// A name, with its escapes as in `string`, and its value.
+    struct Member: Equatable, Sendable {
+        var name: String
+        var value: JSONNode
+    }
+
+    static let null = JSONNode.literal("null")
+
+    /// A string value of plain text.
+    init(text: String) {
+        self = .string(JSONEscapes.escaped(text))
+    }
+
+    /// What the value is, in the words of JSON.
+    var typeName: String {
+        switch self {
+        case .literal("true"), .literal("false"): "a boolean"
+        case .literal("null"): "null"
+        case .literal: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// The value of a member; the last one when a name is there more than once, as most readers take it.
+    func member(_ name: String) -> JSONNode? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { JSONEscapes.unescaped($0.name) == name }?.value
+    }
+
+    /// The text on one line, with a space after each comma and colon.
+    var text: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        switch self {
+        case .literal(let word): text += word
+        case .string(let string): text += "\"\(string)\""
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += ", " }
+                element.write(to: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { text += ", " }
+                text += "\"\(member.name)\": "
+                member.value.write(to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    /// The same value with the members of every object in the order of their names.
+    var sorted: JSONNode {
+        switch self {
+        case .literal, .string: self
+        case .array(let elements): .array(elements.map(\.sorted))
+        case .object(let members):
+            .object(members.map { Member(name: $0.name, value: $0.value.sorted) }.sorted { $0.name < $1.name })
+        }
+    }
+}
+
+/// The escapes of JSON strings (RFC 8259 §7).
+enum JSONEscapes {
+    /// Plain text as it stands between quotes.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": escaped += "\\\""
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\r": escaped += "\\r"
+            case "\t": escaped += "\\t"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    /// The plain text of what stands between quotes; a half of a surrogate pair becomes U+FFFD.
+    static func unescaped(_ string: String) -> String {
+        guard string.utf8.contains(UInt8(ascii: "\\")) else { return string }
+        var units: [UInt16] = []
+        var rest = Array(string.utf16)[...]
+        while let unit = rest.popFirst() {
+            guard unit == UInt16(UInt8(ascii: "\\")), let kind = rest.popFirst() else {
+                units.append(unit)
+                continue
+            }
+            switch Character(Unicode.Scalar(UInt8(truncatingIfNeeded: kind))) {
+            case "n": units.append(0x0A)
+            case "r": units.append(0x0D)
+            case "t": units.append(0x09)
+            case "b": units.append(0x08)
+            case "f": units.append(0x0C)
+            case "u":
+                units.append(UInt16(String(decoding: rest.prefix(4), as: UTF16.self), radix: 16) ?? 0xFFFD)
+                rest = rest.dropFirst(4)
+            default: units.append(kind)
+            }
+        }
+        return String(decoding: units, as: UTF16.self)
+    }
+}

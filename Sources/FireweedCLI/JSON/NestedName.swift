@@ -1,0 +1,134 @@
+// Names of fields that say where in a JSON value they belong, as in `user[tags][]`.
+
+/// A name, taken apart.
+struct NestedName: Equatable {
+    /// One step into a value.
+    enum Step: Equatable {
+        case member(String)
+        case index(Int)
+        /// Behind the last element of an array.
+        case end
+    }
+
+    /// A step and where it stands in the name, in characters.
+    struct Part: Equatable {
+        var step: Step
+        var range: Range<Int>
+    }
+
+    let parts: [Part]
+    let text: String
+
+    /// The largest index: an array has that many elements at once.
+    static let maximumIndex = 9_999
+
+    /// Reads `a[b][0][]`, `[0][x]` or `[]`; a backslash takes the meaning from a bracket, or makes a number a name.
+    ///
+    /// Throws `UsageError` that points at the place.
+    init(_ text: String) throws {
+        self.text = text
+        let characters = Array(text)
+        var parts: [Part] = []
+        var position = 0
+        if characters.first != "[" {
+            let (name, end) = Self.literal(characters, from: 0, until: "[")
+            parts.append(Part(step: .member(name), range: 0..<end))
+            position = end
+        }
+        while position < characters.count {
+            guard characters[position] == "[" else {
+                throw Self.error("\"[\" is expected", text, position..<position + 1)
+            }
+            let (name, end) = Self.literal(characters, from: position + 1, until: "]")
+            guard end < characters.count else {
+                throw Self.error("\"]\" is missing", text, position..<characters.count)
+            }
+            let range = position..<end + 1
+            let written = String(characters[position + 1..<end])
+            parts.append(Part(step: try Self.step(written, name, text, range), range: range))
+            position = end + 1
+        }
+        self.parts = parts
+    }
+
+    private static func step(_ written: String, _ name: String, _ text: String, _ range: Range<Int>) throws -> Step {
+        if written.isEmpty { return .end }
+        guard let number = Int(written) else { return .member(name) }
+        guard number >= 0 else { throw error("an index cannot be negative", text, range) }
+        guard number <= maximumIndex else { throw error("an index is at most \(maximumIndex)", text, range) }
+        return .index(number)
+    }
+
+    private static func literal(
+        _ characters: [Character], from start: Int, until terminator: Character
+    ) -> (text: String, end: Int) {
+        var literal = ""
+        var position = start
+        while position < characters.count, characters[position] != terminator {
+            if characters[position] == "\\", position + 1 < characters.count,
+                "[]\\".contains(characters[position + 1])
+                    || position == start && (characters[position + 1].isNumber || characters[position + 1] == "-")
+            {
+                position += 1
+            }
+            literal.append(characters[position])
+            position += 1
+        }
+        return (literal, position)
+    }
+
+    /// The error with the name below it, and the place marked.
+    static func error(_ message: String, _ text: String, _ range: Range<Int>) -> UsageError {
+        let marks = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))
+        return UsageError(message: "\(message):\n  \(text)\n  \(marks)")
+    }
+}
+
+/// A JSON value that grows field by field.
+struct JSONBuilder {
+    private var root: JSONNode?
+
+    /// The value: an object without members before there is a field.
+    var value: JSONNode { root ?? .object([]) }
+
+    /// Puts a value where a name says; throws `UsageError` where something of another type is there.
+    mutating func set(_ value: JSONNode, at name: NestedName) throws {
+        root = try Self.setting(value, in: root, name, from: 0)
+    }
+
+    private static func setting(
+        _ value: JSONNode, in node: JSONNode?, _ name: NestedName, from depth: Int
+    ) throws -> JSONNode {
+        guard depth < name.parts.count else { return value }
+        switch name.parts[depth].step {
+        case .member(let member):
+            guard case .object(var members) = node ?? .object([]) else {
+                throw mismatch(node, "an object", name, depth)
+            }
+            let escaped = JSONEscapes.escaped(member)
+            if let index = members.lastIndex(where: { JSONEscapes.unescaped($0.name) == member }) {
+                members[index].value = try setting(value, in: members[index].value, name, from: depth + 1)
+            } else {
+                members.append(
+                    JSONNode.Member(name: escaped, value: try setting(value, in: nil, name, from: depth + 1)))
+            }
+            return .object(members)
+        case .index, .end:
+            guard case .array(var elements) = node ?? .array([]) else { throw mismatch(node, "an array", name, depth) }
+            let index = if case .index(let given) = name.parts[depth].step { given } else { elements.count }
+            while elements.count <= index { elements.append(.null) }
+            let present = elements[index] == .null ? nil : elements[index]
+            elements[index] = try setting(value, in: present, name, from: depth + 1)
+            return .array(elements)
+        }
+    }
+
+    private static func mismatch(
+        _ node: JSONNode?, _ expected: String, _ name: NestedName, _ depth: Int
+    ) -> UsageError {
+        let place = depth == 0 ? "the whole" : "\"\(String(Array(name.text)[..<name.parts[depth].range.lowerBound]))\""
+        return NestedName.error(
+            "\(place) is \(node?.typeName ?? "nothing") already, and this needs \(expected)", name.text,
+            name.parts[depth].range)
+    }
+}

@@ -1,0 +1,94 @@
+// Paths into JSON values.
+
+/// A path such as `.items[0].name`: `.name` a member, `."a name"` one with other characters, `[0]` an element, `[-1]`
+/// the last one, `[]` every element or every member's value.
+struct ValuePath: Equatable, Sendable {
+    /// One step.
+    enum Step: Equatable, Sendable {
+        case member(String)
+        case element(Int)
+        case every
+    }
+
+    let steps: [Step]
+    let text: String
+
+    /// Reads a path; `nil` for what is not one.
+    ///
+    /// The first dot may be left out, and `.` alone is the whole.
+    init?(_ text: String) {
+        self.text = text
+        var steps: [Step] = []
+        var rest = Array(text)[...]
+        if rest == ["."] { rest = [] }
+        var isFirst = true
+        while let character = rest.first {
+            if character == "[" {
+                guard let end = rest.firstIndex(of: "]") else { return nil }
+                let inner = String(rest[(rest.startIndex + 1)..<end])
+                if inner.isEmpty {
+                    steps.append(.every)
+                } else if let index = Int(inner) {
+                    steps.append(.element(index))
+                } else if inner.count >= 2, inner.first == "\"", inner.last == "\"" {
+                    steps.append(.member(String(inner.dropFirst().dropLast())))
+                } else {
+                    return nil
+                }
+                rest = rest[(end + 1)...]
+            } else {
+                if character == "." { rest.removeFirst() } else if !isFirst { return nil }
+                guard let next = rest.first else { return nil }
+                if next == "[" && character == "." { continue }
+                guard let name = Self.name(&rest) else { return nil }
+                steps.append(.member(name))
+            }
+            isFirst = false
+        }
+        self.steps = steps
+    }
+
+    private static func name(_ rest: inout ArraySlice<Character>) -> String? {
+        if rest.first == "\"" {
+            rest.removeFirst()
+            guard let end = rest.firstIndex(of: "\"") else { return nil }
+            defer { rest = rest[(end + 1)...] }
+            return String(rest[..<end])
+        }
+        let name = rest.prefix { $0 != "." && $0 != "[" }
+        rest = rest.dropFirst(name.count)
+        return name.isEmpty ? nil : String(name)
+    }
+
+    /// The values at the path, in order; `nil` when a member or an element of it is not there.
+    func values(in root: JSONNode) -> [JSONNode]? {
+        var values = [root]
+        for step in steps {
+            var next: [JSONNode] = []
+            for value in values {
+                switch (step, value) {
+                case (.member(let name), _):
+                    guard let member = value.member(name) else { return nil }
+                    next.append(member)
+                case (.element(let index), .array(let elements)):
+                    let place = index < 0 ? elements.count + index : index
+                    guard elements.indices.contains(place) else { return nil }
+                    next.append(elements[place])
+                case (.every, .array(let elements)): next += elements
+                case (.every, .object(let members)): next += members.map(\.value)
+                case (.element, _), (.every, _): return nil
+                }
+            }
+            values = next
+        }
+        return values
+    }
+}
+
+extension JSONNode {
+    /// The value for a line of its own: a string without its quotes and escapes, anything else as JSON.
+    var plainText: String {
+        if case .string(let string) = self { return JSONEscapes.unescaped(string) }
+        return text
+    }
+}

@@ -1,0 +1,68 @@
+// Retries that the user hears of.
+
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Says on standard error what is tried again, when, and why something is not.
+final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
+    // SAFETY: every stored property is a `let` of `Sendable` type.
+    private let fixedDelay: Double?
+    private let isQuiet: Bool
+    /// True once it was said that nothing is tried again: a request can ask more than once.
+    private let hasRefused = Atomic(false)
+
+    /// Makes a policy; `delay` in seconds holds where the server asks for no other.
+    init(limit: UInt, statuses: Set<Int>, delay: Double?, isQuiet: Bool, options: RetryOptions) {
+        fixedDelay = delay
+        self.isQuiet = isQuiet
+        super.init(
+            retryLimit: limit, exponentialBackoffBase: RetryPolicy.defaultExponentialBackoffBase,
+            exponentialBackoffScale: RetryPolicy.defaultExponentialBackoffScale,
+            retryableHTTPMethods: RetryPolicy.defaultRetryableHTTPMethods, retryableHTTPStatusCodes: statuses,
+            retryableURLErrorCodes: RetryPolicy.defaultRetryableURLErrorCodes, options: options)
+    }
+
+    override func retry(
+        _ request: Request, for session: Session, dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        let count = request.retryCount
+        let cause = Self.cause(request, error)
+        let (fixedDelay, limit, isQuiet) = (fixedDelay, retryLimit, isQuiet)
+        let reason = reason(against: request, error)
+        super.retry(request, for: session, dueTo: error) { result in
+            guard case .retryWithDelay(var seconds) = result else {
+                let isFirst = !self.hasRefused.exchange(true, ordering: .relaxed)
+                if let reason, isFirst, count < Int(limit) {
+                    Terminal.tell("fireweed: \(cause); not tried again: \(reason)\n")
+                }
+                return completion(result)
+            }
+            if let fixedDelay, request.response?.value(forHTTPHeaderField: "Retry-After") == nil {
+                seconds = fixedDelay
+            }
+            if !isQuiet {
+                let time = String(format: "%.1f", seconds)
+                Terminal.tell("fireweed: \(cause); retry \(count + 1) of \(limit) in \(time) s\n")
+            }
+            completion(.retryWithDelay(seconds))
+        }
+    }
+
+    private static func cause(_ request: Request, _ error: any Error) -> String {
+        if let status = request.response?.statusCode { return "the status is \(status)" }
+        return error.asAFError.map { ErrorText($0).message } ?? error.localizedDescription
+    }
+
+    /// Why a failure that would be tried again is not; `nil` for every other failure.
+    private func reason(against request: Request, _ error: any Error) -> String? {
+        let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
+        let status = request.response?.statusCode
+        let mayPass =
+            status.map(retryableHTTPStatusCodes.contains) == true
+            || code.map(retryableURLErrorCodes.contains) == true
+        guard mayPass, let method = request.request?.method, !retryableHTTPMethods.contains(method) else { return nil }
+        return "a \(method.rawValue) could take effect twice"
+    }
+}

@@ -1,0 +1,26 @@
+// Where `--offline` sends a request to see what it is.
+
+import FixtureServer
+import Foundation
+
+/// A server inside this process, on a Unix-domain socket in a private folder: what is sent to it leaves nothing.
+final class OfflineServer {
+    private let folder: TemporaryFolder
+    private let server: FixtureServer
+
+    /// The socket's path.
+    var path: String { folder.file("s").path }
+
+    /// Starts the server; throws what starting throws.
+    init() throws {
+        folder = try TemporaryFolder()
+        server = try FixtureServer.start(unixSocketPath: folder.file("s").path)
+    }
+
+    /// The URL as it is sent there: in clear text, with the same `Host`.
+    static func url(_ url: URL) -> URL {
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        components?.scheme = "http"
+        return components?.url ?? url
+    }
+}

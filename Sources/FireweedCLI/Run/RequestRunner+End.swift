@@ -1,0 +1,127 @@
+// What is said and done when a response is there, or will not come.
+
+import Fireweed
+import Foundation
+
+extension RequestRunner {
+    /// What became of the request.
+    struct Outcome {
+        var error: AFError?
+        var response: HTTPURLResponse?
+        var metrics: TaskMetrics?
+        /// The content, where it was kept.
+        var content: Data?
+        /// Why what was asked for could not be printed.
+        var printingFailure: String?
+
+        var status: Int? { response?.statusCode }
+    }
+
+    func finish(_ outcome: Outcome) -> ExitCode {
+        if invocation.isOffline, outcome.response != nil { return .success }
+        let seconds = outcome.metrics?.taskInterval.duration ?? 0
+        if invocation.isVerbose, invocation.usesCache, let metrics = outcome.metrics {
+            Terminal.tell("\(CacheFolder.note(of: metrics))")
+        }
+        if invocation.showsTiming, let metrics = outcome.metrics {
+            Terminal.tell("\(Waterfall(metrics).text(width: Terminal.width))")
+        }
+        if parts.contains("m"), outcome.metrics != nil {
+            Terminal.write("Elapsed time: \(String(format: "%.3f", seconds)) s\n")
+        }
+        let (code, message) = verdict(outcome)
+        if let message { Terminal.tell("fireweed: \(message)\n") }
+        let isMet = outcome.error != nil || meetsExpectations(outcome, seconds)
+        let final = code == .success && !isMet ? ExitCode.serverError : code
+        if let format = invocation.writeOut {
+            let line = WriteOut(outcome, plan, recorder?.last, code: final, message: message).text(format)
+            Terminal.writeContent(line)
+        }
+        return final
+    }
+
+    private func verdict(_ outcome: Outcome) -> (ExitCode, String?) {
+        // Without a response there is nothing to serialise: that is a consequence, and no cause.
+        if let error = outcome.error, outcome.status != nil || !error.isResponseSerializationError {
+            let failure = ErrorText(error, invocation, outcome.metrics)
+            return (failure.code, failure.message)
+        }
+        guard let status = outcome.status else { return (.network, "no response came") }
+        if let failure = outcome.printingFailure { return (.failure, failure) }
+        guard invocation.checksStatus else { return (.success, nil) }
+        let code = ExitCode(status: status)
+        return (code, code == .success ? nil : "the status is \(status)")
+    }
+
+    /// Says which expectations are not met; true when all are.
+    private func meetsExpectations(_ outcome: Outcome, _ seconds: Double) -> Bool {
+        let exchange = recorder?.last
+        let headers = outcome.response?.headers
+        let facts = Expectation.Facts(
+            status: outcome.status,
+            fields: { name in
+                if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
+                return headers?[name].map { [$0] } ?? []
+            }, content: outcome.content, seconds: seconds)
+        let failures = invocation.expectations.compactMap { expectation in
+            expectation.failure(facts).map { "fireweed: expected \(expectation.text), but \($0)\n" }
+        }
+        for failure in failures { Terminal.tell("\(failure)") }
+        return failures.isEmpty
+    }
+}
+
+extension ExitCode {
+    /// What `--check-status` makes of a status; a status of no known class counts as 5xx (RFC 9110 §15).
+    init(status: Int) {
+        switch status {
+        case 100..<300: self = .success
+        case 300..<400: self = .redirect
+        case 400..<500: self = .clientError
+        default: self = .serverError
+        }
+    }
+}
+
+extension WriteOut {
+    /// What curl's variables stand for after an exchange.
+    init(
+        _ outcome: RequestRunner.Outcome, _ plan: RequestPlan, _ exchange: WireRecorder.Exchange?, code: ExitCode,
+        message: String?
+    ) {
+        let hops = outcome.metrics?.transactionMetrics ?? []
+        let last = hops.last
+        let start = outcome.metrics?.taskInterval.start
+        func time(_ date: Date?) -> JSONNode {
+            guard let date, let start else { return .literal("0.000000") }
+            return .literal(String(format: "%.6f", max(0, date.timeIntervalSince(start))))
+        }
+        func number(_ value: some BinaryInteger) -> JSONNode { .literal("\(value)") }
+        let total = outcome.metrics?.taskInterval.duration ?? 0
+        let received = hops.reduce(0) { $0 + $1.countOfResponseBodyBytesReceived }
+        let status = number(outcome.status ?? 0)
+        let version = ["h2": "2", "http/1.0": "1.0"][last?.networkProtocolName ?? ""] ?? "1.1"
+        values = [
+            ("content_type", outcome.response?.headers["Content-Type"].map(JSONNode.init(text:)) ?? .string("")),
+            ("errormsg", message.map(JSONNode.init(text:)) ?? .string("")), ("exitcode", number(code.rawValue)),
+            ("http_code", status), ("http_version", .string(version)),
+            ("local_ip", JSONNode(text: last?.localAddress ?? "")), ("local_port", number(last?.localPort ?? 0)),
+            ("method", JSONNode(text: plan.method.rawValue)),
+            ("num_redirects", number(outcome.metrics?.redirectCount ?? 0)),
+            ("remote_ip", JSONNode(text: last?.remoteAddress ?? "")), ("remote_port", number(last?.remotePort ?? 0)),
+            ("response_code", status), ("scheme", JSONNode(text: (last?.request.url ?? plan.url).scheme ?? "")),
+            ("size_download", number(received)),
+            ("size_header", number(hops.reduce(0) { $0 + $1.countOfResponseHeaderBytesReceived })),
+            ("size_request", number(hops.reduce(0) { $0 + $1.countOfRequestHeaderBytesSent })),
+            ("size_upload", number(hops.reduce(0) { $0 + $1.countOfRequestBodyBytesSent })),
+            ("speed_download", number(total > 0 ? Int64(Double(received) / total) : 0)),
+            ("time_appconnect", time(last?.secureConnectionEndDate)),
+            ("time_connect", time(last?.secureConnectionStartDate ?? last?.connectEndDate)),
+            ("time_namelookup", time(last?.domainLookupEndDate)), ("time_pretransfer", time(last?.requestStartDate)),
+            ("time_starttransfer", time(last?.responseStartDate)),
+            ("time_total", .literal(String(format: "%.6f", total))), ("url", JSONNode(text: plan.url.absoluteString)),
+            ("url_effective", JSONNode(text: (last?.request.url ?? plan.url).absoluteString)),
+        ]
+        fields = { exchange?.values(of: $0) ?? [] }
+    }
+}

@@ -1,0 +1,133 @@
+// Responses that are printed.
+
+import Fireweed
+import Foundation
+
+extension RequestRunner {
+    /// The request has been made, since the session makes requests eagerly, and is never resumed.
+    func printCURL() -> ExitCode {
+        let request = dataRequest()
+        authentication?.apply(to: request)
+        if let error = request.error {
+            let failure = ErrorText(error)
+            Terminal.tell("fireweed: \(failure.message)\n")
+            return failure.code
+        }
+        // Without the prompt, so that a shell can take it from a pipe.
+        let described = request.cURLDescription()
+        let command = described.hasPrefix("$ ") ? String(described.dropFirst(2)) : described
+        Terminal.writeContent(CURLOptions(invocation, plan: plan).adding(to: command) + "\n")
+        return .success
+    }
+
+    func print() async -> ExitCode {
+        // What comes before a retry must not be seen: only the last response is printed, when it is there.
+        let isWhole =
+            invocation.retryCount > 0 || invocation.selection != nil
+            || invocation.expectations.contains(where: \.needsContent)
+        return isWhole ? await printWhole() : await printStream()
+    }
+
+    private func printWhole() async -> ExitCode {
+        let request = prepare(dataRequest())
+        let meter = uploadMeter(for: request)
+        let interruption = Interruption { request.cancel() }
+        let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
+        meter.end()
+        if let code = interruption.code { return code }
+        var outcome = Outcome(error: visible(response.error), response: response.response, metrics: response.metrics)
+        outcome.content = response.data
+        if let answer = response.response {
+            if let recorder { heads.showResponse(answer, recorder) }
+            var printer = printer(for: answer)
+            if parts.contains("b") {
+                Terminal.write(printer.take(response.data ?? Data()))
+                Terminal.write(printer.finish())
+            }
+            outcome.printingFailure = printer.failure
+        }
+        if let recorder { heads.showRest(recorder) }
+        return finish(outcome)
+    }
+
+    private func printStream() async -> ExitCode {
+        let request = session.streamRequest(compressedMessage, uploading: sentContent)
+        authentication?.apply(to: request)
+        let meter = uploadMeter(for: request)
+        request.onHTTPResponse(on: .global()) { [recorder, heads] response in
+            meter.end()
+            if let recorder { heads.showResponse(response, recorder) }
+        }
+        let interruption = Interruption { request.cancel() }
+        var printer: ContentPrinter?
+        var completion: DataStreamRequest.Completion?
+        // The content of a redirect that cannot be followed is not what was asked for.
+        var held: [UInt8]?
+        for await stream in request.streamTask().streamingData() {
+            switch stream.event {
+            case .complete(let end): completion = end
+            case .stream(.success(let piece)):
+                if printer == nil {
+                    printer = self.printer(for: request.response)
+                    held = invocation.followsRedirects && request.response?.isRedirect == true ? [] : nil
+                }
+                guard parts.contains("b"), let bytes = printer?.take(piece) else { continue }
+                if held != nil { held?.append(contentsOf: bytes) } else { Terminal.write(bytes) }
+            }
+        }
+        meter.end()
+        if let code = interruption.code { return code }  // what is half there stays unprinted
+        let isHidden = held != nil && completion?.error != nil
+        if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
+        if let recorder { heads.showRest(recorder) }
+        return finish(
+            Outcome(error: completion?.error, response: completion?.response, metrics: completion?.metrics))
+    }
+
+    /// Shows how far the content of a request is.
+    ///
+    /// Only above the size of a socket's buffers: what is shorter has gone before anyone could read a bar.
+    private func uploadMeter(for request: Request) -> TransferMeter {
+        let meter = TransferMeter(leastTotal: 256 * 1024)
+        if case .none = plan.content { return meter }
+        if canShowMeter { request.uploadProgress(queue: .global()) { meter.show($0) } }
+        return meter
+    }
+
+    /// Whether a bar can be drawn, and is wanted.
+    var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet }
+
+    /// How content is printed: a pipe gets every byte as it comes, unless something else is asked for.
+    private func printer(for response: HTTPURLResponse?) -> ContentPrinter {
+        let own = response?.headers["Content-Type"]
+        let type = invocation.responseType ?? own
+        // Another media type says nothing about the character set.
+        let charset = invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
+        return ContentPrinter(
+            form: form(ofType: type), text: text, type: type, charset: invocation.responseCharset ?? charset)
+    }
+
+    private func form(ofType type: String?) -> ContentPrinter.Form {
+        if let path = invocation.selection { return .selection(path) }
+        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        let isRaw =
+            invocation.writesToStandardOutput
+            || !Terminal.isOutput && invocation.prettiness == nil
+                && invocation.responseCharset == nil
+        if essence == "text/event-stream" { return .events(areRaw: isRaw) }
+        if isRaw || !Terminal.isOutput && invocation.prettiness == Invocation.Prettiness.none { return .bytes }
+        let lineTypes = [
+            "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+            "application/jsonlines", "application/json-seq", "application/stream+json",
+        ]
+        if let essence, lineTypes.contains(essence) { return .lines }
+        return invocation.isStreamed ? .text : .formatted
+    }
+}
+
+extension HTTPURLResponse {
+    /// Whether the response sends to another place (RFC 9110 §15.4).
+    fileprivate var isRedirect: Bool {
+        [301, 302, 303, 307, 308].contains(statusCode) && value(forHTTPHeaderField: "Location") != nil
+    }
+}

@@ -1,0 +1,113 @@
+// What went over the wire, kept to be shown.
+
+import Dispatch
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Keeps the heads of every exchange as they were on the wire.
+final class WireRecorder: WireObserver {
+    /// One request and what came back for it.
+    struct Exchange: Sendable {
+        /// The request's head with its empty line.
+        let request: [UInt8]
+        /// The heads that came, interim ones too, each with its empty line.
+        fileprivate(set) var responses: [[UInt8]] = []
+        /// Lines after the last head: trailers, or a head that has not come to its end.
+        fileprivate(set) var rest: [UInt8] = []
+        /// True while a head is coming.
+        fileprivate var isInHead = true
+
+        /// The last head that came whole.
+        var response: [UInt8]? { responses.last }
+
+        /// The status of the last head.
+        var status: Int? {
+            guard let response else { return nil }
+            let words = response.prefix { $0 != 0x0D && $0 != 0x0A }.split(separator: 0x20)
+            return words.count > 1 ? Int(String(decoding: words[1], as: UTF8.self)) : nil
+        }
+
+        /// The values of a field of the last head, in their order.
+        func values(of name: String) -> [String] {
+            MessageText.lines(of: response ?? []).dropFirst().compactMap { line in
+                guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
+                    return nil
+                }
+                return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            }
+        }
+
+        /// True when content follows the request's head.
+        var hasRequestContent: Bool {
+            MessageText.lines(of: request).contains { line in
+                let line = line.lowercased()
+                return line.hasPrefix("transfer-encoding:")
+                    || line.hasPrefix("content-length:") && !line.hasSuffix(" 0")
+            }
+        }
+    }
+
+    private let exchanges = Mutex<[Exchange]>([])
+    private let queue = DispatchQueue(label: "fireweed.output")
+    /// Called on a queue of its own for each request that went out, and for each response that another request follows.
+    private let show: @Sendable (Event) -> Void
+    private let notes: (@Sendable (String) -> Void)?
+
+    /// What can be shown before the end.
+    enum Event: Sendable {
+        case sent(Exchange)
+        case intermediate(Exchange)
+    }
+
+    init(notes: (@Sendable (String) -> Void)? = nil, show: @escaping @Sendable (Event) -> Void) {
+        self.notes = notes
+        self.show = show
+    }
+
+    /// What was sent last, and what has come for it.
+    var last: Exchange? { exchanges.withLock { $0.last } }
+
+    /// Waits until everything that is to be shown so far is shown.
+    func flush() { queue.sync {} }
+
+    func didSend(head: [UInt8]) {
+        let (before, now) = exchanges.withLock { exchanges in
+            let before = exchanges.last
+            exchanges.append(Exchange(request: head))
+            return (before, exchanges[exchanges.count - 1])
+        }
+        queue.async { [show] in
+            if let before { show(.intermediate(before)) }
+            show(.sent(now))
+        }
+    }
+
+    func didReceive(headLines bytes: [UInt8]) {
+        exchanges.withLock { exchanges in
+            guard !exchanges.isEmpty else { return }
+            var rest = bytes[...]
+            while let end = rest.firstIndex(of: 0x0A) ?? (rest.isEmpty ? nil : rest.endIndex - 1) {
+                exchanges[exchanges.count - 1].append(Array(rest[...end]))
+                rest = rest[(end + 1)...]
+            }
+        }
+    }
+
+    func didNote(_ text: String) {
+        guard let notes else { return }
+        queue.async { notes(text) }
+    }
+}
+
+extension WireRecorder.Exchange {
+    fileprivate mutating func append(_ line: [UInt8]) {
+        let isStatusLine = line.starts(with: "HTTP/".utf8) && rest.isEmpty
+        if isStatusLine { isInHead = true }
+        rest += line
+        guard isInHead, line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) else { return }
+        responses.append(rest)
+        rest = []
+        isInHead = false
+    }
+}

@@ -1,0 +1,219 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Options for scripts, and messages", .timeLimit(.minutes(Patience.minutes)))
+struct CheckTests {
+    let server: FixtureServer
+    let folder: TemporaryFolder
+
+    init() throws {
+        server = try FixtureServer.start()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: String..., environment: [String: String] = [:]) throws -> CommandResult {
+        try Command.run(arguments, in: folder.url, environment: environment)
+    }
+
+    private func text(_ result: CommandResult) -> String { String(decoding: result.output, as: UTF8.self) }
+
+    @Test("--expect ends with 5 and says what was found when something does not hold")
+    func expect() throws {
+        let url = server.url("/json").absoluteString
+        let met = try run(
+            "-q", url, "--expect", "status==200", "--expect", "json.slideshow.title==Sample", "--expect",
+            "header.content-type~=json", "--expect", "time<60")
+        #expect(met.code == 0 && met.output.isEmpty && met.errors.isEmpty, "\(met.errors)")
+        let missed = try run("-q", url, "--expect", "status==404", "--expect", "json.slideshow.title==Other")
+        #expect(missed.code == 5 && missed.errors.split(separator: "\n").count == 2, "\(missed.errors)")
+        #expect(missed.errors.contains("expected status==404, but the status is 200"))
+    }
+
+    @Test("--select prints the part of the JSON at a path")
+    func select() throws {
+        let url = server.url("/json").absoluteString
+        #expect(try text(run(url, "--select", ".slideshow.slides[].title")) == "Fireweed\n")
+        let missing = try run(url, "--select", ".nothing")
+        #expect(missing.code == 1 && missing.output.isEmpty && missing.errors.contains("nothing at .nothing"))
+        #expect(try run(server.url("/html").absoluteString, "--select", "a").errors.contains("not JSON"))
+    }
+
+    @Test("--write-out has curl's variables")
+    func writeOut() throws {
+        let url = server.url("/redirect/1").absoluteString
+        let result = try run("-q", url, "-w", #"%{http_code} %{num_redirects} %header{content-type} %{method}\n"#)
+        #expect(text(result) == "200 1 application/json GET\n")
+        let refused = try run("-q", "http://127.0.0.1:1/", "-w", "%{http_code} %{exitcode}")
+        #expect(text(refused) == "0 6")
+    }
+
+    @Test("--quiet prints failures alone, and -m how long it took")
+    func quiet() throws {
+        #expect(try run("-q", server.url("/get").absoluteString).output.isEmpty)
+        let saved = try run("-q", "-o", "file", server.url("/bytes/10").absoluteString)
+        #expect(saved.errors.isEmpty && FileManager.default.fileExists(atPath: folder.file("file").path))
+        #expect(try text(run("-m", server.url("/get").absoluteString)).hasPrefix("Elapsed time: 0."))
+    }
+
+    @Test("--check-status says the status, and a status of no class is a failure")
+    func checkStatus() throws {
+        let missing = try run("--check-status", server.url("/status/404").absoluteString)
+        #expect(missing.code == 4 && missing.errors == "fireweed: the status is 404\n")
+        let scripted = try ScriptedServer.start([
+            .receiveHead, .send("HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n"), .close,
+        ])
+        #expect(try run("--check-status", scripted.url().absoluteString).code == 5)
+    }
+
+    @Test("a time-out says which one it was, and how long")
+    func timeOuts() throws {
+        let silent = try run("--timeout", "0.2", server.url("/delay/10").absoluteString)
+        #expect(silent.code == 2 && silent.errors == "fireweed: nothing came for 0.2 s (--timeout)\n")
+        let whole = try run("--max-time", "0.3", server.url("/drip?bytes=100&duration=100").absoluteString)
+        #expect(whole.code == 2 && whole.errors.contains("longer than 0.3 s (--max-time)"), "\(whole.errors)")
+    }
+
+    @Test("standard output that cannot be written is an error that is said")
+    func fullDevice() throws {
+        let process = Process()
+        process.executableURL = RunningCommand.program
+        process.arguments = ["-I", server.url("/bytes/100000").absoluteString]
+        process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+        let errors = Pipe.closedOnExec()
+        process.standardError = errors
+        try process.start()
+        let said = String(decoding: errors.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1 && said.contains("standard output cannot be written: No space left"))
+    }
+
+    @Test("a redirect beyond the limit is an error, and its content is not printed")
+    func redirectLimit() throws {
+        server.route("/loop") { _ in
+            FixtureResponse(status: 302, fields: [("Location", "/loop")], body: .data(Data("moved".utf8)))
+        }
+        let result = try run("--max-redirects", "2", server.url("/loop").absoluteString)
+        #expect(result.code == 6 && result.output.isEmpty && result.errors.contains("redirect"), "\(result.errors)")
+    }
+
+    @Test("options of the configuration file hold where the command line has no others")
+    func configuration() throws {
+        try Data("# defaults\n--print h\n--check-status\n--binary\n".utf8).write(to: folder.file("config"))
+        let environment = ["FIREWEED_CONFIG": folder.file("config").path]
+        let url = server.url("/status/404").absoluteString
+        let result = try run(url, environment: environment)
+        #expect(result.code == 4 && text(result).hasPrefix("HTTP/1.1 404"), "\(result.errors)")
+        #expect(try run("--no-check-status", url, environment: environment).code == 0)
+        try Data("http://evil.example\n".utf8).write(to: folder.file("config"))
+        #expect(try run(url, environment: environment).code == 64)
+    }
+
+    @Test("--remote-time gives a file the server's time")
+    func remoteTime() throws {
+        server.route("/dated") { _ in
+            .text("x", fields: [("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")])
+        }
+        #expect(try run("--remote-time", "-o", "file", server.url("/dated").absoluteString).code == 0)
+        let date =
+            try FileManager.default.attributesOfItem(atPath: folder.file("file").path)[.modificationDate] as? Date
+        #expect(date?.timeIntervalSince1970 == 1_445_412_480)
+    }
+
+    @Test("a download asks for identity, and a limit of expansion can be set")
+    func expansion() throws {
+        #expect(try run("-d", server.url("/bytes/10").absoluteString).code == 0)
+        #expect(server.requests.last?.field("Accept-Encoding") == "identity")
+        #expect(try run("-o", "f", server.url("/bytes/10").absoluteString, "Accept-Encoding:gzip").code == 0)
+        #expect(server.requests.last?.field("Accept-Encoding") == "gzip")
+        #expect(try run("--max-expansion", "0", server.url("/get").absoluteString).code == 64)
+    }
+
+    @Test("a name of a download never begins with a dash")
+    func dashes() throws {
+        server.route("/x") { _ in
+            .text("x", fields: [("Content-Disposition", "attachment; filename=\"-rf\"")])
+        }
+        #expect(try run("-d", server.url("/x").absoluteString).code == 0)
+        #expect(FileManager.default.fileExists(atPath: folder.file("_rf").path))
+    }
+
+    @Test("--unix-socket, --resolve and --noproxy choose what is connected to")
+    func connections() throws {
+        let socket = try FixtureServer.start(unixSocketPath: folder.file("s").path)
+        #expect(try run("--unix-socket", folder.file("s").path, "http://any.example/get").code == 0)
+        #expect(socket.requests.count == 1)
+        let url = "http://any.example:\(server.port)/get"
+        #expect(try run("--resolve", "any.example:127.0.0.1", url).code == 0)
+        #expect(try run("--resolve", "any.example:\(server.port):127.0.0.1", url).code == 0)
+        let own = server.url("/get").absoluteString
+        #expect(try run("--noproxy", "*", own, environment: ["http_proxy": "http://127.0.0.1:1"]).code == 0)
+        #expect(try run("--proxy", "http://127.0.0.1:1", "--noproxy", "127.0.0.1", own).code == 0)
+        #expect(try run("--proxy", "http://127.0.0.1:1", own).code == 6)
+    }
+
+    @Test("--session-read-only uses a session and changes nothing in it")
+    func readOnly() throws {
+        let file = folder.file("s.json").path
+        #expect(try run("--session", file, server.url("/cookies/set?a=1").absoluteString).code == 0)
+        let before = try Data(contentsOf: folder.file("s.json"))
+        let result = try run("--session-read-only", file, server.url("/cookies/set?b=2").absoluteString)
+        let after = try Data(contentsOf: folder.file("s.json"))
+        #expect(text(result).contains("\"a\"") && after == before)
+    }
+
+    @Test("status looks up, connects, speaks TLS, and says what it saw")
+    func status() throws {
+        let open = try run("status", "127.0.0.1:\(server.port)")
+        #expect(open.code == 0 && text(open).contains("connected in"), "\(text(open))")
+        let closed = try run("status", "http://127.0.0.1:1/x")
+        #expect(closed.code == 6 && text(closed).contains("Connection refused"), "\(text(closed))")
+        let clear = try run("status", "https://127.0.0.1:\(server.port)")
+        #expect(clear.code == 7 && text(clear).contains("TLS "), "\(text(clear))")
+        #expect(try run("status", "does-not-exist.invalid:80").code == 6)
+    }
+
+    @Test("serve logs its requests, lists its endpoints, and serves a folder and nothing beside it")
+    func serve() async throws {
+        try FileManager.default.createDirectory(at: folder.file("site"), withIntermediateDirectories: false)
+        try Data("hello".utf8).write(to: folder.file("site/a.txt"))
+        try Data("secret".utf8).write(to: folder.file("secret"))
+        let running = try RunningCommand(["serve", "site"], in: folder.url, hasInput: false)
+        let line = await running.read(until: "\n")
+        let url = try #require(line.split(separator: " ").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try text(run("\(url)/a.txt")) == "hello" && text(run("\(url)/")) == "a.txt\n")
+        for path in ["/../secret", "/%2e%2e/secret", "/..%2fsecret"] {
+            #expect(try run("--check-status", url + path).code == 4, "\(path)")
+        }
+        #expect(await running.read(until: "..%2fsecret → 404").contains("GET /a.txt → 200"))
+        running.process.terminate()
+        _ = await running.rest()
+        #expect(try text(run(server.url("/").absoluteString)).contains("/anything"))
+    }
+
+    @Test("text on a terminal is read in its character set, and colours can be switched off")
+    func terminal() async throws {
+        server.route("/latin") { _ in
+            FixtureResponse(
+                fields: [("Content-Type", "text/plain; charset=iso-8859-1")], body: .data(Data([0xE9, 0x0A])))
+        }
+        func shown(_ arguments: [String], environment: [String: String]) async throws -> String {
+            let running = try RunningCommand(
+                arguments, in: folder.url, onTerminal: true,
+                environment: ["TERM": "xterm", "NO_COLOR": ""].merging(environment) { $1 })
+            return await running.rest().output
+        }
+        let latin = server.url("/latin").absoluteString
+        #expect(try await shown(["-b", latin], environment: [:]).contains("é"))
+        let json = server.url("/json").absoluteString
+        #expect(try await shown([json], environment: [:]).contains("\u{1B}["))
+        for environment in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
+            #expect(try await !shown([json], environment: environment).contains("\u{1B}["), "\(environment)")
+        }
+        #expect(try await !shown(["--pretty=none", json], environment: [:]).contains("\u{1B}["))
+        #expect(try text(run("--pretty=format", server.url("/small").absoluteString)).contains("\n    \"id\": 42,\n"))
+        #expect(try text(run("--response-charset", "latin1", latin)) == "é\n")
+        let typed = try run("--pretty=format", "--response-mime", "application/json", latin)
+        #expect(text(typed) == "é\n")
+    }
+}
