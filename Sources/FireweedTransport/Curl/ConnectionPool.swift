@@ -30,6 +30,7 @@ final class ConnectionPool {
     let meter = MovementMeter()
     var framing = FramingWatch()
     var sockets = OriginSockets()
+    var alerts = ConnectionAlerts()
     /// There while connections may speak HTTP/2 in clear text.
     private(set) var watchdog: ReadingWatchdog?
     /// When libcurl wants to be called, if at all.

@@ -38,17 +38,17 @@ extension EasyHandle {
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(
             code: code, text: String(cString: errorText), verifyResult: counts.verify_result,
-            osError: counts.os_error, alert: fatalAlert(after: code), hadStarted: counts.pre_transfer > 0)
+            osError: counts.os_error, alert: fatalAlert(of: transfer, after: code), hadStarted: counts.pre_transfer > 0)
         return failure.transferFailure
     }
 
-    /// The alert with which the origin ended the connection that was made for this transfer.
-    private func fatalAlert(after code: CURLcode) -> TLSAlert? {
-        let connected = openedSockets.filter(\.isOpen)
-        if [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2].contains(code), connected.count == 1 {
-            originAlerts?.readRest(from: connected[0])
-        }
-        return originAlerts?.fatal
+    /// The alert with which the origin ended the transfer's connection.
+    private func fatalAlert(of transfer: Transfer, after code: CURLcode) -> TLSAlert? {
+        if let alert = originAlerts?.fatal { return alert }
+        // libcurl's codes for a connection that ends too early; streams that the alert ends are partial files.
+        let losses = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING]
+        guard losses.contains(code), let origin = transfer.queue?.origin else { return nil }
+        return pool.alerts.fatalAlert(from: origin, onPort: localPort)
     }
 
     /// What is missing of a response that libcurl takes for whole.

@@ -35,6 +35,8 @@ struct TLSAlert: Equatable {
 final class PeerAlerts {
     /// The fatal alert that was read; `nil` when none was.
     private(set) var fatal: TLSAlert?
+    /// True when the connection is closed and freed.
+    private(set) var isOver = false
     /// `nil` before the handshake, and when the connection is freed.
     private var ssl: OpaquePointer?
 
@@ -83,6 +85,7 @@ final class PeerAlerts {
     }
 
     fileprivate func connectionIsFreed() {
+        isOver = true
         ssl = nil
     }
 }

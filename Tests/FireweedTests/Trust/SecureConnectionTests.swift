@@ -149,6 +149,31 @@ struct SecureConnectionTests {
         }
     }
 
+    @Test("a client certificate that is missing is the error of every request on an HTTP/2 connection")
+    func clientCertificateErrorOfStreams() async throws {
+        let gallery = try CertificateGallery.shared
+        let peer = try SecurePeer(
+            [gallery.server, gallery.intermediate], role: .http2("answer"), clientAuthority: gallery.root.certificate)
+        var sharedCount = 0
+        for _ in 0..<10 {
+            let session = gallery.session()
+            let tasks = (0..<8).map { _ in session.request(peer.url()).serializingData() }
+            var codes: [Int: [URLError.Code?]] = [:]
+            for task in tasks {
+                let response = await task.response
+                codes[response.metrics?.transactionMetrics.last?.localPort ?? 0, default: []]
+                    .append(response.error?.urlErrorCode)
+            }
+            // A connection may be reset while libcurl sends the first bytes. libcurl then closes the connection before
+            // the alert can be read, and the one request that was on it fails without a cause.
+            for codes in codes.values where codes.count > 1 {
+                sharedCount += 1
+                #expect(Set(codes) == [.clientCertificateRequired])
+            }
+        }
+        #expect(sharedCount > 0)
+    }
+
     @Test("no common version of TLS: secureConnectionFailed")
     func noCommonVersion() async throws {
         let server = try NginxServer(certificate: authority.issue())

@@ -1,0 +1,35 @@
+// How the TLS connections of a pool ended, for all of their transfers.
+
+/// The alerts of TLS connections, by origin and local port.
+///
+/// An HTTP/2 connection carries transfers that did not open it. When the server ends it with an alert, the alert is the
+/// cause of all of them. Loop-confined.
+struct ConnectionAlerts {
+    private struct Key: Hashable {
+        let origin: String
+        let port: Int
+    }
+
+    private struct Entry {
+        let alerts: PeerAlerts
+        let socket: OpenedSocket
+    }
+
+    private var entries: [Key: Entry] = [:]
+
+    /// Adds a connection that is being made, and drops the connections that are closed.
+    mutating func add(_ alerts: PeerAlerts, of socket: OpenedSocket, to origin: String) {
+        entries = entries.filter { !$0.value.alerts.isOver }
+        let port = LocalPort.of(socket.descriptor)
+        if port > 0 { entries[Key(origin: origin, port: port)] = Entry(alerts: alerts, socket: socket) }
+    }
+
+    /// The fatal alert that ended a connection, which is read first if it is still to be read.
+    ///
+    /// Never from inside libcurl.
+    func fatalAlert(from origin: String, onPort port: Int) -> TLSAlert? {
+        guard let entry = entries[Key(origin: origin, port: port)] else { return nil }
+        entry.alerts.readRest(from: entry.socket)
+        return entry.alerts.fatal
+    }
+}
