@@ -64,12 +64,16 @@ public final class CurlTransport: Transport {
 
     /// The lanes of a transport that was made without one, if there can be any now.
     private func lateLanes() -> [Lane] {
-        late.withLock { late in
-            guard late.lanes.isEmpty else { return late.lanes }
-            late.lanes = makeLoops().map { Lane(loop: $0, settings: settings) }
-            if late.isShutDown { for lane in late.lanes { lane.shutDown() } }
-            return late.lanes
+        let present = late.withLock { $0.lanes }
+        guard present.isEmpty else { return present }
+        // Made outside the lock. Of several threads the first one counts: a lane without transfers is nothing yet.
+        let made = makeLoops().map { Lane(loop: $0, settings: settings) }
+        let (lanes, isShutDown) = late.withLock { late in
+            if late.lanes.isEmpty { late.lanes = made }
+            return (late.lanes, late.isShutDown)
         }
+        if isShutDown { for lane in lanes { lane.shutDown() } }
+        return lanes
     }
 
     /// Closes the connections of every pool on which no transfer runs at the moment.
