@@ -43,12 +43,17 @@ extension ConnectionPool {
         switch outcome {
         case .addresses(let found): transfer.queue?.addresses?.note(found, at: now)
         case .scoped: transfer.queue?.addresses?.note(nil, at: now)
-        case .failed(let text):
-            let host = transfer.queue?.addresses?.host ?? ""
-            return .exchange(
-                .cannotFindHost, detail: "Could not resolve host: \(host) (\(text))",
-                engineCode: Int(CURLE_COULDNT_RESOLVE_HOST.rawValue))
+        case .failed(let text): return .hostNotFound(transfer.queue?.addresses?.host ?? "", text)
         }
         return nil
+    }
+}
+
+extension TransferFailure {
+    /// A host has no address, or nobody knows; with the text of gai_strerror(3).
+    static func hostNotFound(_ host: String, _ text: String) -> TransferFailure {
+        .exchange(
+            .cannotFindHost, detail: "Could not resolve host: \(host) (\(text))",
+            engineCode: Int(CURLE_COULDNT_RESOLVE_HOST.rawValue))
     }
 }

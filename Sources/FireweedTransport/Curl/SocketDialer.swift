@@ -23,14 +23,18 @@ protocol SocketDialerOwner: AnyObject {
 final class SocketDialer: CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
-    private let settings: PoolSettings
+    let settings: PoolSettings
     private let url: String
-    private unowned let owner: any SocketDialerOwner
+    unowned let owner: any SocketDialerOwner
     let context: LoopContext
     /// When libcurl wants to be called, if at all.
     var deadline: LoopInstant?
+    /// The look-up of the host that is under way.
+    var lookup: DialerLookup?
+    /// Microseconds that the look-up of the host took; 0 without one.
+    var lookedUp: Int64 = 0
     private var descriptor: Int32 = -1
-    private var isHungUp = false
+    private(set) var isHungUp = false
     private var addresses: UnsafeMutablePointer<curl_slist>?
     private let proxyFields: UnsafeMutablePointer<curl_slist>?
     private var refusal: TransferFailure?
@@ -73,6 +77,7 @@ final class SocketDialer: CurlHandle {
         guard !isHungUp else { return }
         isHungUp = true
         deadline = nil
+        lookup.map { HostResolver.shared.cancel($0.ticket) }
         // The order of libcurl's manual; the socket is closed by our callback, which forgets its watch.
         curl_multi_remove_handle(multi, easy)
         curl_easy_cleanup(easy)
@@ -97,17 +102,24 @@ final class SocketDialer: CurlHandle {
         } catch {
             return owner.dialerDidFail(error)
         }
-        addresses = AddressList.make(for: url, options: settings.options)
-        if addresses != nil { check(fw_easy_set_list(easy, CURLOPT_RESOLVE, addresses)) }
+        setAddresses(AddressList.make(for: url, options: settings.options))
         // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTPPROXYTUNNEL, 1)
         if proxyFields != nil { check(fw_easy_set_list(easy, CURLOPT_PROXYHEADER, proxyFields)) }
         set(CURLOPT_CONNECT_ONLY, 1)
-        connect()
+        let unknown = OriginAddresses(origin: OriginQueue.origin(of: url), options: settings.options)
+        if let unknown { lookUp(unknown) } else { connect() }
     }
 
-    private func connect() {
+    /// Tells libcurl addresses, so that it looks nothing up; the dialer owns the list.
+    func setAddresses(_ list: UnsafeMutablePointer<curl_slist>?) {
+        guard let list else { return }
+        addresses = list
+        check(fw_easy_set_list(easy, CURLOPT_RESOLVE, list))
+    }
+
+    func connect() {
         let code = curl_multi_add_handle(multi, easy)
         guard code == CURLM_OK else {
             let detail = String(cString: curl_multi_strerror(code))
@@ -150,6 +162,7 @@ final class SocketDialer: CurlHandle {
     func fill(_ report: inout TransferReport) {
         var counts = fw_report()
         fw_easy_get_report(easy, &counts)
+        report.lookedUp = lookedUp
         report.fill(from: counts, hasResponse: false)
         // This connection is nobody else's, and libcurl counts no exchange on it.
         report.isReusedConnection = false
@@ -187,6 +200,7 @@ final class SocketDialer: CurlHandle {
 
     func timerReached() {
         deadline = nil
+        if lookup != nil { return lookupTimedOut() }
         drive(fw_socket_timeout, 0)
     }
 

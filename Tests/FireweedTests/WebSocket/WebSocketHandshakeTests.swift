@@ -155,6 +155,16 @@ struct WebSocketHandshakeTests {
         #expect(request.response?.statusCode == 101)
     }
 
+    @Test("the process's own resolver looks up the host: its words are in the error, and its threads are bounded")
+    func unknownHost() async throws {
+        let session = Session.isolated()
+        let request = session.webSocketRequest(to: "ws://does-not-exist.invalid/")
+        #expect(await failure(request) == "\(URLError.Code.cannotFindHost.rawValue)")
+        let error = try #require(request.error?.underlyingError as? URLError)
+        let detail = try #require(error.userInfo[TransferFailure.engineDetailKey] as? String)
+        #expect(detail.hasPrefix("Could not resolve host: does-not-exist.invalid (") && detail.hasSuffix(")"))
+    }
+
     @Test("a server that says nothing is timedOut, one that closes is a lost connection, none is cannotConnectToHost")
     func failures() async throws {
         let silent = try ScriptedServer.start([.receiveHead, .hold])
