@@ -45,22 +45,27 @@ struct FormText {
     }
 
     /// A node's pairs, `nil` when there are none; the root has no name, which is not the same as an empty one.
+    ///
+    /// `outer` is the whole name of the node in its keys' own spelling. The key encoding is applied to the whole name of
+    /// each pair, brackets included, as Alamofire does.
     private func pairs(of node: FormNode, named outer: String?) -> String? {
         let name = outer ?? ""
         switch node {
-        case .text(let value): return "\(escaped(name))=\(escaped(value))"
-        case .null: return options.nilEncoding.encodeNil().map { "\(escaped(name))=\(escaped($0))" }
+        case .text(let value): return pair(name, value)
+        case .null: return options.nilEncoding.encodeNil().map { pair(name, $0) }
         case .array(let elements):
             return joined(
                 elements.enumerated().compactMap { pairs(of: $0.element, named: elementName(name, $0.offset)) })
         case .object(let members):
             return joined(
-                members.compactMap { member in
-                    let key = options.keyEncoding.encode(member.key)
-                    return pairs(
-                        of: member.node, named: outer == nil ? key : name + options.keyPathEncoding.encodeSubkey(key))
+                members.compactMap { key, node in
+                    pairs(of: node, named: outer == nil ? key : name + options.keyPathEncoding.encodeSubkey(key))
                 })
         }
+    }
+
+    private func pair(_ name: String, _ value: String) -> String {
+        "\(escaped(options.keyEncoding.encode(name)))=\(escaped(value))"
     }
 
     /// One level of pairs; sorted by the encoded text of each member or element, with everything inside it.

@@ -31,6 +31,10 @@ private final class FormStorage {
         }
     }
 
+    var isArray: Bool {
+        if case .array = content { true } else { false }
+    }
+
     var elementCount: Int {
         if case .array(let elements) = content { elements.count } else { 0 }
     }
@@ -97,6 +101,12 @@ private struct FormValueEncoder: Encoder {
 
     func child(_ storage: FormStorage, _ key: any CodingKey) -> FormValueEncoder {
         FormValueEncoder(storage: storage, path: path + [key], options: options)
+    }
+
+    /// The encoder of a new element of this array.
+    func element() -> FormValueEncoder {
+        let index = storage.elementCount
+        return child(storage.element(), FormKey("\(index)"))
     }
 
     /// Encodes any value, the ones with a form of their own first.
@@ -204,8 +214,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         place(key).unkeyedContainer()
     }
 
-    // The superclass's members go beside those of the class, as with Alamofire: forms have no key for them.
-    mutating func superEncoder() -> any Encoder { encoder }
+    mutating func superEncoder() -> any Encoder { FormSuperEncoder(subclass: encoder) }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder { place(key) }
 
@@ -231,10 +240,36 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { place().unkeyedContainer() }
 
-    mutating func superEncoder() -> any Encoder { place() }
+    mutating func superEncoder() -> any Encoder { FormSuperEncoder(subclass: encoder) }
 
-    private func place() -> FormValueEncoder {
-        encoder.child(encoder.storage.element(), FormKey("\(count)"))
+    private func place() -> FormValueEncoder { encoder.element() }
+}
+
+/// Encodes a superclass into the container of its subclass, as Alamofire does: forms have no key for a superclass.
+///
+/// Members go beside the members of an object, elements behind the elements of an array. Alamofire drops what the
+/// subclass has encoded where the two have different containers. Here the superclass is then one element of the array,
+/// or the member `super` of the object.
+private struct FormSuperEncoder: Encoder {
+    let subclass: FormValueEncoder
+
+    var codingPath: [any CodingKey] { subclass.path }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        (subclass.storage.isArray ? subclass.element() : subclass).container(keyedBy: type)
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        (subclass.storage.isArray ? subclass : place).unkeyedContainer()
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { place.singleValueContainer() }
+
+    /// A place of its own in the container.
+    private var place: FormValueEncoder {
+        if subclass.storage.isArray { return subclass.element() }
+        return subclass.child(subclass.storage.member("super"), FormKey("super"))
     }
 }
 

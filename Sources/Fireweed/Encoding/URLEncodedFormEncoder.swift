@@ -50,7 +50,10 @@ public final class URLEncodedFormEncoder {
         case custom((Date) throws -> String)
     }
 
-    /// How the name of a key is written.
+    /// How the name of a pair is written.
+    ///
+    /// It changes the whole name at once, keys of inner values and brackets included: `.capitalized` makes
+    /// `User[firstName]` of `user[firstName]`, and a closure gets `user[firstName]`.
     public enum KeyEncoding {
         /// As it is.
         case useDefaultKeys
@@ -64,7 +67,7 @@ public final class URLEncodedFormEncoder {
         case uppercased
         /// `onetwothree`.
         case lowercased
-        /// By a closure.
+        /// By a closure of the whole name.
         case custom((String) -> String)
     }
 
@@ -126,7 +129,7 @@ public final class URLEncodedFormEncoder {
     public let dataEncoding: DataEncoding
     /// How a `Date` is written.
     public let dateEncoding: DateEncoding
-    /// How the name of a key is written.
+    /// How the name of a pair is written.
     public let keyEncoding: KeyEncoding
     /// How a key inside another is named.
     public let keyPathEncoding: KeyPathEncoding

