@@ -18,6 +18,8 @@ public final class JSONResponseSerializer: ResponseSerializer {
     /// Statuses whose responses may be empty.
     public let emptyResponseCodes: Set<Int>
     /// The options for reading.
+    ///
+    /// With `.mutableContainers` the value is an `NSMutableDictionary` or `NSMutableArray`, for one thread at a time.
     public let options: JSONSerialization.ReadingOptions
 
     /// Makes a serialiser.
@@ -30,7 +32,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
         self.dataPreprocessor = dataPreprocessor
         self.emptyResponseCodes = emptyResponseCodes
         self.emptyRequestMethods = emptyRequestMethods
-        self.options = options.subtracting([.mutableContainers, .mutableLeaves])
+        self.options = options
     }
 
     /// Gives the object that `serialize` gives, as a `Sendable` value: for code that is generic over serialisers.
@@ -39,8 +41,9 @@ public final class JSONResponseSerializer: ResponseSerializer {
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> any Sendable {
         let object: Any = try serialize(request: request, response: response, data: data, error: error)
-        // SAFETY: `Sendable` has no representation, and `JSONSerialization` without `.mutableContainers` makes values that never
-        // change. `as Any` keeps the existential closed: the cast is from `Any`, not from the value inside.
+        // SAFETY: `Sendable` has no representation. `JSONSerialization` makes values that never change, and with
+        // `.mutableContainers` objects that nobody else refers to: they are handed over with the response. `as Any`
+        // keeps the existential closed: the cast is from `Any`, not from the value inside.
         return unsafeBitCast(object as Any, to: (any Sendable).self)
     }
 

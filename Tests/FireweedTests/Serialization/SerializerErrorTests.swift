@@ -104,6 +104,17 @@ struct SerializerErrorTests {
         #expect(list.first as? Int == 1 && (list.last as? [String: Any])?["a"] is NSNull)
     }
 
+    @Test("JSON is read with the options that were asked for, mutable containers among them")
+    func readingOptions() async throws {
+        let serializer = JSONResponseSerializer(options: [.mutableContainers, .fragmentsAllowed])
+        #expect(serializer.options == [.mutableContainers, .fragmentsAllowed])
+        let task = session.request(server.url("/anything?a=1")).serializingResponse(using: serializer)
+        #expect(try await task.value is NSMutableDictionary)
+        let object = try JSONResponseSerializer().serialize(
+            request: nil, response: nil, data: Data("{}".utf8), error: nil)
+        #expect(!(object is NSMutableDictionary))
+    }
+
     @Test("the error of an acceptable content type names the types in alphabetical order")
     func sortedTypes() async throws {
         let types: Set = ["text/xml", "application/json", "image/png", "audio/mp4"]
