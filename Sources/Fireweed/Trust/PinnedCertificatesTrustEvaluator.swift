@@ -22,7 +22,8 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     ///
     /// - Parameters:
     ///   - certificates: the pins, by default those in the main bundle; without any, every evaluation fails.
-    ///   - acceptSelfSignedCertificates: take the pins as authorities, in the place of the session's.
+    ///   - acceptSelfSignedCertificates: take the pins as authorities instead of the session's, for this handshake and
+    ///     also for evaluators that run after this one.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(
@@ -38,9 +39,9 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     /// Throws `.noCertificatesFound`, `.defaultEvaluationFailed`, `.hostValidationFailed` or `.certificatePinningFailed`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        if acceptSelfSignedCertificates { trust.setAnchors(certificates) }
         let chain = try trust.checkedChain(
-            performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host,
-            anchors: acceptSelfSignedCertificates ? certificates : nil)
+            performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
         guard Set(chain).isDisjoint(with: certificates) else { return }
         throw AFError.serverTrustEvaluationFailed(
             reason: .certificatePinningFailed(

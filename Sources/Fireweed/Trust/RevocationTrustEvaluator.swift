@@ -63,8 +63,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator without revocation lists at hand, which asks for ten seconds at most.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: check the chain up to an authority. Without it, and without an authority that vouches for
-    ///     the chain, nothing can be told about it.
+    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`.
+    ///     Without it, such a chain fails with `.revocationCheckFailed`.
     ///   - validateHost: check that the certificate is for the host.
     ///   - options: where to ask, and what silence means.
     public convenience init(
@@ -78,8 +78,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: check the chain up to an authority. Without it, and without an authority that vouches for
-    ///     the chain, nothing can be told about it.
+    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`.
+    ///     Without it, such a chain fails with `.revocationCheckFailed`.
     ///   - validateHost: check that the certificate is for the host.
     ///   - options: where to ask, and what silence means.
     ///   - revocationLists: lists at hand, asked before the network is.
@@ -100,14 +100,11 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 
     /// Throws `.defaultEvaluationFailed`, `.hostValidationFailed` or `.revocationCheckFailed`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        let chain = try trust.checkedChain(
+        _ = try trust.checkedChain(
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
-        guard let path = try? trust.evaluateChain() else {
-            guard options.contains(.requirePositiveResponse), let leaf = chain.first else { return }
-            throw failure(.unknownRevocation(leaf, reason: "no authority vouches for the chain"), trust, host)
-        }
         do throws(TrustFailure) {
-            try check(trust, path: path)
+            // A certificate that no authority vouches for has no issuer who could say anything about it.
+            try check(trust, path: trust.evaluateChain())
         } catch {
             throw failure(error, trust, host)
         }

@@ -41,9 +41,9 @@ extension ServerTrustEvaluating {
 extension ServerTrust {
     /// The two checks that most evaluators begin with, and the chain in which pins are then looked for.
     func checkedChain(
-        performDefaultValidation: Bool, validateHost: Bool, host: String, anchors: [Certificate]? = nil
+        performDefaultValidation: Bool, validateHost: Bool, host: String
     ) throws(AFError) -> [Certificate] {
-        let verdict = Result { () throws(TrustFailure) -> [Certificate] in try evaluateChain(anchors: anchors) }
+        let verdict = Result { () throws(TrustFailure) -> [Certificate] in try evaluateChain() }
         if performDefaultValidation, case .failure(let failure) = verdict {
             throw .serverTrustEvaluationFailed(
                 reason: .defaultEvaluationFailed(output: .init(host: host, trust: self, failure: failure)))

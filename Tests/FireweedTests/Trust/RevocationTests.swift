@@ -145,7 +145,7 @@ struct RevocationTests {
         #expect(server.events.events.count { if case .accepted = $0 { true } else { false } } == 1)
     }
 
-    @Test("a certificate that nobody vouches for sends us nowhere")
+    @Test("a certificate that nobody vouches for is refused without the default validation too, and sends us nowhere")
     func stranger() async throws {
         let server = try ScriptedServer.start([.receiveHead, .hold])
         let leaf = try world.foundry.issue(
@@ -155,12 +155,23 @@ struct RevocationTests {
                 "authorityInfoAccess=OCSP;URI:\(server.url().absoluteString)",
                 "crlDistributionPoints=URI:\(server.url("/list").absoluteString)",
             ])
-        let evaluator = RevocationTrustEvaluator(performDefaultValidation: false)
-        #expect(try verdict(evaluator, world.trust(leaf)) == "ok")
-        let strict = RevocationTrustEvaluator(
-            performDefaultValidation: false, options: [.any, .requirePositiveResponse])
-        #expect(try verdict(strict, world.trust(leaf)).contains("no authority vouches"))
+        for options in [.any, [.any, .requirePositiveResponse]] as [RevocationTrustEvaluator.Options] {
+            let evaluator = RevocationTrustEvaluator(performDefaultValidation: false, options: options)
+            let expected = try #require(throws: TrustFailure.self) { try world.trust(leaf).evaluateChain() }
+            #expect(try verdict(evaluator, world.trust(leaf)) == "\(expected)")
+        }
         #expect(server.events.events.isEmpty)
+    }
+
+    @Test("certificates that pinning accepts as authorities are authorities of a later evaluator too")
+    func pinnedAuthorities() throws {
+        let leaf = try world.foundry.issue("Leaf", ["subjectAltName=DNS:localhost"])
+        let trust = try world.trust(leaf)
+        let pinned = PinnedCertificatesTrustEvaluator(
+            certificates: trust.presentedCertificates, acceptSelfSignedCertificates: true)
+        let revocation = RevocationTrustEvaluator(
+            performDefaultValidation: false, options: [.any, .networkAccessDisabled])
+        #expect(verdict(CompositeTrustEvaluator(evaluators: [pinned, revocation]), trust) == "ok")
     }
 
     @Test(
