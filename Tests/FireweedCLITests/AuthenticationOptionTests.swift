@@ -137,6 +137,24 @@ struct AuthenticationOptionTests {
         }
     }
 
+    @Test("a session keeps cookies that are not UTF-8, octet by octet")
+    func octetsInSession() async throws {
+        let home = ["XDG_CONFIG_HOME": folder.url.path]
+        var head = Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=caf".utf8)
+        head.append(contentsOf: [0xE9])
+        head.append(Data("; Path=/\r\n\r\n".utf8))
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        let origin = try ScriptedServer.start(
+            [.receiveHead, .sendData(head), .close], [.receiveHead, .send(answer), .close],
+            [.receiveHead, .send(answer), .close])
+        for _ in 0..<3 {
+            #expect(try run("--session", "octets", origin.url().absoluteString, environment: home).code == 0)
+        }
+        let heads = origin.events.events.compactMap { if case .head(_, let head) = $0 { head } else { nil } }
+        // The octet E9 is no UTF-8, and recorded as a replacement character.
+        #expect(heads.map { $0.contains("\r\nCookie: a=caf\u{FFFD}\r\n") } == [false, true, true], "\(heads)")
+    }
+
     @Test("what is saved is read again, cookie by cookie")
     func savedSession() throws {
         let storage = URLSessionConfiguration.ephemeral.httpCookieStorage

@@ -99,8 +99,7 @@ final class CookieFileWriter: Sendable {
         if entry.isSecure { properties[.secure] = "TRUE" }
         if entry.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
         if let expires = entry.expires { properties[.expires] = expires } else { properties[.discard] = "TRUE" }
-        if let octets = entry.octets { return OctetCookie(properties: properties, octets: Array(octets)) }
-        return HTTPCookie(properties: properties)
+        return .make(properties, octets: entry.octets)
     }
 
     /// Saves, and remembers whether that failed.
@@ -123,7 +122,7 @@ final class CookieFileWriter: Sendable {
             return Entry(
                 name: cookie.name, value: cookie.value, domain: cookie.domain, path: cookie.path,
                 expires: cookie.expiresDate, isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly,
-                octets: (cookie as? OctetCookie).map { Data($0.octets) })
+                octets: cookie.wireOctets)
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,7 +1,7 @@
 // Cookies that are not text.
 
-import Foundation
-import FoundationNetworking
+package import Foundation
+package import FoundationNetworking
 
 /// A cookie whose name or value is not UTF-8: it goes back to its origin octet by octet (RFC 6265 §5.4, step 3).
 ///
@@ -14,5 +14,18 @@ final class OctetCookie: HTTPCookie, @unchecked Sendable {
     init?(properties: [HTTPCookiePropertyKey: Any], octets: [UInt8]) {
         self.octets = octets
         super.init(properties: properties)
+    }
+}
+
+extension HTTPCookie {
+    /// Name, `=` and value as they go on the wire, where they are not UTF-8; otherwise `nil`.
+    package var wireOctets: Data? { (self as? OctetCookie).map { Data($0.octets) } }
+
+    /// Makes a cookie of what was kept of one.
+    ///
+    /// - Parameter octets: the `wireOctets` of the cookie.
+    package static func make(_ properties: [HTTPCookiePropertyKey: Any], octets: Data?) -> HTTPCookie? {
+        if let octets { return OctetCookie(properties: properties, octets: Array(octets)) }
+        return HTTPCookie(properties: properties)
     }
 }

@@ -15,6 +15,8 @@ struct SavedSession: Codable, Equatable {
         var expires: Double?
         var isSecure: Bool
         var isHTTPOnly: Bool
+        /// Name and value as they go on the wire, where they are not UTF-8.
+        var octets: Data?
     }
 
     /// Credentials, bound to one origin.
@@ -38,7 +40,7 @@ struct SavedSession: Codable, Equatable {
             if cookie.isSecure { properties[.secure] = "TRUE" }
             if cookie.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
             properties[.expires] = cookie.expires.map(Date.init(timeIntervalSince1970:))
-            if let made = HTTPCookie(properties: properties) { storage?.setCookie(made) }
+            if let made = HTTPCookie.make(properties, octets: cookie.octets) { storage?.setCookie(made) }
         }
     }
 
@@ -48,7 +50,7 @@ struct SavedSession: Codable, Equatable {
             Cookie(
                 name: cookie.name, value: cookie.value, domain: cookie.domain, path: cookie.path,
                 expires: cookie.expiresDate?.timeIntervalSince1970, isSecure: cookie.isSecure,
-                isHTTPOnly: cookie.isHTTPOnly)
+                isHTTPOnly: cookie.isHTTPOnly, octets: cookie.wireOctets)
         }
         cookies.sort { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
     }
