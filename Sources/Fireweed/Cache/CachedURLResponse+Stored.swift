@@ -7,12 +7,17 @@ import FoundationNetworking
 extension StoredResponse {
     /// Where our own part of `userInfo` stands in a `URLCache`.
     static let headKey = "Fireweed.head"
+    /// Marks a response that must not reach a disk.
+    ///
+    /// The policy of the `CachedURLResponse` says less: in memory, responses that may reach the disk have it too.
+    static let memoryOnlyKey = "Fireweed.memoryOnly"
 
     /// The response as a `CachedResponseHandler` sees it.
     func cachedURLResponse(for url: URL) -> CachedURLResponse? {
         guard let response = head.response.httpURLResponse(for: url) else { return nil }
         return CachedURLResponse(
-            response: response, data: content, userInfo: head.decodedUserInfo, storagePolicy: .allowed)
+            response: response, data: content, userInfo: head.decodedUserInfo,
+            storagePolicy: isMemoryOnly ? .allowedInMemoryOnly : .allowed)
     }
 
     /// The response that a handler wants stored in the place of this one; `nil` when it wants none.
@@ -21,7 +26,9 @@ extension StoredResponse {
         var head = head
         if let response = cached.response as? HTTPURLResponse { head.adopt(response) }
         head.userInfo = StoredHead.encodedUserInfo(cached.userInfo)
-        return StoredResponse(head: head, content: cached.data)
+        var changed = StoredResponse(head: head, content: cached.data)
+        changed.isMemoryOnly = cached.storagePolicy == .allowedInMemoryOnly
+        return changed
     }
 
     /// Reads what a `URLCache` holds: our own, or what somebody else has put there.
@@ -31,6 +38,8 @@ extension StoredResponse {
             data.withUnsafeBytes { StoredHead(encoded: $0) }
         }
         self.init(head: own ?? StoredHead(foreign: response, cached.userInfo), content: cached.data)
+        isMemoryOnly =
+            own == nil ? cached.storagePolicy == .allowedInMemoryOnly : cached.userInfo?[Self.memoryOnlyKey] != nil
     }
 }
 
@@ -61,6 +70,7 @@ extension StoredHead {
     static func encodedUserInfo(_ userInfo: [AnyHashable: Any]?) -> Data? {
         var named = userInfo as? [String: Any] ?? [:]
         named[StoredResponse.headKey] = nil
+        named[StoredResponse.memoryOnlyKey] = nil
         guard !named.isEmpty else { return nil }
         return try? PropertyListSerialization.data(fromPropertyList: named, format: .binary, options: 0)
     }

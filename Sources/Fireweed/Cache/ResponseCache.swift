@@ -45,6 +45,9 @@ final class ResponseCache: Sendable {
 
     var maximumEntryByteCount: Int { store.maximumEntryByteCount }
 
+    /// Whether a response can be stored that must not reach a disk.
+    var storesInMemory: Bool { store.isInMemory }
+
     /// False when certainly nothing is stored for a target.
     func mayHold(_ url: URL) -> Bool {
         store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: url))

@@ -12,6 +12,8 @@ final class ResponseRecorder: Sendable {
     private let head: StoredHead
     /// False for a response that is stored only if a handler changes it.
     private let isStorable: Bool
+    /// True for a response that must not reach a disk.
+    private let isMemoryOnly: Bool
     /// True when a stored response is out of date unless this response replaces it.
     private let outdatesStored: Bool
     private let request: CacheRequest
@@ -22,11 +24,12 @@ final class ResponseRecorder: Sendable {
     private let content = Mutex<Data?>(Data())
 
     private init(
-        _ head: StoredHead, isStorable: Bool, outdatesStored: Bool, request: CacheRequest, cache: ResponseCache,
-        moment: ResponseCache.Moment
+        _ head: StoredHead, isStorable: Bool, isMemoryOnly: Bool, outdatesStored: Bool, request: CacheRequest,
+        cache: ResponseCache, moment: ResponseCache.Moment
     ) {
         self.head = head
         self.isStorable = isStorable
+        self.isMemoryOnly = isMemoryOnly
         self.outdatesStored = outdatesStored
         self.request = request
         self.cache = cache
@@ -35,10 +38,12 @@ final class ResponseRecorder: Sendable {
 
     /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be stored.
     ///
-    /// - Parameter isValidated: whether the response answers a question about a stored one.
+    /// - Parameters:
+    ///   - isValidated: whether the response answers a question about a stored one.
+    ///   - isMemoryOnly: whether the response must not reach a disk.
     static func note(
         _ head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isValidated: Bool,
-        cache: ResponseCache, host: (any CacheHost)?
+        isMemoryOnly: Bool = false, cache: ResponseCache, host: (any CacheHost)?
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
@@ -51,7 +56,9 @@ final class ResponseRecorder: Sendable {
         let isNewer =
             request.method == "GET" && head.status < 400 && head.status != 206 && head.status != 304
             && (isValidated || !request.looksIntoCache)
-        let recorder = recorder(of: head, to: request, sentAt: moment, isNewer: isNewer, cache: cache, host: host)
+        let recorder = recorder(
+            of: head, to: request, sentAt: moment, isNewer: isNewer, isMemoryOnly: isMemoryOnly, cache: cache,
+            host: host)
         if recorder == nil, isNewer { cache.invalidate([CacheKey.text(of: request.url)]) }
         return recorder
     }
@@ -70,7 +77,7 @@ final class ResponseRecorder: Sendable {
     /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isNewer: Bool,
-        cache: ResponseCache, host: (any CacheHost)?
+        isMemoryOnly: Bool, cache: ResponseCache, host: (any CacheHost)?
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
         guard isWorthALook || host?.asksAboutStoring == true, host?.storesResponses ?? true,
@@ -79,7 +86,8 @@ final class ResponseRecorder: Sendable {
         let control = CacheControl(head.value(of: "Cache-Control"))
         var variant = ResponseVariant(of: head, to: request, control: control)
         let isStorable =
-            isWorthALook && variant != nil && StoringRules.maySave(head, to: request, control: control)
+            isWorthALook && variant != nil && (!isMemoryOnly || cache.storesInMemory)
+            && StoringRules.maySave(head, to: request, control: control)
         if !isStorable {
             guard host?.asksAboutStoring == true,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
@@ -93,7 +101,8 @@ final class ResponseRecorder: Sendable {
             response: StoringRules.storable(head, receivedAt: now), requestTime: moment.time, responseTime: now,
             variant: variant)
         return ResponseRecorder(
-            stored, isStorable: isStorable, outdatesStored: isNewer && !isStorable, request: request, cache: cache,
+            stored, isStorable: isStorable, isMemoryOnly: isMemoryOnly, outdatesStored: isNewer && !isStorable,
+            request: request, cache: cache,
             moment: moment)
     }
 
@@ -114,7 +123,7 @@ final class ResponseRecorder: Sendable {
             store(nil)
             return then()
         }
-        let response = StoredResponse(head: head, content: content)
+        let response = StoredResponse(head: head, content: content, isMemoryOnly: isMemoryOnly)
         guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
             store(unchanged(response))
@@ -139,9 +148,9 @@ final class ResponseRecorder: Sendable {
 
     /// The response as a handler has made it, if that may be stored.
     private func changed(_ response: StoredResponse, by chosen: CachedURLResponse) -> StoredResponse? {
-        guard var changed = response.replaced(by: chosen), changed.content.count <= cache.maximumEntryByteCount else {
-            return nil
-        }
+        guard var changed = response.replaced(by: chosen), changed.content.count <= cache.maximumEntryByteCount,
+            !changed.isMemoryOnly || cache.storesInMemory
+        else { return nil }
         let head = changed.head.response
         let control = CacheControl(head.value(of: "Cache-Control"))
         guard StoringRules.maySave(head, to: request, control: control),

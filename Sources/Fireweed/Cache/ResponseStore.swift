@@ -29,6 +29,12 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Read when a session is made.
     var separatesCookies: Bool { get }
 
+    /// Whether the store's responses stay in memory; false unless the store says otherwise.
+    ///
+    /// A response that a `CachedResponseHandler` or a `URLProtocol` allows in memory only
+    /// (`URLCache.StoragePolicy.allowedInMemoryOnly`) is stored nowhere else. Read when such a response comes.
+    var isInMemory: Bool { get }
+
     /// False when certainly nothing is stored at all; asked as `mayHoldResponse(for:)` is, and before it.
     var mayHoldResponses: Bool { get }
 
@@ -63,6 +69,9 @@ public protocol ResponseStore: AnyObject, Sendable {
 extension ResponseStore {
     /// True: one user's responses never answer another user's requests.
     public var separatesCookies: Bool { true }
+
+    /// False: responses may reach a disk.
+    public var isInMemory: Bool { false }
 
     /// True: it is not known without a look.
     public var mayHoldResponses: Bool { true }

@@ -66,11 +66,18 @@ public struct StoredResponse: Sendable {
     public var head: StoredHead
     /// The content, any content coding taken off.
     public var content: Data
+    /// Whether the response must not reach a disk: `URLCache.StoragePolicy.allowedInMemoryOnly`.
+    var isMemoryOnly = false
 
     /// Makes a response of its parts.
     public init(head: StoredHead, content: Data) {
         self.head = head
         self.content = content
+    }
+
+    init(head: StoredHead, content: Data, isMemoryOnly: Bool) {
+        self.init(head: head, content: content)
+        self.isMemoryOnly = isMemoryOnly
     }
 
     /// About how many bytes the response needs in a store.

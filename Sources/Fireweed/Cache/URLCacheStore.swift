@@ -39,6 +39,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         max(cache.memoryCapacity, cache.diskCapacity) / 20
     }
 
+    /// True: what must not reach the disk is kept from it here.
+    var isInMemory: Bool { true }
+
     var mayHoldResponses: Bool {
         state.withLock { !$0.misses.isEverythingMissing }
     }
@@ -67,11 +70,12 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         else { return }
         var userInfo = plain.userInfo ?? [:]
         userInfo[StoredResponse.headKey] = response.head.encoded
+        if response.isMemoryOnly { userInfo[StoredResponse.memoryOnlyKey] = true }
         state.withLock { $0.misses.forget(key) }
         keep(
             CachedURLResponse(
-                response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: .allowed), for: request,
-            key: key)
+                response: plain.response, data: plain.data, userInfo: userInfo, storagePolicy: plain.storagePolicy),
+            for: request, key: key)
     }
 
     func expectResponse(for key: String) {
@@ -95,7 +99,9 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     func updateHead(_ head: StoredHead, for key: String) throws {
         let present = try response(for: key) { heads in heads.firstIndex { $0.identifier == head.identifier } }
         guard let present else { return }
-        try store(StoredResponse(head: head, content: present.content), for: key)
+        var updated = present
+        updated.head = head
+        try store(updated, for: key)
     }
 
     func removeResponses(for key: String) throws {
@@ -127,6 +133,12 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private func keep(_ response: CachedURLResponse, for request: URLRequest, key: String) {
         guard cache.diskCapacity > 0 else { return cache.storeCachedResponse(response, for: request) }
+        guard response.storagePolicy == .allowed else {
+            // The disk may have an earlier response of this key, or be about to get one.
+            state.withLock { $0.unwritten[key] = nil }
+            cache.removeCachedResponse(for: request)
+            return cache.storeCachedResponse(response, for: request)
+        }
         guard cache.memoryCapacity > response.data.count * 2 else {
             cache.storeCachedResponse(response, for: request)
             folder?.closeFiles()

@@ -36,7 +36,7 @@ extension Attempt {
     }
 
     /// Takes down what a head means for the cache, of a response that nothing stored could have answered.
-    func noteForCache(_ head: ResponseHead, sentAt moment: ResponseCache.Moment) {
+    func noteForCache(_ head: ResponseHead, sentAt moment: ResponseCache.Moment, isMemoryOnly: Bool = false) {
         // Most heads mean nothing to a cache, unless somebody is asked about every response.
         let isOrdinary =
             cachePolicy == .useProtocolCachePolicy && head.status != 304 && !head.marks.contains(.mayBeWorthStoring)
@@ -48,7 +48,7 @@ extension Attempt {
         guard let cache = core.cache, let asked else { return }
         let request = cacheRequest(for: asked.hop, asked.fields, in: cache)
         let recorder = ResponseRecorder.note(
-            head, to: request, sentAt: moment, isValidated: false, cache: cache, host: self)
+            head, to: request, sentAt: moment, isValidated: false, isMemoryOnly: isMemoryOnly, cache: cache, host: self)
         if let recorder { state.withLock { $0.recording = .content(recorder) } }
     }
 

@@ -56,8 +56,11 @@ extension Attempt {
         let head = ResponseHead(http)
         let owner = note(http, head)
         switch origin {
-        case .made(isStorable: true): if let cache = core.cache { noteForCache(head, sentAt: cache.moment) }
-        case .made(isStorable: false): break
+        case .made(.notAllowed): break
+        case .made(let policy):
+            if let cache = core.cache {
+                noteForCache(head, sentAt: cache.moment, isMemoryOnly: policy == .allowedInMemoryOnly)
+            }
         case .stored: cacheWillAnswer(.cache)
         }
         if let owner, owner.wantsHead { tell(owner, head) }

@@ -13,7 +13,7 @@ final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     }
 
     func urlProtocol(_: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy: URLCache.StoragePolicy) {
-        transfer.take(.response(response, .made(isStorable: cacheStoragePolicy != .notAllowed)))
+        transfer.take(.response(response, .made(cacheStoragePolicy)))
     }
 
     func urlProtocol(_: URLProtocol, didLoad data: Data) {

@@ -20,8 +20,8 @@ struct ProtocolInbox {
 
     /// Where a protocol's response is from.
     enum ResponseOrigin {
-        /// The protocol made it.
-        case made(isStorable: Bool)
+        /// The protocol made it, and says where it may be stored.
+        case made(URLCache.StoragePolicy)
         /// It is the stored response that the protocol was given, and found valid.
         case stored
     }
@@ -50,7 +50,7 @@ struct ProtocolInbox {
             if hasResponse { reports.append(report) } else { early.append(data) }
             return false
         case .end(nil):
-            if !hasResponse { reports.append(.response(nil, .made(isStorable: false))) }
+            if !hasResponse { reports.append(.response(nil, .made(.notAllowed))) }
             appendEarly()
         case .end, .redirect: break
         }

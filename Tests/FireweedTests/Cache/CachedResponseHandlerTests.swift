@@ -71,6 +71,29 @@ struct CachedResponseHandlerTests {
         await play.perform([.network("three")], "nothing was stored")
     }
 
+    private static let inMemoryOnly = ResponseCacher.modify { _, response in
+        CachedURLResponse(
+            response: response.response, data: response.data, userInfo: nil, storagePolicy: .allowedInMemoryOnly)
+    }
+
+    @Test("a response that a handler allows in memory only reaches no disk", arguments: StoreKind.allCases)
+    func inMemoryOnly(kind: StoreKind) async throws {
+        let folder = try TemporaryFolder()
+        let place = folder.file("cache")
+        let answers: [Answer] = [.ok("one", "Cache-Control: max-age=60", "ETag: \"1\""), .ok("two", Self.fresh)]
+        let play = try CachePlay(answers, store: kind, handler: Self.inMemoryOnly) { configuration in
+            guard kind == .urlCache else { return }
+            configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 8 << 20, diskPath: place.path)
+        }
+        await play.perform([.network("one")], "asked")
+        await play.session.flushResponseStore()
+        // A database is on a disk, and keeps nothing of it; a URLCache keeps it in its memory.
+        await play.perform([kind == .sqlite ? .network("two") : .cache("one")], "asked again")
+        await play.session.flushResponseStore()
+        let names = try? FileManager.default.contentsOfDirectory(atPath: place.path)
+        #expect((names ?? []).isEmpty)
+    }
+
     @Test("nobody is asked about what RFC 9111 forbids to store, or what the cache answers")
     func notAsked() async throws {
         let asked = ProtectedList<Int>()
