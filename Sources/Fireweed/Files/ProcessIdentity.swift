@@ -3,11 +3,22 @@
 import Foundation
 import Glibc
 
-/// A process of this machine: its number alone would be used again.
+/// A process of this machine or of another one: several machines and containers may share a temporary folder.
+///
+/// The number of a process alone would be used again.
 struct ProcessIdentity: Equatable, Sendable {
+    /// What is known of a process that left something behind.
+    enum Fate: Sendable {
+        case living, ended
+        /// The process belongs to another machine or container, or to a kernel that does not say.
+        case unknown
+    }
+
+    /// The machine's own number (machine-id(5)) and its host name, which differs where an image was copied.
+    private let machine: String
     /// The kernel's number for this start of the machine (random(4)).
     private let boot: String
-    /// The namespace in which the process number counts: containers may share a temporary folder.
+    /// The namespace in which the process number counts.
     private let namespace: String
     private let number: Int32
     /// When the process started, in the kernel's ticks (proc_pid_stat(5), field 22).
@@ -15,9 +26,11 @@ struct ProcessIdentity: Equatable, Sendable {
 
     /// This process.
     static let current = ProcessIdentity(
-        boot: presentBoot, namespace: presentNamespace, number: getpid(), start: start(of: getpid()) ?? "")
+        machine: presentMachine, boot: presentBoot, namespace: presentNamespace, number: getpid(),
+        start: start(of: getpid()) ?? "")
 
-    init(boot: String, namespace: String, number: Int32, start: String) {
+    private init(machine: String, boot: String, namespace: String, number: Int32, start: String) {
+        self.machine = machine
         self.boot = boot
         self.namespace = namespace
         self.number = number
@@ -27,27 +40,41 @@ struct ProcessIdentity: Equatable, Sendable {
     /// Reads what `text` wrote.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 4, let number = Int32(parts[2]) else { return nil }
-        self.init(boot: parts[0], namespace: parts[1], number: number, start: parts[3])
+        guard parts.count == 5, let number = Int32(parts[3]) else { return nil }
+        self.init(machine: parts[0], boot: parts[1], namespace: parts[2], number: number, start: parts[4])
     }
 
-    var text: String { "\(boot)/\(namespace)/\(number)/\(start)" }
+    var text: String { "\(machine)/\(boot)/\(namespace)/\(number)/\(start)" }
 
-    /// Whether the process is known to have ended; false for a process that this one cannot see.
-    var hasEnded: Bool {
-        guard !boot.isEmpty, !start.isEmpty, !Self.presentBoot.isEmpty else { return false }
-        guard boot == Self.presentBoot else { return true }
-        guard namespace == Self.presentNamespace, !namespace.isEmpty else { return false }
-        if let found = Self.start(of: number) { return found != start }
-        return kill(number, 0) != 0 && errno == ESRCH
+    /// Whether the process lives, as far as this process can see.
+    var fate: Fate {
+        guard !machine.isEmpty, machine == Self.presentMachine, !boot.isEmpty, !Self.presentBoot.isEmpty else {
+            return .unknown
+        }
+        guard boot == Self.presentBoot else { return .ended }
+        guard !namespace.isEmpty, namespace == Self.presentNamespace, !start.isEmpty else { return .unknown }
+        if let found = Self.start(of: number) { return found == start ? .living : .ended }
+        return kill(number, 0) != 0 && errno == ESRCH ? .ended : .living
     }
 
-    private static let presentBoot =
-        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
-        .trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    /// Whether the process is known to have ended.
+    var hasEnded: Bool { fate == .ended }
+
+    /// Empty where the machine has no number of its own.
+    private static let presentMachine: String = {
+        let number = content(of: "/etc/machine-id")
+        return number.isEmpty ? "" : "\(number)@\(content(of: "/proc/sys/kernel/hostname"))"
+    }()
+
+    private static let presentBoot = content(of: "/proc/sys/kernel/random/boot_id")
 
     private static let presentNamespace =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid")) ?? ""
+
+    /// A file's one line; empty when there is no such file.
+    private static func content(of path: String) -> String {
+        (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    }
 
     /// The name of a program, the second field, may hold spaces and parentheses: fields are counted from the last
     /// parenthesis.

@@ -6,11 +6,16 @@ import Glibc
 /// New places for files, each in a folder that only this user can look into.
 ///
 /// While a file is the library's, a symbolic link `owner` beside the file names the process. The first new place of a
-/// process removes the folders whose owner has ended. A file that somebody took has no such link, and stays.
+/// process removes the folders whose owner has ended. Where that cannot be known, since machines or containers share
+/// the temporary folder, it removes the folders in which nothing has changed for ten days. A file that somebody took has
+/// no such link, and stays.
 enum TemporaryFiles {
     private static let prefix = "fireweed-"
     private static let content = "content"
     private static let owner = "owner"
+    /// Seconds without a change after which a file of an unknown process is a leftover: as long as systemd-tmpfiles(8)
+    /// keeps files in /tmp.
+    private static let strangerLifetime = 10 * 86_400
 
     /// The folder above all of them.
     static var folder: URL { FileManager.default.temporaryDirectory }
@@ -65,13 +70,25 @@ enum TemporaryFiles {
             guard folder >= 0 else { continue }
             defer { close(folder) }
             var status = stat()
-            guard fstat(folder, &status) == 0, status.st_uid == geteuid(), let text = link(owner, in: folder),
-                let process = ProcessIdentity(text), process.hasEnded
-            else { continue }
+            guard fstat(folder, &status) == 0, status.st_uid == geteuid(), let text = link(owner, in: folder) else {
+                continue
+            }
+            switch ProcessIdentity(text)?.fate ?? .unknown {
+            case .living: continue
+            case .unknown where lastChange(in: folder, status) > time(nil) - strangerLifetime: continue
+            case .unknown, .ended: break
+            }
             unlinkat(folder, content, 0)
             unlinkat(folder, owner, 0)
             rmdir(path)
         }
+    }
+
+    /// When the folder or its file has changed last, in seconds since 1970.
+    private static func lastChange(in folder: Int32, _ status: stat) -> Int {
+        var file = stat()
+        let hasFile = fstatat(folder, content, &file, AT_SYMLINK_NOFOLLOW) == 0
+        return max(status.st_mtim.tv_sec, hasFile ? file.st_mtim.tv_sec : 0)
     }
 
     private static func link(_ name: String, in folder: Int32) -> String? {

@@ -14,7 +14,7 @@ struct TemporaryFilesTests {
         folder = try TemporaryFolder()
     }
 
-    /// The identities of this process with one part changed: boot, namespace, number or start.
+    /// The identities of this process with one part changed: machine, boot, namespace, number or start.
     private func changed(_ index: Int, to text: String) throws -> ProcessIdentity {
         var parts = Self.current.text.split(separator: "/").map(String.init)
         parts[index] = text
@@ -25,15 +25,18 @@ struct TemporaryFilesTests {
     func identity() {
         #expect(ProcessIdentity(Self.current.text) == Self.current)
         #expect(!Self.current.hasEnded)
-        for text in ["", "a/b/c", "a/b/x/d", "a/b/1/2/3"] { #expect(ProcessIdentity(text) == nil) }
+        for text in ["", "a/b/c/1", "m/a/b/x/d", "m/a/b/1/2/3"] { #expect(ProcessIdentity(text) == nil) }
     }
 
     @Test("a process is known to have ended by its start, its number or the machine's start")
     func ended() throws {
-        #expect(try changed(3, to: "1").hasEnded)  // the number was used again
-        #expect(try changed(2, to: "\(Int32.max)").hasEnded)
-        #expect(try changed(0, to: "another-boot").hasEnded)
-        #expect(try !changed(1, to: "pid:[1]").hasEnded)  // another container's processes cannot be seen
+        #expect(try changed(4, to: "1").hasEnded)  // the number was used again
+        #expect(try changed(3, to: "\(Int32.max)").hasEnded)
+        #expect(try changed(1, to: "another-boot").hasEnded)
+        #expect(try !changed(2, to: "pid:[1]").hasEnded)  // another container's processes cannot be seen
+        #expect(try !changed(0, to: "another-machine").hasEnded)
+        let text = Self.current.text.split(separator: "/").dropFirst(2).joined(separator: "/")
+        #expect(try !#require(ProcessIdentity("another-machine/another-boot/\(text)")).hasEnded)
     }
 
     @Test("beside a target, files of killed processes go, and files of other programs stay")
@@ -52,7 +55,7 @@ struct TemporaryFilesTests {
 
     @Test("the files of ended processes go; those of living ones, taken ones and foreign folders stay")
     func sweep() throws {
-        let dead = try changed(2, to: "\(Int32.max)")
+        let dead = try changed(3, to: "\(Int32.max)")
         func place(of process: ProcessIdentity) throws -> URL {
             let place = try TemporaryFiles.newPlace(in: folder.url, of: process)
             try Data("x".utf8).write(to: place)
@@ -68,5 +71,22 @@ struct TemporaryFilesTests {
         #expect(exists(taken) && exists(own) && exists(foreign))
         TemporaryFiles.leave(taken)
         #expect(exists(taken), "a folder with a file in it stays")
+    }
+
+    @Test("a file of a process that cannot be seen stays until nothing has changed there for ten days")
+    func foreignMachine() throws {
+        let stranger = try changed(0, to: "another-machine")
+        let (old, young) = (
+            try TemporaryFiles.newPlace(in: folder.url, of: stranger),
+            try TemporaryFiles.newPlace(in: folder.url, of: stranger)
+        )
+        for place in [old, young] { try Data("x".utf8).write(to: place) }
+        let date = Date(timeIntervalSinceNow: -11 * 86_400)
+        for file in [old, old.deletingLastPathComponent(), young.deletingLastPathComponent()] {
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+        }
+        TemporaryFiles.removeLeftovers(in: folder.url)
+        #expect(!FileManager.default.fileExists(atPath: old.deletingLastPathComponent().path))
+        #expect(FileManager.default.fileExists(atPath: young.path), "it was written to")
     }
 }
