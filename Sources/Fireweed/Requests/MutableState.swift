@@ -8,8 +8,8 @@ import FoundationNetworking
 /// Everything about a request that changes.
 struct MutableState: Sendable {
     var lifecycle = RequestState()
-    /// Whether monitors are being told what is made.
-    var announcement = Announcement.none
+    /// What monitors are being told of.
+    var announcements = Announcements()
     var error: AFError?
     var records = Few<RequestRecord>()
     var attempts = Few<Attempt>()
@@ -36,15 +36,29 @@ struct MutableState: Sendable {
     }
 }
 
-/// Whether a thread that makes a request is telling monitors about it.
+/// The threads that are telling monitors about a request.
 ///
-/// Another thread may end the request meanwhile. The end waits for the announcement: monitors are told of nothing that
-/// was made after `requestDidFinish`.
-enum Announcement: Sendable {
-    case none
-    case underway
-    /// The request has ended since the announcement began: its conclusion starts after the announcement.
-    case conclusionWaits
+/// Another thread may end the request meanwhile. The end waits for the announcements: monitors are told of nothing after
+/// `requestDidFinish`.
+struct Announcements: Sendable {
+    private var count = 0
+    private var conclusionWaits = false
+
+    mutating func begin() { count += 1 }
+
+    /// True when the request has ended meanwhile, and its conclusion has to start now.
+    mutating func end() -> Bool {
+        count -= 1
+        guard count == 0, conclusionWaits else { return false }
+        conclusionWaits = false
+        return true
+    }
+
+    /// True when the conclusion may start at once; otherwise `end()` says when.
+    mutating func allowConclusion() -> Bool {
+        conclusionWaits = count > 0
+        return !conclusionWaits
+    }
 }
 
 /// Checks a response; gives the error that the request ends with, or `nil`.

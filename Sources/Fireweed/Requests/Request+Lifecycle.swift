@@ -88,13 +88,10 @@ extension Request {
 
     /// Lets the conclusion run on the task that waits for it, else on the serialisation queue.
     ///
-    /// It starts after an announcement that is under way.
+    /// It starts after the announcements that are under way.
     func startConclusion() {
         let (waits, sole) = mutable.withLock { state -> (Bool, (any ResponseSlot)?) in
-            guard state.announcement == .none else {
-                state.announcement = .conclusionWaits
-                return (true, nil)
-            }
+            guard state.announcements.allowConclusion() else { return (true, nil) }
             return (false, state.slots.count == 1 ? state.slots[0] : nil)
         }
         if waits { return }

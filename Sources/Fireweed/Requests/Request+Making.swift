@@ -25,7 +25,8 @@ extension Request {
     private func makeNow() {
         if let invalidation = core.invalidation { return fail(invalidation) }
         let made = Result { try makeRecord() }
-        guard beginAnnouncement() else { return }
+        guard beginAnnouncement(during: .making) else { return }
+        tellOfContent(of: made)
         guard let record = announced(made) else { return endAnnouncement() }
         let own = mutable.withLock { state in
             state.records.append(record)
@@ -55,21 +56,17 @@ extension Request {
         return nil
     }
 
-    /// Lets an end of the request wait until `endAnnouncement`; false when the request has ended before.
-    private func beginAnnouncement() -> Bool {
+    /// Lets an end of the request wait until `endAnnouncement`; false when the request is not at this work any more.
+    func beginAnnouncement(during work: RequestState.Work) -> Bool {
         mutable.withLock { state in
-            guard state.lifecycle.isMaking else { return false }
-            state.announcement = .underway
+            guard state.lifecycle.work == work else { return false }
+            state.announcements.begin()
             return true
         }
     }
 
-    private func endAnnouncement() {
-        let concludes = mutable.withLock { state in
-            defer { state.announcement = .none }
-            return state.announcement == .conclusionWaits
-        }
-        if concludes { startConclusion() }
+    func endAnnouncement() {
+        if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
     }
 
     // MARK: Adapting
@@ -88,7 +85,7 @@ extension Request {
     }
 
     private func adapted(_ initial: URLRequest, _ result: Result<URLRequest, any Error>) {
-        guard beginAnnouncement() else { return }
+        guard beginAnnouncement(during: .making) else { return }
         defer { endAnnouncement() }
         let adapted: RequestRecord
         do {
@@ -228,8 +225,11 @@ extension RequestRecord {
 extension BodySource {
     /// A stream that can be read once: a second hop that needs it fails with a clear error.
     static func oneShot(_ stream: InputStream, byteCount: Int64?) -> BodySource {
-        let box = OneShotStream(stream)
-        return .reader {
+        oneShot(OneShotStream(stream), byteCount: byteCount)
+    }
+
+    static func oneShot(_ box: OneShotStream, byteCount: Int64?) -> BodySource {
+        .reader {
             guard let stream = box.take() else { throw URLError(.requestBodyStreamExhausted) }
             return StreamBodyReader(opening: stream, byteCount: byteCount)
         }

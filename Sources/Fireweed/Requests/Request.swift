@@ -68,6 +68,9 @@ public class Request: @unchecked Sendable {
         preconditionFailure("every kind of request makes its own")
     }
 
+    /// Tells monitors about the content that was made with the `URLRequest`, or could not be made.
+    func tellOfContent(of made: Result<RequestRecord, any Error>) {}
+
     /// The content of the first hop, where it is not the `URLRequest`'s own.
     func makeBody(for record: RequestRecord) throws -> BodySource {
         record.body

@@ -91,12 +91,19 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         // A form is encoded after its `URLRequest` is made, since that may add parts.
         let record = given == nil ? try super.makeRecord() : nil
         if case .failure(let error) = content.source {
-            let failure = error.asAFError(or: .createUploadableFailed(error: error))
-            tellMonitors { monitor, _ in monitor.request(self, didFailToCreateUploadableWithError: failure) }
-            throw UploadableFailure(error: failure)
+            throw UploadableFailure(error: error.asAFError(or: .createUploadableFailed(error: error)))
         }
-        if let uploadable { tellMonitors { monitor, _ in monitor.request(self, didCreateUploadable: uploadable) } }
         return try record ?? super.makeRecord()
+    }
+
+    override func tellOfContent(of made: Result<RequestRecord, any Error>) {
+        if case .failure(let failure as UploadableFailure) = made {
+            tellMonitors { monitor, _ in
+                monitor.request(self, didFailToCreateUploadableWithError: failure.error)
+            }
+        } else if let uploadable {
+            tellMonitors { monitor, _ in monitor.request(self, didCreateUploadable: uploadable) }
+        }
     }
 
     override func makeBody(for record: RequestRecord) throws -> BodySource {

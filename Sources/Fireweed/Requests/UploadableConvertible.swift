@@ -72,7 +72,7 @@ final class UploadContent: UploadableConvertible {
     }
 }
 
-/// Why the content of an upload could not be made; monitors have been notified.
+/// Why the content of an upload could not be made.
 struct UploadableFailure: Error {
     let error: AFError
 }

@@ -33,6 +33,12 @@ private final class InterruptingMonitor: EventMonitor {
         return names.all
     }
 
+    func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
+        names.append("uploadable")
+    }
+    func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError) {
+        names.append("no uploadable")
+    }
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { names.append("initial") }
     func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest) {
         names.append("adapted")
@@ -100,5 +106,63 @@ struct AnnouncementTests {
         }
         for answer in late.all { answer() }
         #expect(monitor.all == ["initial", "finish"] && request.requests.count == 1 && request.tasks.isEmpty)
+    }
+
+    /// Makes an upload, cancels it before an event (`requestDidResume` is the first one), and gives the events.
+    private func events(
+        cancelledBefore number: Int, of upload: (Session) -> UploadRequest
+    ) async -> [String] {
+        let monitor = InterruptingMonitor(before: number)
+        let session = Session.isolated(startRequestsImmediately: false, eventMonitors: [monitor])
+        let request = upload(session)
+        monitor.interrupt {
+            request.cancel()
+            session.serializationQueue.sync {}
+        }
+        await withCheckedContinuation { continuation in
+            request.response(queue: .global()) { _ in continuation.resume() }
+            request.resume()
+        }
+        return monitor.all
+    }
+
+    @Test("the content of an upload is told before its end")
+    func uploadable() async {
+        let events = await events(cancelledBefore: 2) { $0.upload(Data("x".utf8), to: server.url("/anything")) }
+        #expect(events == ["uploadable", "initial", "created", "finish"])
+        let failed = await self.events(cancelledBefore: 2) { session in
+            let missing = URL(fileURLWithPath: "/missing/file")
+            return session.upload(multipartFormData: { $0.append(missing, withName: "f") }, to: server.url("/anything"))
+        }
+        #expect(failed == ["no uploadable", "finish"])
+    }
+
+    @Test("the content of an upload that ends while its request is made is not told")
+    func uploadCancelledWhileMade() async {
+        let convertible = InterruptedConvertible(url: server.url("/anything"))
+        let events = await events(cancelledBefore: 0) { session in
+            let request = session.upload(Data("x".utf8), with: convertible)
+            convertible.interruption.withLock {
+                $0 = {
+                    request.cancel()
+                    session.serializationQueue.sync {}
+                }
+            }
+            return request
+        }
+        #expect(events == ["finish"])
+    }
+}
+
+/// Calls back before it gives a request.
+private final class InterruptedConvertible: URLRequestConvertible {
+    let url: URL
+    let interruption = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(url: URL) { self.url = url }
+
+    func asURLRequest() throws -> URLRequest {
+        interruption.withLock { $0.take() }?()
+        return try URLRequest(url: url, method: .post)
     }
 }
