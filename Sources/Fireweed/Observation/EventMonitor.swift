@@ -16,7 +16,8 @@ public import FoundationNetworking
 /// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`, then
 ///   `requestDidFinish`.
 /// - An upload: `didCreateUploadable` before `didCreateInitialURLRequest`, or `didFailToCreateUploadableWithError` alone; a
-///   stream's `didProvideInputStream` comes before `didCreateTask`. `didSendBodyData` comes before the response.
+///   stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`. `didSendBodyData` comes
+///   before the response.
 /// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and the end of the task.
 /// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge` likewise.
 /// - A retry: `requestIsRetrying` after `didCompleteTask`, and then everything again but `requestDidResume`.
@@ -34,8 +35,9 @@ public protocol EventMonitor: Sendable {
     )
     /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no effect.
     func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge)
-    /// A redirect, an answer to a challenge or a retry needs a stream again that was read already; the task fails with
-    /// `URLError.requestBodyStreamExhausted`.
+    /// The upload of an `InputStream` needs its stream, or a redirect, an answer to a challenge or a retry needs a new one.
+    ///
+    /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a `SessionDelegate` can give one.
     func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///

@@ -76,9 +76,10 @@ extension Request {
         tellTaskMonitors { $0.urlSession($1, task: task, didCompleteWithError: error) }
     }
 
-    /// A stream that was read already is needed for another hop.
-    func tellOfStreamNeed() {
-        guard core.hasMonitors, let attempt = lastAttempt else { return }
+    /// A stream is needed for content.
+    func tellOfStreamNeed(_ attempt: Attempt) {
+        guard core.hasMonitors, beginAnnouncement(during: .transferring) else { return }
         tellTaskMonitors { $0.urlSession($1, taskNeedsNewBodyStream: attempt.sessionTask) }
+        endAnnouncement()
     }
 }

@@ -30,6 +30,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     private let formContent: (@Sendable () -> CURLContent)?
     /// True for content that can be read once.
     private let isOneShot: Bool
+    /// The stream of `.stream`, which the first exchange reads.
+    private let ownStream: OneShotStream?
 
     /// Makes an upload of what an async sequence gives.
     init(
@@ -42,6 +44,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         fileManager = .default
         formContent = { .pieces([.stream]) }
         isOneShot = true
+        ownStream = nil
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -59,6 +62,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         self.fileManager = fileManager
         formContent = { form.form.shownContent }
         isOneShot = false
+        ownStream = nil
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -70,16 +74,18 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     ) {
         upload = uploadable
         given = uploadable
+        let ownStream: OneShotStream? = if case .stream(let stream) = uploadable { OneShotStream(stream) } else { nil }
+        self.ownStream = ownStream
         let body: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
             case .file(let url, _): .reader { try FileBodyReader(opening: url) }
-            case .stream(let stream): .oneShot(stream, byteCount: nil)
+            case .stream: ownStream.map { .oneShot($0, byteCount: nil) } ?? .none
             }
         content = UploadContent { body }
         self.fileManager = fileManager
         formContent = nil
-        if case .stream = uploadable { isOneShot = true } else { isOneShot = false }
+        isOneShot = ownStream != nil
         super.init(
             convertible: convertible, core: core, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -109,25 +115,39 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override func makeBody(for record: RequestRecord) throws -> BodySource {
         let source = try content.source.get()
         guard isOneShot, case .reader(let make) = source else { return source }
-        if case .stream(let stream) = uploadable {
-            tellMonitors { [stream = ShownStream(stream)] monitor, _ in
-                monitor.request(self, didProvideInputStream: stream.value)
-            }
-        }
         // The caller's word for the length, which a stream itself cannot give.
         let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
         return .reader { [weak self] in
-            do {
-                let reader = try make()
-                return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
-            } catch {
-                self?.tellOfStreamNeed()
-                guard let self, let attempt = lastAttempt, let stream = delegateStream(for: attempt),
-                    case .reader(let make) = BodySource.oneShot(stream, byteCount: byteCount)
-                else { throw error }
-                return try make()
-            }
+            guard let self, let attempt = lastAttempt else { throw URLError(.requestBodyStreamExhausted) }
+            return try makeReader(for: attempt, byteCount: byteCount, makeFirst: make)
         }
+    }
+
+    // MARK: Content that can be read once
+
+    /// A reader for one exchange; called on the event loop.
+    private func makeReader(
+        for attempt: Attempt, byteCount: Int64?, makeFirst: () throws -> any BodyReader
+    ) throws -> any BodyReader {
+        // An async sequence is not a stream, but only a stream can replace it when it was read already.
+        if ownStream == nil, let reader = try? makeFirst() {
+            return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
+        }
+        tellOfStreamNeed(attempt)
+        if core.delegate.isSubclass { return DelegatedStreamReader(of: self, attempt, byteCount: byteCount) }
+        guard let stream = takeStream() else { throw URLError(.requestBodyStreamExhausted) }
+        return StreamBodyReader(opening: stream, byteCount: byteCount)
+    }
+
+    /// The stream that the request was made with; `nil` when it was taken before, and for other content.
+    func takeStream() -> InputStream? {
+        guard let stream = ownStream?.take() else { return nil }
+        if beginAnnouncement(during: .transferring) {
+            let shown = ShownStream(stream)
+            tellMonitors { monitor, _ in monitor.request(self, didProvideInputStream: shown.value) }
+            endAnnouncement()
+        }
+        return stream
     }
 
     override var ownContent: CURLContent? {

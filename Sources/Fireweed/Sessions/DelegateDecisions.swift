@@ -59,16 +59,13 @@ extension Request {
         return .wait
     }
 
-    /// Asks the delegate for a stream to send again; called on the queue that reads content, which waits for it.
-    func delegateStream(for attempt: Attempt) -> InputStream? {
-        guard core.delegate.isSubclass else { return nil }
-        let answer = AwaitedAnswer<ShownStream?>()
+    /// Asks the delegate for a stream of content.
+    func askDelegateForStream(for attempt: Attempt, completion: @escaping @Sendable (ShownStream?) -> Void) {
         core.rootQueue.async { [core] in
             core.delegate.urlSession(core.urlSession, task: attempt.sessionTask) { stream in
-                answer.give(stream.map { ShownStream($0) })
+                completion(stream.map { ShownStream($0) })
             }
         }
-        return answer.wait()??.value
     }
 }
 

@@ -64,14 +64,18 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         handler.task(task, willBeRedirectedTo: request, for: response) { completionHandler($0) }
     }
 
-    /// Gives a stream for content that has to be sent again, when its stream was read already; `nil` fails the task.
+    /// Gives a stream for the content of an upload, each time that one is needed; `nil` fails the task with
+    /// `URLError.requestBodyStreamExhausted`.
     ///
-    /// `super` gives none: the task fails with `URLError.requestBodyStreamExhausted`.
+    /// Called when the upload of an `InputStream` begins, and when a redirect, an answer to a challenge or a retry sends
+    /// content again whose stream was read already. `super` gives the request's own stream the first time, then `nil`.
+    /// A minute without an answer counts as `nil`.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
     ) {
-        completionHandler(nil)
+        let request = (task as? any AttemptTask)?.attempt.owningRequest as? UploadRequest
+        completionHandler(request?.takeStream())
     }
 
     /// Decides about the head of a response, before its content is read; `cancel` ends the task with `URLError.cancelled`.

@@ -3,6 +3,7 @@ import Fireweed
 import FixtureServer
 import Foundation
 import FoundationNetworking
+import Synchronization
 import Testing
 
 /// A subclass as apps write it: it watches everything, and decides what a test says.
@@ -270,22 +271,47 @@ struct SessionDelegateTests {
         #expect(delegate.calls.all.count { $0.hasPrefix("challenge") } == 2)
     }
 
-    @Test("gives a stream for content that is sent again; without one the task fails")
+    private static let redirect = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n"
+
+    @Test("gives a stream whenever content needs one: when an upload begins, and when it is sent again")
     func streams() async throws {
-        let redirect = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n"
-        let server = try ScriptedServer.start(
-            [
-                .receiveHead, .receive(byteCount: 11), .send(redirect), .receiveHead, .receive(byteCount: 11),
-                .send(Self.answer), .close,
-            ],
-            [.receiveHead, .receive(byteCount: 11), .send(redirect), .close])
-        delegate.stream = { InputStream(data: Data("y".utf8)) }
-        let first = session.upload(InputStream(data: Data("x".utf8)), to: server.url())
-        #expect(await first.serializingString().response.value == "hello")
-        delegate.stream = nil
-        let second = session.upload(InputStream(data: Data("x".utf8)), to: server.url())
-        #expect(await second.serializingString().response.error?.urlErrorCode == .requestBodyStreamExhausted)
+        let server = try FixtureServer.start()
+        let target = server.url("/redirect-to?url=/anything&status_code=307")
+        let count = Atomic(0)
+        delegate.stream = { InputStream(data: Data("piece \(count.add(1, ordering: .relaxed).newValue)".utf8)) }
+        let request = session.upload(InputStream(data: Data("its own stream".utf8)), to: target)
+        let content = try await request.serializingString().value
+        #expect(content.contains("piece 2") && !content.contains("its own"))
         #expect(delegate.calls.all.count { $0 == "stream needed" } == 2)
+    }
+
+    @Test("leaves the request's own stream to its super, once; without a stream the task fails")
+    func ownStream() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .receive(byteCount: 11), .send(Self.redirect), .receiveHead, .hold])
+        let request = session.upload(InputStream(data: Data("x".utf8)), to: server.url())
+        #expect(await request.serializingString().response.error?.urlErrorCode == .requestBodyStreamExhausted)
+        #expect(delegate.calls.all.count { $0 == "stream needed" } == 2)
+    }
+
+    @Test("may take its time for a stream: other requests go on meanwhile")
+    func slowStream() async throws {
+        let server = try FixtureServer.start()
+        let needed = ProtectedList<DispatchGroup>()
+        let isAnswered = DispatchGroup()
+        isAnswered.enter()
+        delegate.stream = {
+            needed.append(isAnswered)
+            isAnswered.wait()
+            return InputStream(data: Data("late".utf8))
+        }
+        let upload = session.upload(InputStream(data: Data("x".utf8)), to: server.url("/anything"))
+        let task = upload.serializingString()
+        #expect(try await becomes { needed.all.count == 1 })
+        let other = Session.isolated()
+        #expect(await other.request(server.url("/get")).serializingData().response.error == nil)
+        isAnswered.leave()
+        #expect(try await task.value.contains("late"))
     }
 
     @Test("decides what is stored, and its super asks the request's handler")

@@ -1,0 +1,40 @@
+// A stream that the session's delegate gives.
+
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Asks the session's delegate for a stream when the first bytes are wanted, and reads that stream.
+///
+/// The delegate may take its time: the queue that reads content waits for it, the event loop does not.
+final class DelegatedStreamReader: BodyReader {
+    let byteCount: Int64?
+    private let request: UploadRequest
+    private let attempt: Attempt
+    private let answer = AwaitedAnswer<ShownStream?>()
+    /// `nil` until there is a stream.
+    private let reader = Mutex<StreamBodyReader?>(nil)
+
+    init(of request: UploadRequest, _ attempt: Attempt, byteCount: Int64?) {
+        self.request = request
+        self.attempt = attempt
+        self.byteCount = byteCount
+    }
+
+    /// Throws `URLError.requestBodyStreamExhausted` when the delegate gives no stream, and the stream's own error.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        try (reader.withLock { $0 } ?? openStream()).read(into: buffer)
+    }
+
+    func stop() {
+        answer.give(nil)
+    }
+
+    private func openStream() throws -> StreamBodyReader {
+        request.askDelegateForStream(for: attempt) { [answer] in answer.give($0) }
+        guard let stream = answer.wait()??.value else { throw URLError(.requestBodyStreamExhausted) }
+        let opened = StreamBodyReader(opening: stream, byteCount: byteCount)
+        reader.withLock { $0 = opened }
+        return opened
+    }
+}
