@@ -32,6 +32,10 @@ extension EasyHandle {
         {
             return .refused(.expansion(limit: limit))
         }
+        // libcurl 7.88 has a limit of its own for a line of a head, and says "out of memory" for it.
+        if code == CURLE_OUT_OF_MEMORY, headReader.isAwaitingHead, counts.pre_transfer > 0 {
+            return .refused(.headerBytes(limit: 100 * 1024))
+        }
         if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
         // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has been delivered.
         guard code != CURLE_OK, code != CURLE_TOO_MANY_REDIRECTS || !transfer.hasDeliveredHead else { return nil }
