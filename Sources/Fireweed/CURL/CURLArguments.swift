@@ -5,6 +5,8 @@ struct CURLArgument: Equatable {
     /// The option as it was written, for messages.
     let written: String
     let meaning: CURLMeaning
+    /// The option's long name without its dashes; empty for a URL.
+    var name = ""
     /// Empty for an option without a value.
     let value: [UInt8]
 }
@@ -70,6 +72,6 @@ struct CURLArguments {
 
     private mutating func add(_ option: CURLOption, written: String, value: [UInt8]) {
         if option.name == "globoff" { takesURLLiterally = true }
-        all.append(CURLArgument(written: written, meaning: option.meaning, value: value))
+        all.append(CURLArgument(written: written, meaning: option.meaning, name: option.name, value: value))
     }
 }

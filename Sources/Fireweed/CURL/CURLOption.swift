@@ -6,15 +6,20 @@ enum CURLMeaning: Equatable {
     case method, header, user, bearer, cookie, userAgent, referer, maximumTime, url
     case data(CURLDataForm)
     case form, formText
+    /// The content is a file's, and the method PUT.
+    case upload
     // Without one.
     case query, head
     /// Says nothing about the request: what curl shows, where it saves, how it connects.
     case ignored
     case ignoredValue
+    /// For a session to do: without it the request would take another way, or be trusted otherwise.
+    case session
+    case sessionValue
 
     var takesValue: Bool {
         switch self {
-        case .query, .head, .ignored: false
+        case .query, .head, .ignored, .session: false
         default: true
         }
     }
@@ -59,6 +64,7 @@ struct CURLOption {
         row("get", "G", .query), row("head", "I", .head), row("form", "F", .form), row("form-string", .formText),
         row("user", "u", .user), row("oauth2-bearer", .bearer), row("cookie", "b", .cookie),
         row("user-agent", "A", .userAgent), row("referer", "e", .referer), row("max-time", "m", .maximumTime),
+        row("upload-file", "T", .upload),
         // What the session decides, in the safer or the same way.
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
         row("compressed", .ignored), row("basic", .ignored), row("anyauth", .ignored), row("http1.1", .ignored),
@@ -66,6 +72,13 @@ struct CURLOption {
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),
         row("ipv4", "4", .ignored), row("ipv6", "6", .ignored), row("disable", "q", .ignored),
         row("globoff", "g", .ignored),
+        // What only a session can do.
+        row("proxy", "x", .sessionValue), row("proxy-user", "U", .sessionValue), row("noproxy", .sessionValue),
+        row("cacert", .sessionValue), row("cert", "E", .sessionValue), row("key", .sessionValue),
+        row("pass", .sessionValue), row("cert-type", .sessionValue), row("unix-socket", .sessionValue),
+        row("resolve", .sessionValue), row("tlsv1.2", .session), row("tlsv1.3", .session),
+        row("tls-max", .sessionValue),
+        row("ciphers", .sessionValue), row("http2-prior-knowledge", .session),
         // What curl shows, and where it saves.
         row("verbose", "v", .ignored), row("silent", "s", .ignored), row("show-error", "S", .ignored),
         row("include", "i", .ignored), row("fail", "f", .ignored), row("fail-with-body", .ignored),

@@ -15,8 +15,12 @@ struct CURLRequestBuilder {
     private var timeout: TimeInterval?
     private var sendsDataInQuery = false
     private var headOption: String?
+    private var upload: CURLRequestContent.Upload?
+    /// Whether whoever reads the command does what the request cannot say.
+    private let acceptsSessionOptions: Bool
 
-    init(files: CURLFiles) {
+    init(files: CURLFiles, acceptsSessionOptions: Bool) {
+        self.acceptsSessionOptions = acceptsSessionOptions
         content = CURLRequestContent(files: files)
     }
 
@@ -25,9 +29,12 @@ struct CURLRequestBuilder {
     mutating func apply(_ argument: CURLArgument) throws {
         switch argument.meaning {
         case .data(let kind): try content.add(argument, as: kind)
+        case .upload: upload = try content.upload(argument, path: try text(of: argument))
         case .query: sendsDataInQuery = true
         case .head: headOption = argument.written
         case .ignored, .ignoredValue: break
+        case .session, .sessionValue:
+            guard acceptsSessionOptions else { throw CURLParsingError.unsupportedOption(argument.written) }
         default: try apply(argument, try text(of: argument))
         }
     }
@@ -61,7 +68,7 @@ struct CURLRequestBuilder {
             let field = argument.meaning == .form ? CURLFormField(value) : CURLFormField(literally: value)
             guard let field else { throw invalid(argument, value) }
             try content.add(field, of: argument.written)
-        case .data, .query, .head, .ignored, .ignoredValue: break
+        case .data, .query, .head, .upload, .ignored, .ignoredValue, .session, .sessionValue: break
         }
     }
 
@@ -116,7 +123,12 @@ struct CURLRequestBuilder {
         if let headOption, !sendsDataInQuery, let option = content.option {
             throw CURLParsingError.conflictingOptions(headOption, option)
         }
-        var request = URLRequest(url: try CURLTarget.url(url, query: query, isLiteral: isLiteral))
+        var target = try CURLTarget.url(url, query: query, isLiteral: isLiteral)
+        // curl completes a URL that ends with a slash with the name of the file.
+        if let upload, let name = upload.name, target.absoluteString.hasSuffix("/") {
+            target = target.appendingPathComponent(name)
+        }
+        var request = URLRequest(url: target)
         request.httpMethod = method ?? impliedMethod
         if let timeout { request.timeoutInterval = timeout }
         request.headers = fields
@@ -138,11 +150,14 @@ struct CURLRequestBuilder {
 
     private var impliedMethod: String {
         if headOption != nil { return "HEAD" }
+        if upload != nil { return "PUT" }
         return content.option == nil || sendsDataInQuery ? "GET" : "POST"
     }
 
     private func setContent(of request: inout URLRequest) throws {
-        if let form = content.form {
+        if let upload {
+            request.httpBody = upload.content.isEmpty ? nil : Data(upload.content)
+        } else if let form = content.form {
             request.httpBody = try form.encode()
             let type = request.value(forHTTPHeaderField: "Content-Type")
             // curl, too, adds the boundary to a type that was given without one.

@@ -15,8 +15,24 @@ struct CURLRequestContent {
         self.files = files
     }
 
+    /// A file that is the whole content.
+    struct Upload {
+        var content: [UInt8]
+        /// The file's name; `nil` for standard input.
+        var name: String?
+    }
+
+    mutating func upload(_ argument: CURLArgument, path: String) throws -> Upload {
+        if let option { throw CURLParsingError.conflictingOptions(option, argument.written) }
+        option = argument.written
+        let name = path == "-" ? nil : URL(fileURLWithPath: path).lastPathComponent
+        return Upload(content: try files.content(of: path, for: argument.written), name: name)
+    }
+
     mutating func add(_ argument: CURLArgument, as kind: CURLDataForm) throws {
-        guard form == nil else { throw CURLParsingError.conflictingOptions(option ?? "-F", argument.written) }
+        guard form == nil, option == nil || data != nil else {
+            throw CURLParsingError.conflictingOptions(option ?? "-F", argument.written)
+        }
         option = option ?? argument.written
         let piece = try bytes(of: argument, as: kind)
         isJSON = isJSON || kind == .json
@@ -61,7 +77,9 @@ struct CURLRequestContent {
     }
 
     mutating func add(_ field: CURLFormField, of option: String) throws {
-        guard data == nil else { throw CURLParsingError.conflictingOptions(self.option ?? "-d", option) }
+        guard data == nil, self.option == nil || form != nil else {
+            throw CURLParsingError.conflictingOptions(self.option ?? "-d", option)
+        }
         self.option = self.option ?? option
         let form = form ?? MultipartFormData()
         self.form = form

@@ -8,7 +8,7 @@ extension URLRequest {
     ///
     /// Words are split as a POSIX shell does it, with bash's `$'…'`; the prompt `$` may stand in front. What only a shell knows, such as
     /// variables, is an error. Of curl's options these have their meaning: `-X`, `-H`, `-d`, `--data-raw`, `--data-binary`,
-    /// `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-u` and `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`,
+    /// `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`,
     /// `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
     ///
     /// Accepted without effect, because a session decides about them or because they are about what curl shows: `-k` (servers are
@@ -29,10 +29,31 @@ extension URLRequest {
     ///     no file: a command from elsewhere must not send one's files by being parsed.
     /// - Throws: `CURLParsingError` for the first thing that is not understood.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
+        try self.init(cURL: command, readingFilesIn: folder, acceptingSessionOptions: false)
+    }
+
+    /// Makes the request, and accepts options that `CURLExchangeOptions` gives to whoever does what they say.
+    package init(cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool) throws {
         let pipeline = try CURLPipeline(command)
         let arguments = try CURLArguments(pipeline.arguments)
-        var builder = CURLRequestBuilder(files: CURLFiles(folder: folder, standardInput: pipeline.standardInput))
+        var builder = CURLRequestBuilder(
+            files: CURLFiles(folder: folder, standardInput: pipeline.standardInput),
+            acceptsSessionOptions: acceptingSessionOptions)
         for argument in arguments.all { try builder.apply(argument) }
         self = try builder.request(takingURLLiterally: arguments.takesURLLiterally)
+    }
+}
+
+/// Options of a curl command that are about the exchange and what is shown of it, and not about the request.
+package enum CURLExchangeOptions {
+    /// Long names without dashes and values, in order; throws `CURLParsingError`.
+    ///
+    /// The value of a switch is empty.
+    package static func read(_ command: String) throws -> [(name: String, value: String)] {
+        let arguments = try CURLArguments(CURLPipeline(command).arguments).all
+        let meanings: [CURLMeaning] = [.ignored, .ignoredValue, .session, .sessionValue, .head]
+        return arguments.filter { meanings.contains($0.meaning) }.map {
+            ($0.name, String(decoding: $0.value, as: UTF8.self))
+        }
     }
 }
