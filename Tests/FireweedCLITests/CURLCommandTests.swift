@@ -67,6 +67,41 @@ struct CURLCommandTests {
         #expect(result.output.contains("from a file"))
     }
 
+    @Test("--from-curl does what the command says about files, output, redirects, proxies and uploads")
+    func exchange() throws {
+        try Data("uploaded".utf8).write(to: folder.file("up"))
+        let saved = try run(["--from-curl", "curl -s -o out \(url("/status/404"))"])
+        #expect(saved.code == 0 && FileManager.default.fileExists(atPath: folder.file("out").path), "\(saved.errors)")
+        #expect(try run(["--from-curl", "curl -i \(url())"]).output.hasPrefix("HTTP/1.1 200 OK\n"))
+        #expect(try run(["--from-curl", "curl -v \(url())"]).output.hasPrefix("GET /anything HTTP/1.1\n"))
+        let moved = url("/redirect/1")
+        #expect(try run(["--print=h", "--from-curl", "curl \(moved)"]).output.hasPrefix("HTTP/1.1 302"))
+        #expect(try run(["--print=h", "--from-curl", "curl -L \(moved)"]).output.hasPrefix("HTTP/1.1 200"))
+        #expect(try run(["--print=h", "--follow", "--from-curl", "curl \(moved)"]).output.hasPrefix("HTTP/1.1 200"))
+        #expect(try run(["--from-curl", "curl -x http://127.0.0.1:1 \(url())"]).code == 6)
+        #expect(try run(["--from-curl", "curl -f \(url("/status/404"))"]).code == 4)
+        #expect(try run(["--from-curl", "curl -T up \(url("/anything/"))"]).output.contains("\"PUT\""))
+        let request = try #require(server.requests.last)
+        #expect(request.target == "/anything/up" && request.body == Data("uploaded".utf8))
+        #expect(try run(["--from-curl", "curl --connect-timeout soon \(url())"]).code == 64)
+        #expect(try run(["--from-curl", "curl -T up -d a \(url())"]).code == 64)
+    }
+
+    @Test("--curl has the options of the connection and of TLS")
+    func options() throws {
+        let printed = try run([
+            "--curl", "-a", "u:p", "-k", "-x", "http://p.example:8080", "--noproxy", "h.example,x", "--tls-max", "1.3",
+            "--max-time", "3", "--no-follow", "--http1.1", "--resolve", "h.example:127.0.0.1", "--unix-socket", "/s p",
+            "--pin", "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "https://h.example", "Accept:",
+        ]).output
+        for part in [
+            "-u u:p", "-k", "-x http://p.example:8080", "--noproxy h.example,x", "--tls-max 1.3", "-m 3.0", "--http1.1",
+            "--resolve h.example:443:127.0.0.1", "--unix-socket '/s p'", "--pinnedpubkey sha256//47", "-H Accept: ",
+        ] { #expect(printed.contains(part), "\(part) in \(printed)") }
+        #expect(!printed.contains("\t-L "))
+        #expect(try run(["--curl", "h.example"]).output.contains("-L \\\n\t--max-redirs 20"))
+    }
+
     @Test("there and back: --from-curl with --curl prints the command anew")
     func both() throws {
         let printed = try run(["--curl", "--from-curl", "curl \(url()) -d 'a=b'"])

@@ -88,6 +88,39 @@ struct CheckTests {
         #expect(process.terminationStatus == 1 && said.contains("standard output cannot be written: No space left"))
     }
 
+    @Test(
+        "a failure is said in words that help",
+        arguments: [
+            (["https://127.0.0.1:PORT/"], 7, "does not speak TLS"), (["GET"], 64, "a URL is missing"),
+            (["--cert", "/nope", "https://h.example"], 64, "the file /nope cannot be read: No such file"),
+            (["--session", "x/", "http://127.0.0.1:PORT/"], 64, "needs a file"),
+            (["--max-redirects", "1", "http://127.0.0.1:PORT/redirect/3"], 6, "did not end after 1 (--max-redirects)"),
+            (["ftp://h.example"], 64, "has the scheme ftp"),
+            (["-o", "/nope/x", "http://127.0.0.1:PORT/"], 1, "/nope/x"),
+        ])
+    func messages(arguments: [String], code: Int32, part: String) throws {
+        let words = arguments.map { $0.replacing("PORT", with: "\(server.port)") }
+        let result = try Command.run(words, in: folder.url)
+        #expect(result.code == code && result.errors.contains(part), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("a line of a head that is too long is refused in words")
+    func longLine() throws {
+        let long = "HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 150_000))\r\n\r\n"
+        let scripted = try ScriptedServer.start([.receiveHead, .send(long), .close])
+        let result = try run(scripted.url().absoluteString)
+        #expect(result.code == 6 && result.errors.contains("longer than the limit of 102400 bytes"), "\(result.errors)")
+    }
+
+    @Test("a handshake that hangs ends fireweed ws with the code for time-outs, however short its input is")
+    func silentHandshake() throws {
+        let scripted = try ScriptedServer.start([.receiveHead, .hold])
+        let url = scripted.url().absoluteString.replacing("http:", with: "ws:")
+        let result = try Command.run(["ws", "--timeout", "0.7", "--wait", "0", url], in: folder.url, input: "")
+        #expect(result.code == 2 && result.errors.contains("nothing came for 0.7 s"), "\(result.errors)")
+    }
+
     @Test("a redirect beyond the limit is an error, and its content is not printed")
     func redirectLimit() throws {
         server.route("/loop") { _ in

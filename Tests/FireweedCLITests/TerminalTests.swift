@@ -49,8 +49,8 @@ struct TerminalTests {
         let running = try RunningCommand(["ws", url], in: folder.url, onTerminal: true)
         _ = await running.read(until: "> ")
         try running.type("/close 4000 x\u{9B}2Jy\r")
-        let output = await running.rest().output
-        #expect(output.contains("4000"))
+        let (output, code) = await running.rest()
+        #expect(output.contains("4000") && code == 0)
         #expect(!output.contains("\u{9B}"))
     }
 
@@ -86,6 +86,19 @@ struct TerminalTests {
         let result = await running.rest()
         #expect(result.code == code, "\(result.output)")
         #expect(server.requests.isEmpty)
+    }
+
+    @Test("the terminal is asked for a password when standard input is a pipe")
+    func passwordBesidePipe() async throws {
+        let (server, folder) = (try FixtureServer.start(), try TemporaryFolder())
+        let url = server.url("/anything").absoluteString
+        let line = "printf data | '\(RunningCommand.program.path)' -a user \(url) | cat"
+        let running = try RunningCommand(["--version"], in: folder.url, onTerminal: true, then: line)
+        _ = await running.read(until: "Password for user: ")
+        try running.type("secret\r")
+        _ = await running.rest()
+        let request = try #require(server.requests.last)
+        #expect(request.body == Data("data".utf8) && request.field("Authorization") == "Basic dXNlcjpzZWNyZXQ=")
     }
 
     @Test("a signal at a prompt ends the command, and the terminal is as it was", arguments: [SIGTERM, SIGHUP])

@@ -13,7 +13,12 @@ enum ArgumentParser {
         // A default that does not go with what is asked for is not meant for it.
         let configured = try OptionReader.read(defaults).options.filter { $0.option.scope.contains(kind) }
         var invocation = Invocation()
-        for use in OptionReader.cancelling(configured + given) { try use.apply(to: &invocation) }
+        // The command line goes before a curl command, which goes before the defaults.
+        let cancelled = given.filter(\.isCancellation)
+        for use in OptionReader.cancelling(configured + cancelled) { try use.apply(to: &invocation) }
+        let command = given.last { $0.option.names.contains("--from-curl") }?.value
+        if let command { try CURLInvocation.apply(command, to: &invocation) }
+        for use in OptionReader.cancelling(given) { try use.apply(to: &invocation) }
         switch invocation.task {
         case .help:
             invocation.task = .help(isLong: words.isEmpty && kind != .fromCURL)
@@ -91,7 +96,10 @@ enum ArgumentParser {
             invocation.method = first.uppercased()
             words = words.dropFirst()
         }
-        guard let url = words.popFirst() else { throw UsageError(message: "a URL is missing; see fireweed --help") }
+        guard let url = words.popFirst(), words.count > 0 || url != url.uppercased() || !isMethod(url, before: "")
+        else {
+            throw UsageError(message: "a URL is missing; see fireweed --help")
+        }
         (invocation.url, invocation.userInfo) = URLShorthand.withoutUserInfo(
             try URLShorthand.expanded(url, default: invocation.defaultScheme))
         for word in words {

@@ -110,7 +110,7 @@ struct RequestPlan {
         let request: URLRequest
         do {
             let folder = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
-            request = try URLRequest(cURL: command, readingFilesIn: folder)
+            request = try URLRequest(cURL: command, readingFilesIn: folder, acceptingSessionOptions: true)
         } catch let error as CURLParsingError {
             throw UsageError(message: error.localizedDescription)
         }

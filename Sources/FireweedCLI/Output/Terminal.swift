@@ -46,15 +46,19 @@ enum Terminal {
 
     /// Asks for a password without showing it; `nil` without a terminal, and after Ctrl-D.
     ///
+    /// The terminal is asked even where standard input or standard error is a pipe.
     /// Ctrl-C interrupts the process, as everywhere else.
     static func askForPassword(of user: String) -> String? {
-        guard isError, let terminal = RawTerminal() else { return nil }
-        tell("Password for \(user): ")
+        let device = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        defer { if device >= 0 { close(device) } }
+        guard let terminal = RawTerminal(of: device) ?? RawTerminal() else { return nil }
+        let screen = device >= 0 ? device : STDERR_FILENO
+        write(("Password for \(user): " as TerminalText).bytes, to: screen)
         var editor = LineEditor()
         var answer: LineEditor.Action?
-        while answer == nil, let byte = readByte() { answer = editor.handle([byte]).first }
+        while answer == nil, let byte = readByte(terminal.descriptor) { answer = editor.handle([byte]).first }
         terminal.restore()
-        tell("\n")
+        write([0x0A], to: screen)
         switch answer {
         case .submit(let password): return password
         case .interrupt: exit(ExitCode.interrupted.rawValue)  // a signal could be blocked by whoever started us
@@ -63,11 +67,11 @@ enum Terminal {
         return nil
     }
 
-    /// The next byte of standard input; `nil` at its end.
-    private static func readByte() -> UInt8? {
+    /// The next byte; `nil` at the end.
+    private static func readByte(_ descriptor: Int32) -> UInt8? {
         var byte: UInt8 = 0
         while true {
-            let count = read(STDIN_FILENO, &byte, 1)
+            let count = read(descriptor, &byte, 1)
             if count < 0, errno == EINTR { continue }
             return count == 1 ? byte : nil
         }

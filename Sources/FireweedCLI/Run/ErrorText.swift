@@ -19,12 +19,19 @@ struct ErrorText {
             message = Self.timeOut(invocation, metrics)
             return
         }
+        if Self.urlError(in: error)?.code == .httpTooManyRedirects, let invocation {
+            let count = invocation.maximumRedirectCount ?? 20
+            message = "the redirects did not end after \(count) (--max-redirects)"
+            return
+        }
         var text = error.errorDescription ?? "\(error)"
         // Alamofire's words for its users; who types a command knows no task.
         let prefix = "URLSessionTask failed with error: "
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         // Foundation's description of an error without one.
         if text.hasPrefix("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
+        // OpenSSL's words for an answer that is not TLS.
+        if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 

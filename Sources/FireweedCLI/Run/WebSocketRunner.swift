@@ -36,12 +36,15 @@ struct WebSocketRunner {
         let console = SocketConsole(terminal: Terminal.isOutput ? RawTerminal() : nil)
         let task = request.webSocketTask()
         let events = task.streamingMessageEvents()
-        let input = Task { await feed(task, console) }
+        // A pipe can end before there is a connection, and its end closes: it is read when there is one.
+        let isInteractive = await console.isInteractive
+        var input = isInteractive ? Task { await feed(task, console) } : nil
         var code = ExitCode.success
         for await event in events {
             switch event.kind {
             case .connected(let name):
-                if await console.isInteractive {
+                if input == nil { input = Task { await feed(task, console) } }
+                if isInteractive {
                     await console.note("connected\(name.map { ", \($0)" } ?? ""); /help lists the commands")
                     await console.draw()
                 }
@@ -59,7 +62,7 @@ struct WebSocketRunner {
                 code = text.code
             }
         }
-        input.cancel()
+        input?.cancel()
         await console.end()
         return code
     }

@@ -10,6 +10,9 @@ struct SessionFile {
     /// The file of a name: in the user's configuration folder, or a path where the name has a `/`; throws `UsageError`.
     init(name: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
         if name.contains("/") {
+            guard !name.hasSuffix("/") else {
+                throw UsageError(message: "--session needs a file, not the folder \(name)")
+            }
             url = URL(fileURLWithPath: name)
             return
         }

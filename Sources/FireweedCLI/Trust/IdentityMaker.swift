@@ -12,6 +12,8 @@ enum IdentityMaker {
         guard let text = invocation.certificateFile else { return nil }
         let (file, given) = invocation.keyPassphrase == nil ? split(text) : (text, nil)
         let passphrase = given ?? invocation.keyPassphrase
+        _ = try LocalFile.isRegular(file)
+        if let keyFile = invocation.keyFile { _ = try LocalFile.isRegular(keyFile) }
         let url = URL(fileURLWithPath: file)
         let isArchive = ["p12", "pfx"].contains(url.pathExtension.lowercased())
         let identity =
@@ -25,9 +27,23 @@ enum IdentityMaker {
         do {
             try identity.validate()
         } catch {
-            throw UsageError(message: "the client certificate cannot be used: \(error)")
+            throw UsageError(message: "the client certificate cannot be used: \(Self.text(of: error))")
         }
         return identity
+    }
+
+    private static func text(of error: any Error) -> String {
+        switch error as? ClientIdentityError {
+        case .unreadableFile(let file, let reason): "\(file.path) cannot be read: \(reason)"
+        case .noCertificate(let file): "\(file.path) has no certificate"
+        case .noPrivateKey(let file): "\(file.path) has no private key; --key names the file of one"
+        case .missingPassphrase(let file): "the key in \(file.path) needs a passphrase (--cert-key-pass)"
+        case .wrongPassphrase(let file): "the passphrase does not open \(file.path)"
+        case .malformedFile(let file, let reason): "\(file.path) is damaged: \(reason)"
+        case .mismatchedKey: "the key is not the certificate's"
+        case .refused(let reason): reason
+        case nil: "\(error)"
+        }
     }
 
     /// What follows the last colon is a passphrase, unless there is a file of the whole name.
