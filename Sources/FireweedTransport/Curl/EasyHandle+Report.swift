@@ -48,11 +48,13 @@ extension EasyHandle {
 
     /// The alert with which the origin ended the transfer's connection.
     private func fatalAlert(of transfer: Transfer, after code: CURLcode) -> TLSAlert? {
-        if let alert = originAlerts?.fatal { return alert }
-        // libcurl's codes for a connection that ends too early; streams that the alert ends are partial files.
+        // A stream that the end of its connection cuts off is a partial file, as one that the server cuts off is.
         let losses = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING]
-        guard losses.contains(code), let origin = transfer.queue?.origin else { return nil }
-        return pool.alerts.fatalAlert(from: origin, onPort: localPort)
+        guard losses.contains(code) else { return originAlerts?.fatal }
+        let connected = openedSockets.filter(\.isOpen)
+        if connected.count == 1 { originAlerts?.readRest(from: connected[0]) }
+        return originAlerts?.fatal
+            ?? transfer.queue.flatMap { pool.alerts.fatalAlert(from: $0.origin, onPort: localPort) }
     }
 
     /// What is missing of a response that libcurl takes for whole.

@@ -27,8 +27,8 @@ extension EasyHandle {
         // Inside the TLS of a proxy, the socket does not carry the origin's records.
         originAlerts = hasSecureProxy ? nil : PeerAlerts()
         originAlerts?.install(on: context)
-        if let originAlerts, connected.count == 1, let origin = transfer.queue?.origin {
-            pool.alerts.add(originAlerts, of: connected[0], to: origin)
+        if let originAlerts, let origin = transfer.queue?.origin {
+            pool.alerts.add(originAlerts, of: connected.count == 1 ? connected[0] : nil, to: origin)
         }
         let host = URL(string: transfer.message.url)?.host ?? ""
         // A judge that has its verdict carries it over to this connection.

@@ -16,10 +16,19 @@ struct ConnectionAlerts {
     }
 
     private var entries: [Key: Entry] = [:]
+    /// With so many entries, those of closed connections are dropped: one by one they would cost a look at all entries.
+    private var limit = Self.smallestLimit
 
-    /// Adds a connection that is being made, and drops the connections that are closed.
-    mutating func add(_ alerts: PeerAlerts, of socket: OpenedSocket, to origin: String) {
-        entries = entries.filter { !$0.value.alerts.isOver }
+    private static let smallestLimit = 16
+
+    /// Adds a connection that is being made; `nil` for a socket that is not known.
+    mutating func add(_ alerts: PeerAlerts, of socket: OpenedSocket?, to origin: String) {
+        // The port of a closed connection may be the new connection's.
+        if entries.count >= limit || socket == nil {
+            entries = entries.filter { !$0.value.alerts.isOver }
+            limit = max(Self.smallestLimit, 2 * entries.count)
+        }
+        guard let socket else { return }
         let port = LocalPort.of(socket.descriptor)
         if port > 0 { entries[Key(origin: origin, port: port)] = Entry(alerts: alerts, socket: socket) }
     }

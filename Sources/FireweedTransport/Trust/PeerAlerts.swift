@@ -49,12 +49,15 @@ final class PeerAlerts {
 
     fileprivate static let index = fw_ssl_ctx_index(connectionFreed)
 
-    /// Reads what has come on a connection that has failed, as far as an alert or content.
+    /// Reads what has come on a connection that the peer has ended, as far as an alert or content.
+    ///
+    /// Bytes that are read here stay in OpenSSL's buffer. On a connection that lives, other streams would wait for them.
     ///
     /// Never from inside libcurl. libcurl's own BIO works only inside of libcurl: for the time of the reading, another
     /// one reads from the socket, and nothing is written.
     func readRest(from socket: OpenedSocket) {
-        guard fatal == nil, let ssl, socket.isOpen, let reader = SSL_get_rbio(ssl), let writer = SSL_get_wbio(ssl),
+        guard fatal == nil, let ssl, socket.isEndedByPeer, let reader = SSL_get_rbio(ssl),
+            let writer = SSL_get_wbio(ssl),
             let source = BIO_new_socket(socket.descriptor, BIO_NOCLOSE)
         else { return }
         guard let sink = BIO_new(BIO_s_null()) else {

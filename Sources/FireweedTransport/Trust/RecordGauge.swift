@@ -1,5 +1,6 @@
 // Counts what comes over TLS while nothing of any transfer moves.
 
+import CLinux
 import COpenSSL
 import Glibc
 
@@ -89,6 +90,14 @@ struct OpenedSocket: Sendable {
 
     /// Whether it is still the same socket, and open.
     var isOpen: Bool { OpenedSocket(descriptor)?.inode == inode }
+
+    /// Whether the peer has closed or reset the connection; the socket is then readable until it is closed.
+    var isEndedByPeer: Bool {
+        guard isOpen else { return false }
+        // POLLRDHUP has the same value, and is missing from Swift's Glibc.
+        var state = pollfd(fd: descriptor, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
+        return poll(&state, 1, 0) == 1
+    }
 }
 
 /// Ports of sockets.
