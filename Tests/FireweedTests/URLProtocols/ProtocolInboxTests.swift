@@ -15,7 +15,7 @@ struct ProtocolInboxTests {
 
     private static func add(_ report: String, to inbox: inout ProtocolInbox) -> Bool {
         switch report {
-        case "R": inbox.add(.response(response, .made(isStorable: true)))
+        case "R": inbox.add(.response(response, .made(.allowed)))
         case "C": inbox.add(.content(Data("c".utf8)))
         case "E": inbox.add(.end(nil))
         case "F": inbox.add(.end(.reported(URLError(.unknown))))
