@@ -26,6 +26,15 @@ if urls.first == "--drops", let url = urls.dropFirst().first {
     exit(0)
 }
 
+// `ExitProbe --repeat JOB SERVER [AUTHORITY]`: does something 10 times, and 100 times more; prints the bytes on the heap
+// after both.
+if urls.first == "--repeat", urls.count > 2 {
+    let values = Array(urls.dropFirst())
+    guard let job = Repetitions.Job(rawValue: values[0]) else { exit(64) }
+    try await Repetitions(job, server: values[1], authority: values.dropFirst(2).first).run()
+    exit(0)
+}
+
 // `ExitProbe --fork URL`: a request, then a fork; prints what a request of the parent's session ends with in the child,
 // and whether the parent's goes on.
 if urls.first == "--fork", let url = urls.dropFirst().first {

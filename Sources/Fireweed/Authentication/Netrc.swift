@@ -43,7 +43,7 @@ public struct Netrc: Sendable, Equatable {
     public init(contentsOf url: URL) throws {
         let text: String
         do {
-            text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
+            text = String(decoding: try FileContent.read(url), as: UTF8.self)
         } catch {
             throw NetrcError.unreadable(url, underlying: error)
         }

@@ -86,7 +86,7 @@ final class CookieFileWriter: Sendable {
     func load() throws -> [HTTPCookie] {
         guard FileManager.default.fileExists(atPath: url.path) else { return [] }
         let now = Date()
-        return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: url)).compactMap { entry in
+        return try JSONDecoder().decode([Entry].self, from: FileContent.read(url)).compactMap { entry in
             guard entry.expires.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
             return cookie(of: entry)
         }

@@ -66,7 +66,7 @@ final class PartialFile: Sendable {
         guard let opened = try Self.open(url, flags: O_CREAT) else {
             throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
         }
-        let known = (try? Data(contentsOf: Self.sidecar(of: url))).flatMap { try? ResumeData($0) }
+        let known = (try? FileContent.read(Self.sidecar(of: url))).flatMap { try? ResumeData($0) }
         self.init(url: url, hasSidecar: true, descriptor: opened, resumeData: known)
         guard known != nil || byteCount == 0 else { throw ResumeError.notPartial(url) }
     }

@@ -86,7 +86,7 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
         guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
         let data: Data
         do {
-            data = try Data(contentsOf: fileURL)
+            data = try FileContent.read(fileURL)
         } catch {
             throw AFError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
         }

@@ -49,7 +49,7 @@ public final class StrictTransportSecurity: Sendable {
         self.file = file
         self.maximumHostCount = max(1, maximumHostCount)
         self.now = now
-        let kept = file.flatMap { try? JSONDecoder().decode([Host].self, from: Data(contentsOf: $0)) } ?? []
+        let kept = file.flatMap { try? JSONDecoder().decode([Host].self, from: FileContent.read($0)) } ?? []
         let pairs = kept.compactMap { host in Self.canonical(host.name).map { ($0, host.named($0)) } }
         known = Mutex(Dictionary(pairs) { first, _ in first })
     }

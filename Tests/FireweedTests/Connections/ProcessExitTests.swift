@@ -77,6 +77,23 @@ struct ProcessExitTests {
         #expect(last.threads <= first.threads + 4, "\(first) \(last)")
     }
 
+    @Test("100 empty downloads that are read leave nothing on the heap")
+    func emptyDownloads() async throws {
+        let server = try FixtureServer.start()
+        let growth = try await heapGrowth(["download", server.url.absoluteString])
+        // Each left 4 KiB.
+        #expect(growth < 100_000)
+    }
+
+    /// How many bytes more are on the heap of a process after doing something a hundred times.
+    private func heapGrowth(_ arguments: [String]) async throws -> Int {
+        let folder = try TemporaryFolder()
+        let output = try await Program.run(
+            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path, ["--repeat"] + arguments, in: folder.url)
+        let counts = try JSONDecoder().decode([Int].self, from: output.data)
+        return try #require(counts.last) - #require(counts.first)
+    }
+
     @Test("in a process that was forked, a request of the parent's session fails with a reason; the parent goes on")
     func fork() async throws {
         let server = try FixtureServer.start()
