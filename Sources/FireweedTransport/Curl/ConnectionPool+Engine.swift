@@ -85,6 +85,10 @@ extension ConnectionPool {
             return transfer.failure
         }
         let hasBegun = isWithEngine(transfer)
+        // While other streams use the connection, libcurl 7.88 leaves what came for a paused transfer in the handle
+        // (`multi_done`): the next transfer would be given it in front of its own content. The conclusion may change
+        // the pauses, since it may deliver the head.
+        let mayHoldContent = !transfer.mayReceive
         let failure = handle.conclude(transfer, code: code, hasBegun: hasBegun)
         let wasCut = failure != nil || transfer.discardedByteCount != nil
         if hasBegun, wasCut || framing.hasSilence {
@@ -93,9 +97,8 @@ extension ConnectionPool {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.handle = nil
         handle.release()
-        // See `handle(for:)`. And while other streams use the connection, libcurl 7.88 leaves what came for a paused
-        // transfer in the handle (`multi_done`): the next transfer would be given it in front of its own content.
-        let mayHoldContent = !transfer.pauses.isDisjoint(with: [.suspended, .intakeFull])
+        if mayHoldContent, transfer.report.protocolName == "h2" { handle.freeKeptContent() }
+        // See `handle(for:)`.
         if transfer.message.credentials == nil, !mayHoldContent, !isShutDown { keep(handle) }
         if let queue = transfer.queue {
             if transfer.report.tls != nil, let name = transfer.report.protocolName, queue.learn(protocolName: name) {

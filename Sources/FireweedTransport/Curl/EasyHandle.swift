@@ -191,6 +191,21 @@ final class EasyHandle: CurlHandle {
         return code == CURLE_OK ? setPause(CURLPAUSE_CONT) : code
     }
 
+    /// Has libcurl free what it kept of a paused transfer that has ended; the handle is of no use afterwards.
+    ///
+    /// libcurl 7.88 frees kept content when the last transfer of a connection ends, and not with the handle. The content
+    /// of a stream that ends before other streams of its connection would stay on the heap. A transfer of a `file` URL
+    /// is the last one of its connection. It moves no bytes, since it only connects; as an upload it connects even when
+    /// libcurl cannot open the file.
+    func freeKeptContent() {
+        curl_easy_reset(easy)
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_URL, "file:///")
+        set(CURLOPT_UPLOAD, 1)
+        set(CURLOPT_CONNECT_ONLY, 1)
+        curl_easy_perform(easy)
+    }
+
     private func setPause(_ mask: Int32) -> CURLcode {
         let code = curl_easy_pause(easy, mask)
         // A transfer without a connection has nothing that could stand still.

@@ -77,6 +77,24 @@ struct ProcessExitTests {
         #expect(last.threads <= first.threads + 4, "\(first) \(last)")
     }
 
+    @Test(
+        "100 HTTP/2 streams that end before others of their connection leave nothing of what came while they stood still",
+        arguments: ["cancelUndecided", "cancelFailed"])
+    func keptContent(job: String) async throws {
+        let server = try FixtureServer.start()
+        // The checksum at the end is wrong: the transfer fails when a megabyte has been decoded.
+        let broken = try #require(Coding.gzip(Data(count: 1_000_000))).dropLast(8) + Data(count: 8)
+        server.route("/broken") { _ in
+            FixtureResponse(fields: [("Content-Encoding", "gzip")], body: .data(broken))
+        }
+        let authority = try CertificateAuthority()
+        let secure = try NginxServer(certificate: authority.issue(), forwardingTo: server.url)
+        let url = try #require(secure.secureURL).absoluteString
+        let growth = try await heapGrowth([job, url, authority.certificate.path])
+        // The 100,000 bytes of each that is cancelled were kept, and the megabyte of each that fails.
+        #expect(growth < 400_000)
+    }
+
     @Test("100 empty downloads that are read leave nothing on the heap")
     func emptyDownloads() async throws {
         let server = try FixtureServer.start()
