@@ -9,8 +9,11 @@ signal(SIGPIPE, SIG_IGN)
 signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
 
 do {
+    // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.
+    let isSecureAlias = CommandLine.arguments.first?.split(separator: "/").last == "fws"
     let invocation = try ArgumentParser.parse(
-        Array(CommandLine.arguments.dropFirst()), defaults: ConfigurationFile.words())
+        Array(CommandLine.arguments.dropFirst()),
+        defaults: ConfigurationFile.words() + (isSecureAlias ? ["--default-scheme", "https"] : []))
     let code: ExitCode
     switch invocation.task {
     case .help(let isLong):

@@ -185,6 +185,56 @@ struct CheckTests {
         #expect(try run("--proxy", "http://127.0.0.1:1", own).code == 6)
     }
 
+    @Test("a proxy can be for one scheme alone")
+    func schemeProxies() throws {
+        let url = server.url("/get").absoluteString
+        #expect(try run("--proxy", "http:http://127.0.0.1:1", url).code == 6)
+        #expect(try run("--proxy", "https:http://127.0.0.1:1", url).code == 0)
+        #expect(try run("--proxy", "http:socks5h://127.0.0.1:1", "-x", "http://127.0.0.1:1", url).code == 64)
+        #expect(try run("--proxy", "http:nothing", url).code == 64)
+    }
+
+    @Test("under the name fws, URLs without a scheme are https")
+    func alias() throws {
+        let link = folder.file("fws")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: RunningCommand.program)
+        let process = Process()
+        process.executableURL = link
+        process.arguments = ["--curl", "localhost/x"]
+        let output = Pipe.closedOnExec()
+        process.standardOutput = output
+        try process.start()
+        let printed = String(decoding: output.fileHandleForReading.contentToEnd(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(printed.contains("https://localhost/x"), "\(printed)")
+    }
+
+    @Test("--debug says what the library does")
+    func debug() throws {
+        let result = try run("--debug", server.url("/get").absoluteString)
+        #expect(result.errors.hasPrefix("* fireweed ") && result.errors.contains("*   Trying 127.0.0.1"))
+    }
+
+    @Test("HTTP versions can be chosen")
+    func versions() throws {
+        let authority = try CertificateAuthority()
+        let nginx = try NginxServer(certificate: authority.issue())
+        let url = try #require(nginx.secureURL).appendingPathComponent("small").absoluteString
+        let trust = ["--print=h", "--cacert", authority.certificate.path, url]
+        let newer = try Command.run(trust, in: folder.url)
+        #expect(text(newer).hasPrefix("HTTP/2 200"), "\(newer.errors)")
+        #expect(text(try Command.run(["--http1.1"] + trust, in: folder.url)).hasPrefix("HTTP/1.1 200"))
+        #expect(try Command.run(["--ssl", "tls1.2"] + trust, in: folder.url).code == 0)
+        #expect(try Command.run(["--ciphers", "NOPE"] + trust, in: folder.url).code != 0)
+    }
+
+    @Test("--max-headers refuses a head with more fields")
+    func maximumFields() throws {
+        let result = try run("--max-headers", "1", server.url("/get").absoluteString)
+        #expect(result.code == 6 && result.errors.contains("more fields than the limit of 1"), "\(result.errors)")
+        #expect(try run("--max-headers", "50", server.url("/get").absoluteString).code == 0)
+    }
+
     @Test("--session-read-only uses a session and changes nothing in it")
     func readOnly() throws {
         let file = folder.file("s.json").path

@@ -42,6 +42,7 @@ struct CURLOptions {
     private var connection: [[String]] {
         var options: [[String]] = []
         if let proxy = invocation.proxy { options.append(["-x", proxy]) }
+        if let proxy = invocation.schemeProxies[plan.url.scheme?.lowercased() ?? ""] { options.append(["-x", proxy]) }
         if !invocation.bypassedHosts.isEmpty {
             options.append(["--noproxy", invocation.bypassedHosts.joined(separator: ",")])
         }

@@ -95,6 +95,8 @@ struct Invocation: Sendable, Equatable {
     var pins: [String] = []
     var showsCertificates = false
     var proxy: String?
+    /// Proxies for one scheme alone, by the scheme.
+    var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []
     var unixSocket: String?
     /// Addresses to connect to in the place of a look-up.

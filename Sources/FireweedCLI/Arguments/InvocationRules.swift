@@ -75,6 +75,10 @@ enum InvocationRules {
         let type = invocation.authenticationType
         return [
             (
+                invocation.proxy != nil && !invocation.schemeProxies.isEmpty,
+                "--proxy is for all schemes, or for each one alone; not both"
+            ),
+            (
                 type != nil && type != .negotiate && invocation.authentication == nil && invocation.userInfo == nil,
                 "--auth-type \(type?.rawValue ?? "") needs --auth"
             ),

@@ -62,9 +62,17 @@ extension Option {
         Option(
             names: ["-x", "--proxy"], group: .connection,
             effect: .value("URL", expected: "a URL such as http://host:port or socks5h://host:port") {
+                for scheme in ["http", "https"] where $1.hasPrefix("\(scheme):") && !$1.hasPrefix("\(scheme)://") {
+                    let url = String($1.dropFirst(scheme.count + 1))
+                    $0.schemeProxies[scheme] = url
+                    return url.contains("://") && Proxy(url) != nil
+                }
                 $0.proxy = $1
                 return Proxy($1) != nil
-            }, help: "Go through a proxy: http://…, https://…, socks5://… or socks5h://….", scope: .exchange),
+            },
+            help:
+                "Go through a proxy: http://…, https://…, socks5://… or socks5h://…. With http: or https: in front it "
+                + "is for URLs of that scheme alone.", scope: .exchange),
         Option(
             names: ["--noproxy"], group: .connection,
             effect: .word("HOSTS") { $0.bypassedHosts = $1.split(separator: ",").map(String.init) },

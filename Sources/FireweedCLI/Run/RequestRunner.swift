@@ -42,6 +42,7 @@ struct RequestRunner {
             invocation.unixSocket = offlineServer.path
             invocation.bypassedHosts = ["*"]
             invocation.proxy = nil
+            invocation.schemeProxies = [:]
             invocation.httpVersion = .http1Only
             invocation.followsRedirects = false
             plan.url = OfflineServer.url(plan.url)

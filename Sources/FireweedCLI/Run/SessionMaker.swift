@@ -71,6 +71,8 @@ enum SessionMaker {
             _ = try LocalFile.isRegular(file)
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
+        // libcurl chooses by the scheme of each hop, as it does for the environment's.
+        for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
         if let text = invocation.proxy {
             guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }
             options.proxy = proxy.bypassing(invocation.bypassedHosts)
