@@ -33,12 +33,10 @@ case ("retry", let url?):
     let response = await session.request(url).serializingData().response
     say(response.error.map { "failed \(($0.underlyingError as? URLError)?.code.rawValue ?? 0)" } ?? "done")
 case ("wait", let url?):
-    var options = TransportOptions()
-    options.waitsForConnectivity = true
     configuration.timeoutIntervalForResource = TimeInterval(seconds)
     let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
     monitor.taskIsWaitingForConnectivity = { _, _ in say("waiting") }
-    let session = Session(configuration: configuration, eventMonitors: [monitor], transportOptions: options)
+    let session = Session(configuration: configuration, eventMonitors: [monitor], waitsForConnectivity: true)
     say("started")
     let response = await session.request(url).serializingData().response
     say(response.error.map { "failed \(($0.underlyingError as? URLError)?.code.rawValue ?? 0)" } ?? "done")

@@ -56,16 +56,14 @@ open class Session: @unchecked Sendable {
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
     ) {
-        let trust = SessionTrust(serverTrustManager, delegate)
         core = SessionCore(
             configuration: session.configuration,
-            transport: .curl(TransportOptions(), session.configuration, trust),
+            transport: .curl(TransportOptions(), session.configuration),
             parts: SessionCore.Parts(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, shownSession: session))
-        trust.attach(core)
         core.attach(self)
     }
 
@@ -96,6 +94,12 @@ open class Session: @unchecked Sendable {
     ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
     ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
     ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
+    ///   - maximumRedirectCount: how many redirects one attempt follows; more fail with `URLError.httpTooManyRedirects`. `nil`
+    ///     is 20, as in browsers. A redirect handler may have a number of its own.
+    ///   - waitsForConnectivity: whether a request for which there is no route waits for one, instead of failing with
+    ///     `notConnectedToInternet`. It waits as long as `timeoutIntervalForResource` lets it, then fails with `timedOut`;
+    ///     the idle time-out stands still meanwhile. `nil` is false. It is here because
+    ///     `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux.
     ///
     /// The other parameters are as in `init(session:)`.
     public convenience init(
@@ -108,18 +112,17 @@ open class Session: @unchecked Sendable {
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
         transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil,
+        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil
     ) {
-        let trust = SessionTrust(serverTrustManager, delegate)
         self.init(
-            transport: .curl(transportOptions, configuration, trust), configuration: configuration,
-            delegate: delegate,
+            transport: .curl(transportOptions, configuration), configuration: configuration, delegate: delegate,
             rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
             requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
             serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
             cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
-            strictTransportSecurity: strictTransportSecurity, responseStore: responseStore)
-        trust.attach(core)
+            strictTransportSecurity: strictTransportSecurity, responseStore: responseStore,
+            maximumRedirectCount: maximumRedirectCount, waitsForConnectivity: waitsForConnectivity)
     }
 
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
@@ -129,7 +132,8 @@ open class Session: @unchecked Sendable {
     /// Unless a configuration is given, cookies and stored responses stay in the memory of this session: a scripted
     /// session must not be answered by what another one, or an earlier run of a test, has stored.
     ///
-    /// The other parameters are as in `init(configuration:)`; a `serverTrustManager` is up to the transport.
+    /// The other parameters are as in `init(configuration:)`. With a `serverTrustManager`, and a transport without the ability
+    /// `TransportAbilities.serverTrust`, every request fails with `AFError.sessionInvalidated(error:)`.
     public init(
         transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         delegate: SessionDelegate = SessionDelegate(),
@@ -139,7 +143,8 @@ open class Session: @unchecked Sendable {
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil
+        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil,
+        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -148,7 +153,8 @@ open class Session: @unchecked Sendable {
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
-                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity))
+                eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity,
+                maximumRedirectCount: maximumRedirectCount, waitsForConnectivity: waitsForConnectivity))
         core.attach(self)
     }
 

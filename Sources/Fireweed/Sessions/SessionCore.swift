@@ -59,6 +59,8 @@ final class SessionCore: Sendable {
         var eventMonitors: [any EventMonitor]
         var netrc: Netrc?
         var strictTransportSecurity: StrictTransportSecurity?
+        var maximumRedirectCount: Int?
+        var waitsForConnectivity: Bool?
         /// What monitors are shown; made of the configuration when somebody asks, if there is none.
         var shownSession: URLSession?
     }
@@ -70,7 +72,8 @@ final class SessionCore: Sendable {
 
     init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
         self.configuration = SendableConfiguration(configuration)
-        settings = SessionSettings(configuration, options: transport.options)
+        settings = SessionSettings(
+            configuration, options: transport.options, maximumRedirectCount: parts.maximumRedirectCount)
         self.transport = transport
         rootQueue = parts.rootQueue
         shownSession = Mutex(parts.shownSession)
@@ -93,9 +96,29 @@ final class SessionCore: Sendable {
         monitor = CompositeEventMonitor(
             monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
-        connectivity = ConnectivityGate(transport.options)
+        connectivity = ConnectivityGate(
+            transport.options,
+            isWanted: parts.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
+        handOverTrust()
+    }
+
+    /// Gives the transport the session's rules about servers, if it has any.
+    ///
+    /// Where the transport takes none, every request fails: a manager that is never asked would be a hole.
+    private func handOverTrust() {
+        let trust = SessionTrust(serverTrustManager, delegate)
+        guard let rules = trust.rules else { return }
+        guard transport.abilities.contains(.serverTrust) else {
+            guard serverTrustManager != nil else { return }
+            return life.withLock { $0.invalidation = .sessionInvalidated(error: MissingAbility.serverTrust) }
+        }
+        trust.attach(self)
+        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
+        // What cannot be read is the handshake's failure, with its reason.
+        try? transport.options.certificateAuthorities.prepare()
+        transport.judgeServers(by: rules)
     }
 
     /// Foundation's session that monitors are shown; made at the first use.
@@ -169,17 +192,9 @@ final class SendableConfiguration: @unchecked Sendable {
 
 extension Transport where Self == CurlTransport {
     /// The transport of a session that was given none.
-    static func curl(
-        _ options: TransportOptions, _ configuration: URLSessionConfiguration, _ trust: SessionTrust
-    ) -> CurlTransport {
-        let decision = trust.decision
-        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
-        // What cannot be read is the handshake's failure, with its reason.
-        if decision != nil { try? options.certificateAuthorities.prepare() }
-        var settings = PoolSettings(
-            options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost,
-            trustDecision: decision, trustDecisionMayWait: trust.mayWait)
-        settings.givenIdentity = trust.givenIdentity
-        return CurlTransport(settings: settings)
+    static func curl(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> CurlTransport {
+        CurlTransport(
+            settings: PoolSettings(
+                options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost))
     }
 }

@@ -28,8 +28,12 @@ final class SessionSettings: Sendable {
     /// What `URLRequest.timeoutInterval` is when nobody has set it.
     private static let unsetTimeout: TimeInterval = 60
 
-    init(_ configuration: URLSessionConfiguration, options: TransportOptions) {
-        maximumRedirectCount = options.maximumRedirectCount
+    /// How many redirects one attempt follows unless told otherwise: as many as browsers do.
+    private static let standardRedirectCount = 20
+
+    init(_ configuration: URLSessionConfiguration, options: TransportOptions, maximumRedirectCount: Int?) {
+        self.maximumRedirectCount =
+            maximumRedirectCount ?? options.givenRedirectCount ?? Self.standardRedirectCount
         credentialFieldNames = options.credentialFieldNames
         fields = FieldBlock(configuration.headers.map { Field(name: $0.name, value: $0.value) })
         fieldViolation = FieldSyntax.firstViolation(method: "GET", headers: configuration.headers)

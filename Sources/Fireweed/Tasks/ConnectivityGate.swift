@@ -10,9 +10,9 @@ final class ConnectivityGate: Sendable {
     /// Where everything goes first, if not to the URL's own host.
     private let proxyHost: String?
 
-    /// `nil` when the options do not ask to wait, and when nothing leaves this machine anyway.
-    init?(_ options: TransportOptions) {
-        guard options.waitsForConnectivity, options.unixSocketPath == nil else { return nil }
+    /// `nil` when nobody wants to wait, and when nothing leaves this machine anyway.
+    init?(_ options: TransportOptions, isWanted: Bool) {
+        guard isWanted, options.unixSocketPath == nil else { return nil }
         proxyHost = options.proxy?.host
     }
 

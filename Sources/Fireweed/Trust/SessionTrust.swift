@@ -28,15 +28,15 @@ final class SessionTrust: Sendable {
     }
 
     /// What the transport asks; `nil` when the authorities decide alone.
-    var decision: (@Sendable (ServerTrust) throws -> Void)? {
-        if delegate.isSubclass { return { [self] in try askDelegate($0) } }
-        return manager?.decide
-    }
-
-    /// Whether the decision about a host may wait; a delegate's completion handler may be called later.
-    var mayWait: (@Sendable (String) -> Bool)? {
-        if delegate.isSubclass { return { _ in true } }
-        return manager?.mayWait(forHost:)
+    ///
+    /// The decision of a delegate may wait: its completion handler may be called later.
+    var rules: ServerTrustRules? {
+        if delegate.isSubclass {
+            return ServerTrustRules(mayWait: { _ in true }, identity: identity(forHost:)) { [self] in
+                try askDelegate($0)
+            }
+        }
+        return manager.map { ServerTrustRules(mayWait: $0.mayWait(forHost:), decide: $0.decide) }
     }
 
     private func decideByDefault(_ trust: ServerTrust) throws {
@@ -66,9 +66,8 @@ final class SessionTrust: Sendable {
     }
 
     /// The identity that the delegate gave for a host, when its trust was decided.
-    var givenIdentity: (@Sendable (String) -> ClientIdentity?)? {
-        guard delegate.isSubclass else { return nil }
-        return { [self] host in identities.withLock { $0[CanonicalHost.text(of: host)] } }
+    private func identity(forHost host: String) -> ClientIdentity? {
+        identities.withLock { $0[CanonicalHost.text(of: host)] }
     }
 
     /// Asks the delegate on the session's root queue, and waits for its answer.
@@ -99,7 +98,7 @@ extension SessionCore {
         let attempts = registry.all.compactMap(\.lastAttempt)
         return attempts.first { attempt in
             attempt.state.withLock { state in
-                state.phase == .running && state.head == nil
+                state.life.isRunning && state.head == nil
                     && state.hop.url.host.map(CanonicalHost.text) == CanonicalHost.text(of: host)
             }
         }

@@ -19,6 +19,7 @@ public final class CurlTransport: Transport {
     private struct Late {
         var lanes: [Lane] = []
         var isShutDown = false
+        var trustRules: ServerTrustRules?
     }
 
     /// Makes a transport; its pools are made on their loops, and no connection is opened yet.
@@ -64,16 +65,24 @@ public final class CurlTransport: Transport {
 
     /// The lanes of a transport that was made without one, if there can be any now.
     private func lateLanes() -> [Lane] {
-        let present = late.withLock { $0.lanes }
+        let (present, rules) = late.withLock { ($0.lanes, $0.trustRules) }
         guard present.isEmpty else { return present }
+        var settings = settings
+        settings.trustRules = rules ?? settings.trustRules
         // Made outside the lock. Of several threads the first one counts: a lane without transfers is nothing yet.
-        let made = makeLoops().map { Lane(loop: $0, settings: settings) }
+        let made = makeLoops().map { [settings] in Lane(loop: $0, settings: settings) }
         let (lanes, isShutDown) = late.withLock { late in
             if late.lanes.isEmpty { late.lanes = made }
             return (late.lanes, late.isShutDown)
         }
         if isShutDown { for lane in lanes { lane.shutDown() } }
         return lanes
+    }
+
+    /// Judges the servers of connections by these rules, as long as no transfer was made before.
+    public func judgeServers(by rules: ServerTrustRules) {
+        late.withLock { $0.trustRules = rules }
+        for lane in lanes { lane.judgeServers(by: rules) }
     }
 
     /// Closes the connections of every pool on which no transfer runs at the moment.
@@ -113,8 +122,8 @@ public final class CurlTransport: Transport {
 /// One loop and the connection pool that lives on it.
 final class Lane: @unchecked Sendable {
     let loop: EventLoop
-    private let settings: PoolSettings
     // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
+    private var settings: PoolSettings
     private var pool: ConnectionPool?
     private var webSockets: WebSocketPool?
     private var isShutDown = false
@@ -144,6 +153,11 @@ final class Lane: @unchecked Sendable {
         webSockets = made
         if isShutDown { made.shutDown() }
         return made
+    }
+
+    /// Gives rules to the pools, which are made with the first transfer.
+    func judgeServers(by rules: ServerTrustRules) {
+        loop.post { [self] _ in settings.trustRules = rules }
     }
 
     /// Closes the connections of the pool, soon, unless transfers run.

@@ -10,40 +10,33 @@ public struct PoolSettings: Sendable {
     ///
     /// Zero or less for no limit.
     public var maximumConnectionsPerHost: Int
-    /// Decides inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
-    public var trustDecision: (@Sendable (ServerTrust) throws -> Void)?
-
-    /// Whether `trustDecision` may wait for a host, and so must run beside the loop; `nil` when it never does.
-    public var trustDecisionMayWait: (@Sendable (String) -> Bool)?
-    /// The identity that was given for a host while its trust was decided; `nil` leaves it to `options`.
-    public var givenIdentity: (@Sendable (String) -> ClientIdentity?)?
+    /// Decide inside the TLS handshake whether the peer is trusted; `nil` leaves it to the authorities in `options`.
+    public var trustRules: ServerTrustRules?
     /// Where decisions that may wait are made; each transport has its own, since its rules are its own.
     var trustDecisions = TrustDecisions()
 
     /// Makes the settings of a pool.
     public init(
         options: TransportOptions = TransportOptions(), maximumConnectionsPerHost: Int = 6,
-        trustDecision: (@Sendable (ServerTrust) throws -> Void)? = nil,
-        trustDecisionMayWait: (@Sendable (String) -> Bool)? = nil
+        trustRules: ServerTrustRules? = nil
     ) {
         self.options = options
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
-        self.trustDecision = trustDecision
-        self.trustDecisionMayWait = trustDecisionMayWait
+        self.trustRules = trustRules
     }
 }
 
 extension PoolSettings {
     /// What a host is shown when it asks who we are.
     func identity(forHost host: String) -> ClientIdentity? {
-        givenIdentity?(host) ?? options.identity(forHost: host)
+        trustRules?.identity(host) ?? options.identity(forHost: host)
     }
 
     /// The session's own rules for an origin, else the authorities.
     func rule(forHost host: String) -> HandshakeJudge.Rule {
         HandshakeJudge.Rule(
-            host: host, authorities: options.certificateAuthorities, mayWait: trustDecisionMayWait?(host) ?? false,
-            decide: trustDecision ?? HandshakeJudge.Rule.authoritiesAndName)
+            host: host, authorities: options.certificateAuthorities, mayWait: trustRules?.mayWait(host) ?? false,
+            decide: trustRules?.decide ?? HandshakeJudge.Rule.authoritiesAndName)
     }
 
     /// The authorities, whatever the session says of origins; libcurl itself checks the proxy's name.

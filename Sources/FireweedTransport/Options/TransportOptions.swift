@@ -82,10 +82,16 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 100.
     public var maximumInterimResponseCount = 100
-    /// How many redirects one attempt may follow; more fail with `URLError.httpTooManyRedirects`.
+    /// How many redirects one attempt may follow.
     ///
-    /// Default: 20, like browsers.
-    public var maximumRedirectCount = 20
+    /// A session that is given a number of its own ignores this one. Default: 20.
+    @available(*, deprecated, message: "Session.init has the parameter maximumRedirectCount")
+    public var maximumRedirectCount: Int {
+        get { givenRedirectCount ?? 20 }
+        set { givenRedirectCount = newValue }
+    }
+    /// What somebody set as `maximumRedirectCount`.
+    package var givenRedirectCount: Int?
     /// Fields with credentials that a redirect to another origin drops, besides `Authorization` and `Cookie`.
     ///
     /// Names are compared without case. `RedirectHandler.credentialFieldNames` changes them for a request. Default:
@@ -111,11 +117,16 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 60 seconds.
     public var maximumConnectionIdleTime: Duration = .seconds(60)
-    /// Whether a request for which there is no route waits for one, in the place of failing with `notConnectedToInternet`.
+    /// Whether a request for which there is no route waits for one.
     ///
-    /// It waits as long as `timeoutIntervalForResource` lets it, then fails with `timedOut`; the idle time-out stands still meanwhile.
-    /// It is here because `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux. Default: false.
-    public var waitsForConnectivity = false
+    /// A session that is told so itself ignores this. Default: false.
+    @available(*, deprecated, message: "Session.init has the parameter waitsForConnectivity")
+    public var waitsForConnectivity: Bool {
+        get { givenWaitsForConnectivity ?? false }
+        set { givenWaitsForConnectivity = newValue }
+    }
+    /// What somebody set as `waitsForConnectivity`.
+    package var givenWaitsForConnectivity: Bool?
 
     /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.
     ///

@@ -25,6 +25,11 @@ public protocol Transport: AnyObject, Sendable {
     /// Read when a session is made.
     var abilities: TransportAbilities { get }
 
+    /// Judges the servers of all later connections by these rules; does nothing by default.
+    ///
+    /// A session calls it once, before its first transfer, where the transport has the ability `serverTrust`.
+    func judgeServers(by rules: ServerTrustRules)
+
     /// Makes a transfer, which its control's `start(_:)` begins.
     func makeTransfer(of message: consuming RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
 
@@ -48,6 +53,8 @@ extension Transport {
     public var options: TransportOptions { TransportOptions() }
 
     /// Does nothing.
+    public func judgeServers(by rules: ServerTrustRules) {}
+    /// Does nothing.
     public func closeIdleConnections() {}
 }
 
@@ -61,9 +68,13 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// A message with a `WebSocketOffer` opens a WebSocket.
+    /// A message with a `WebSocketOffer` opens a WebSocket; without the ability such a request fails with
+    /// `MissingAbility.webSockets`.
     public static let webSockets = TransportAbilities(rawValue: 1)
-    /// The rules that the session was made with judge each server inside the TLS handshake.
+    /// Servers are judged by the session's rules inside the TLS handshake (`Transport.judgeServers(by:)`).
+    ///
+    /// A session with a `ServerTrustManager` is invalid on a transport without it: every request fails with
+    /// `MissingAbility.serverTrust`.
     public static let serverTrust = TransportAbilities(rawValue: 2)
     /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection (NTLM,
     /// Negotiate).

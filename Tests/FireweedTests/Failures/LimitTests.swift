@@ -65,12 +65,10 @@ struct LimitTests {
         #expect(refusal(of: try await response(to: play(chunk, "a=b;c=d;"))) == .framingBytes(limit: 256 * 1024))
     }
 
-    @Test("redirects are followed as often as the option says")
+    @Test("redirects are followed as often as the session says")
     func redirects() async throws {
         let server = try FixtureServer.start()
-        var options = TransportOptions()
-        options.maximumRedirectCount = 2
-        let session = Session.isolated(transportOptions: options)
+        let session = Session(configuration: .af.ephemeral, maximumRedirectCount: 2)
         #expect(await session.request(server.url("/redirect/2")).serializingData().response.error == nil)
         let error = await session.request(server.url("/redirect/3")).serializingData().response.error
         #expect(error?.urlErrorCode == .httpTooManyRedirects)
