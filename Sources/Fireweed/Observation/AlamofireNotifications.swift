@@ -7,13 +7,22 @@ import Synchronization
 /// Posts a notification for the main events of each request, to `NotificationCenter.default`.
 ///
 /// Notifications are posted from a queue of their own: a program whose main queue is never drained must not gather them.
+///
+/// Posting costs a tenth of a small request. So nothing is posted until the process has read one of the names, such as
+/// `Request.didResumeNotification`, which every observer needs. An observer that spells a name out as a string, or that
+/// observes every name, needs a session with `AlamofireNotifications(postsAlways: true)`.
 public final class AlamofireNotifications: EventMonitor {
     /// The queue that notifications are posted from.
     public let queue = DispatchQueue(label: "org.alamofire.notifications")
     private let pending = Mutex<[Event]>([])
+    private let postsAlways: Bool
 
     /// Makes a monitor.
-    public init() {}
+    ///
+    /// - Parameter postsAlways: whether notifications are posted though nobody has read one of their names; false by default.
+    public init(postsAlways: Bool = false) {
+        self.postsAlways = postsAlways
+    }
 
     /// Something that happened to a request.
     private struct Event {
@@ -26,6 +35,7 @@ public final class AlamofireNotifications: EventMonitor {
 
     /// Posts soon, together with the events that come meanwhile.
     func post(_ kind: RequestEvent, _ request: Request) {
+        guard postsAlways || RequestEvent.areNamed else { return }
         let isFirst = pending.withLock { pending in
             pending.append(Event(kind: kind, request: request))
             return pending.count == 1
@@ -55,49 +65,43 @@ public final class AlamofireNotifications: EventMonitor {
 }
 
 /// What happens to a request that observers of notifications hear of.
-enum RequestEvent {
+enum RequestEvent: String {
     case didResume, didSuspend, didCancel, didFinish
     case didResumeTask, didSuspendTask, didCancelTask, didCompleteTask
 
     fileprivate var notification: Notification.Name {
-        switch self {
-        case .didResume: Request.didResumeNotification
-        case .didSuspend: Request.didSuspendNotification
-        case .didCancel: Request.didCancelNotification
-        case .didFinish: Request.didFinishNotification
-        case .didResumeTask: Request.didResumeTaskNotification
-        case .didSuspendTask: Request.didSuspendTaskNotification
-        case .didCancelTask: Request.didCancelTaskNotification
-        case .didCompleteTask: Request.didCompleteTaskNotification
-        }
+        Notification.Name("org.alamofire.notification.name.request.\(rawValue)")
     }
+
+    /// The name of the notification, for somebody who may observe it.
+    fileprivate var shownNotification: Notification.Name {
+        Self.hasShownName.store(true, ordering: .relaxed)
+        return notification
+    }
+
+    /// Whether somebody may observe a notification.
+    fileprivate static var areNamed: Bool { hasShownName.load(ordering: .relaxed) }
+
+    private static let hasShownName = Atomic(false)
 }
 
 extension Request {
     /// Posted when a request was resumed.
-    public static let didResumeNotification =
-        Notification.Name("org.alamofire.notification.name.request.didResume")
+    public static var didResumeNotification: Notification.Name { RequestEvent.didResume.shownNotification }
     /// Posted when a request was suspended.
-    public static let didSuspendNotification =
-        Notification.Name("org.alamofire.notification.name.request.didSuspend")
+    public static var didSuspendNotification: Notification.Name { RequestEvent.didSuspend.shownNotification }
     /// Posted when a request was cancelled.
-    public static let didCancelNotification =
-        Notification.Name("org.alamofire.notification.name.request.didCancel")
+    public static var didCancelNotification: Notification.Name { RequestEvent.didCancel.shownNotification }
     /// Posted when the outcome of a request stands.
-    public static let didFinishNotification =
-        Notification.Name("org.alamofire.notification.name.request.didFinish")
+    public static var didFinishNotification: Notification.Name { RequestEvent.didFinish.shownNotification }
     /// Posted when a task was resumed.
-    public static let didResumeTaskNotification =
-        Notification.Name("org.alamofire.notification.name.request.didResumeTask")
+    public static var didResumeTaskNotification: Notification.Name { RequestEvent.didResumeTask.shownNotification }
     /// Posted when a task was suspended.
-    public static let didSuspendTaskNotification =
-        Notification.Name("org.alamofire.notification.name.request.didSuspendTask")
+    public static var didSuspendTaskNotification: Notification.Name { RequestEvent.didSuspendTask.shownNotification }
     /// Posted when a task was cancelled.
-    public static let didCancelTaskNotification =
-        Notification.Name("org.alamofire.notification.name.request.didCancelTask")
+    public static var didCancelTaskNotification: Notification.Name { RequestEvent.didCancelTask.shownNotification }
     /// Posted when a task ended.
-    public static let didCompleteTaskNotification =
-        Notification.Name("org.alamofire.notification.name.request.didCompleteTask")
+    public static var didCompleteTaskNotification: Notification.Name { RequestEvent.didCompleteTask.shownNotification }
 }
 
 extension Notification {

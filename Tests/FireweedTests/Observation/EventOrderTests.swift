@@ -221,13 +221,21 @@ struct EventOrderTests {
         #expect(heard.all.sorted() == ["one on one", "own on own", "two on two"])
     }
 
-    @Test("the default session posts notifications with the request in them")
-    func notifications() async throws {
-        let session = Session(configuration: .af.ephemeral)
+    /// The name that Alamofire's documentation gives, for observers that spell it out.
+    private static let finishedName = "org.alamofire.notification.name.request.didFinish"
+
+    @Test(
+        "sessions post notifications with the request in them, and to observers of the bare name where they always post",
+        arguments: [false, true])
+    func notifications(postsAlways: Bool) async throws {
+        let monitor = AlamofireNotifications(postsAlways: postsAlways)
+        let session = Session(configuration: .af.ephemeral, eventMonitors: [monitor])
         let request = session.request(server.url("/get"))
+        let name = postsAlways ? Notification.Name(Self.finishedName) : Request.didFinishNotification
+        #expect(name.rawValue == Self.finishedName)
         let posted = AsyncStream<Bool> { continuation in
             let observer = NotificationCenter.default.addObserver(
-                forName: Request.didFinishNotification, object: nil, queue: nil
+                forName: name, object: nil, queue: nil
             ) { notification in
                 if notification.request == request { continuation.yield(true) }
             }
