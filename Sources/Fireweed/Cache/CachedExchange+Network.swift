@@ -45,17 +45,32 @@ extension CachedExchange: TransferConsumer {
     }
 
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
-        let (consumer, recorder) = state.withLock { state -> ((any TransferConsumer)?, ResponseRecorder?) in
+        enum Step { case pass((any TransferConsumer)?, ResponseRecorder?), store(ResponseRecorder), discard, drop }
+        let byteCount = content.count
+        let step = state.withLock { state -> Step in
             switch state.incoming {
-            case .passing: (state.consumer, nil)
-            case .recording(let recorder): (state.consumer, recorder)
-            case .validated, .discarding: (nil, nil)
+            case .passing: return .pass(state.consumer, nil)
+            case .recording(let recorder): return .pass(state.consumer, recorder)
+            case .storing(let recorder, let count):
+                let total = count + byteCount
+                state.incoming = total > Self.storingLimit ? .dropped : .storing(recorder, byteCount: total)
+                return total > Self.storingLimit ? .discard : .store(recorder)
+            case .validated, .discarding, .dropped: return .drop
             }
         }
-        let flow = consumer?.transferDidReceive(content)
-        recorder?.append(content.bytes)
-        return flow ?? .undecided
+        switch step {
+        case .pass(let consumer, let recorder):
+            recorder?.append(content.bytes)
+            return consumer?.transferDidReceive(content) ?? .undecided
+        case .store(let recorder): recorder.append(content.bytes)
+        case .discard: if case .network(let control) = state.withLock({ $0.phase }) { control.discard() }
+        case .drop: break
+        }
+        return .undecided
     }
+
+    /// So much of a response that nobody reads is read, so that it can be stored.
+    private static let storingLimit = 64 * 1024
 
     func transferDidReachLull() {
         state.withLock { $0.consumer }?.transferDidReachLull()
@@ -77,7 +92,7 @@ extension CachedExchange: TransferConsumer {
             cache.queue.async { self.confirm(stored, answer, report, requestTime: moment.time, responseTime: time) }
         case (.discarding, .some(let stored)): cache.queue.async { self.play(stored, source: .cache) }
         case (_, .some(let stored)) where isTolerated: cache.queue.async { self.play(stored, source: .cache) }
-        case (.recording(let recorder), _) where failure == nil:
+        case (.recording(let recorder), _) where failure == nil, (.storing(let recorder, _), _) where failure == nil:
             recorder.save(deciding: host?.storingDecision) { self.end(nil, report: report) }
         default: self.end(failure, report: report)
         }

@@ -27,6 +27,10 @@ final class CachedExchange: Sendable {
         case passing
         /// It is the attempt's, and goes to the store when it is whole.
         case recording(ResponseRecorder)
+        /// The attempt does not want the rest, and it goes to the store when it is whole; so many bytes of the rest have come.
+        case storing(ResponseRecorder, byteCount: Int)
+        /// Nobody wants the rest.
+        case dropped
         /// A 304: the stored response is the answer.
         case validated(ResponseHead, at: Date)
         /// An error, instead of which the stored response is the answer.
@@ -202,15 +206,24 @@ extension CachedExchange: TransferControl {
     }
 
     func discard() {
-        let (control, isPlaying) = state.withLock { state -> ((any TransferControl)?, Bool) in
+        enum Step { case nothing, end, cancel, discard(any TransferControl) }
+        let step = state.withLock { state -> Step in
             switch state.phase {
-            case .network(let control): (control, false)
-            case .playing: (nil, true)
-            case .ready, .looking, .ended: (nil, false)
+            case .network(let control):
+                guard case .recording(let recorder) = state.incoming else { return .discard(control) }
+                state.incoming = .storing(recorder, byteCount: 0)
+                return .nothing
+            case .playing: return .end
+            case .ready, .looking: return .cancel
+            case .ended: return .nothing
             }
         }
-        if let control { return control.discard() }
-        if isPlaying { cache.queue.async { self.end(nil) } } else { cancel() }
+        switch step {
+        case .nothing: break
+        case .end: cache.queue.async { self.end(nil) }
+        case .cancel: cancel()
+        case .discard(let control): control.discard()
+        }
     }
 
     func setFlow(_ flow: Flow) {

@@ -8,6 +8,8 @@ import FoundationNetworking
 /// Everything about a request that changes.
 struct MutableState: Sendable {
     var lifecycle = RequestState()
+    /// How often what the owner wants has changed.
+    var intentNumber: UInt64 = 0
     /// What monitors are being told of.
     var announcements = Announcements()
     var error: AFError?

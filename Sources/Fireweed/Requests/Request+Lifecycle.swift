@@ -13,6 +13,8 @@ extension Request {
     func handle(_ event: RequestState.Event, change: (inout MutableState) -> Void = { _ in }) {
         let effects = mutable.withLock { state in
             change(&state)
+            let before = state.lifecycle.intent
+            defer { if state.lifecycle.intent != before { state.intentNumber += 1 } }
             return state.lifecycle.handle(event)
         }
         perform(effects)
@@ -54,8 +56,7 @@ extension Request {
         guard let attempt = lastAttempt else { return }
         // Told first, here and below: what the task causes must not overtake it.
         tellMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
-        attempt.resume()
-        align(attempt)
+        followIntent(attempt)
     }
 
     private func suspendTask() {
@@ -63,19 +64,13 @@ extension Request {
         tellMonitors(posting: .didSuspendTask) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
-        attempt.suspend()
-        align(attempt)
+        followIntent(attempt)
     }
 
     /// Lets the task do what the request was told last.
-    ///
-    /// Two threads may perform their effects in another order than they were decided in.
-    private func align(_ attempt: Attempt) {
-        while true {
-            let isHeld = mutable.withLock { $0.lifecycle.intent == .suspended }
-            if attempt.isSuspended == isHeld { return }
-            if isHeld { attempt.suspend() } else { attempt.resume() }
-        }
+    private func followIntent(_ attempt: Attempt) {
+        let (intent, number) = mutable.withLock { ($0.lifecycle.intent, $0.intentNumber) }
+        attempt.follow(isSuspended: intent == .suspended, number: number)
     }
 
     private func cancelTask() {

@@ -76,11 +76,8 @@ extension Attempt {
     /// Asks the delegate about a 401; false when there is none to ask.
     func asksDelegate(about head: ResponseHead) -> Bool {
         guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return false }
-        let hop = state.withLock { state in
-            state.gate = .deciding(end: nil)
-            state.holds.insert(.deciding)
-            return state.hop
-        }
+        handle(.asks)
+        let hop = state.withLock { $0.hop }
         let challenges = HTTPChallenge.all(in: head)
         let challenge = challenges.first ?? HTTPChallenge(scheme: "")
         let refusals = hop.refusedCredentials.count + (hop.credentials == nil ? 0 : 1)
@@ -109,7 +106,7 @@ extension Attempt {
     private func goOn(with next: Hop?, after head: ResponseHead) {
         guard var next else { return showResponse(head) }
         next.challenge = head
-        begin(insteadOfResponse: next)
+        leave(for: next)
     }
 }
 

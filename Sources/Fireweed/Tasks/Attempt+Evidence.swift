@@ -18,7 +18,7 @@ extension Attempt: ResponseEvidence {
 
     /// What was gathered of each hop; `nil` while the attempt runs.
     var metrics: TaskMetrics? {
-        let records = state.withLock { $0.phase == .ended ? $0.records : [] }
+        let records = state.withLock { $0.life.stage == .ended ? $0.records : [] }
         return records.isEmpty ? nil : TaskMetrics(hops: records)
     }
 }
@@ -57,11 +57,11 @@ extension Attempt {
 
     var taskState: URLSessionTask.State {
         state.withLock { state in
-            switch state.phase {
+            switch state.life.stage {
             case .ended: .completed
             case .ready: .suspended
-            case .running:
-                state.failure != nil ? .canceling : state.holds.reasons.contains(.suspended) ? .suspended : .running
+            case _ where state.failure != nil: .canceling
+            case _: state.life.holds.reasons.contains(.suspended) ? .suspended : .running
             }
         }
     }
@@ -80,7 +80,7 @@ extension Attempt {
     }
 
     var error: (any Error)? {
-        state.withLock { $0.phase == .ended ? $0.failure : nil }.map {
+        state.withLock { $0.life.stage == .ended ? $0.failure : nil }.map {
             $0.error(failingURL: record.url.absoluteString)
         }
     }

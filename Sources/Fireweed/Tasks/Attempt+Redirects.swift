@@ -26,9 +26,9 @@ extension Attempt {
         case .success(let next):
             state.withLock { $0.owner }?.attempt(self, willRedirectTo: next)
             guard let handler else {
-                return discard(next: next)
+                return leave(for: next)
             }
-            beginDeciding()
+            handle(.asks)
             core.rootQueue.async { [self] in
                 guard let response = httpURLResponse else { return cancel() }
                 let proposed = Redirection.urlRequest(of: next)
@@ -51,18 +51,7 @@ extension Attempt {
         } catch {
             return cancel(with: .exchange(.badURL, detail: "the redirect handler's request has no URL", engineCode: 0))
         }
-        begin(insteadOfResponse: chosen)
-    }
-
-    /// Sends another hop in place of the response that was being decided about.
-    func begin(insteadOfResponse next: Hop) {
-        let step = state.withLock { state -> AfterDecision in
-            guard case .deciding(let end) = state.gate else { return .nothing }
-            if end != nil { return .begin(next) }
-            state.gate = .discarding(next: next)
-            return .discard(state.control)
-        }
-        perform(step)
+        leave(for: chosen)
     }
 
     /// Takes the response that was being decided about for the final one.

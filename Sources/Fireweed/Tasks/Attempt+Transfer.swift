@@ -8,7 +8,7 @@ import Synchronization
 extension Attempt: TransferConsumer {
     func transferDidReceive(_ head: ResponseHead) -> Flow {
         take(head)
-        return state.withLock { $0.holds.flow }
+        return state.withLock { $0.life.holds.flow }
     }
 
     private func take(_ head: ResponseHead) {
@@ -21,42 +21,33 @@ extension Attempt: TransferConsumer {
             return (state.owner, state.answeredChallenge != nil, state.recording)
         }
         if case .awaitingHead(let moment) = recording { noteForCache(head, sentAt: moment) }
-        guard let owner else { return }
+        guard let owner else { return handle(.delivers) }
         if hasAnswered { rememberCredential(acceptedWith: head) }
         if head.status == 401 || head.status == 407 { owner.attempt(self, didReceiveChallenge: head) }
         if head.status == 401, asksDelegate(about: head) { return }
         if head.status == 401, let next = hop(answering: head) {
-            discard(next: next)
+            leave(for: next)
         } else if (300..<400).contains(head.status), let decision = redirect(after: head, owner) {
             decide(decision, by: owner.effectiveRedirectHandler, response: head)
         } else if owner.wantsHead {
             tell(owner, head)
+        } else {
+            handle(.delivers)
         }
     }
 
-    /// Holds content back until somebody has decided about the head.
-    func beginDeciding() {
-        state.withLock { state in
-            state.gate = .deciding(end: nil)
-            state.holds.insert(.deciding)
-        }
+    /// Leaves the present response for another message.
+    func leave(for next: Hop) {
+        handle(.leaves(isRecorded: state.withLock { $0.isRecorded })) { $0.next = next }
     }
 
-    /// Has the rest of the present response thrown away; the next hop follows.
-    func discard(next: Hop) {
-        let control = state.withLock { state in
-            state.gate = .discarding(next: next)
-            return state.control
-        }
-        control?.discard()
-    }
-
+    /// Shows the owner the head, and does what it says.
     func tell(_ owner: any AttemptOwner, _ head: ResponseHead) {
-        // Closed first: the owner's decision may come before this method goes on.
-        beginDeciding()
+        // First: the owner's decision may come before this method continues.
+        handle(.asks)
         switch owner.attempt(self, didReceive: head) {
         // Nothing has to be told to the transfer: it asks after this.
-        case .proceed: _ = takeAllowance()
+        case .proceed: handle(.passes, withholding: .setFlow)
         case .wait: break
         case .again(let unwanted): repeatHop(without: unwanted)
         }
@@ -69,7 +60,7 @@ extension Attempt: TransferConsumer {
         next.fields = FieldBlock(next.fields.fields.filter { !unwanted.contains($0.name.lowercased()) })
         next.urlRequest = nil
         next.digest = nil  // a nonce that was used is a new challenge's
-        begin(insteadOfResponse: next)
+        leave(for: next)
     }
 
     /// The response brings the bytes from `offset` on; those in front of them are counted as received.
@@ -79,37 +70,19 @@ extension Attempt: TransferConsumer {
 
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
         let bytes = content.bytes
-        guard let delivery = delivery(of: bytes.count) else { return .undecided }
+        let delivery = state.withLock { $0.delivery(of: bytes.count) }
+        delivery.recorder?.append(bytes)
+        guard delivery.isWanted else {
+            if delivery.isTooLong { state.withLock { $0.control }?.discard() }
+            return delivery.flow
+        }
         let intake = delivery.owner?.attempt(self, didReceive: bytes) ?? .wantsMore
         if let progress = delivery.progress { update(progress) }
-        delivery.recorder?.append(bytes)
         return hold(after: intake, offeredAt: delivery.roomCount, delivery.flow)
     }
 
-    private struct Delivery {
-        let owner: (any AttemptOwner)?
-        let progress: Progress?
-        let recorder: ResponseRecorder?
-        let roomCount: Int
-        let flow: Flow
-    }
-
-    /// Where content goes; `nil` where nobody wants it.
-    private func delivery(of byteCount: Int) -> Delivery? {
-        state.withLock { state in
-            guard case .open = state.gate else { return nil }
-            state.receivedByteCount += Int64(byteCount)
-            let recorder: ResponseRecorder? = if case .content(let recorder) = state.recording { recorder } else { nil }
-            return Delivery(
-                owner: state.owner, progress: state.progress, recorder: recorder, roomCount: state.roomCount,
-                flow: state.holds.flow)
-        }
-    }
-
     func transferDidReachLull() {
-        let owner = state.withLock { state -> (any AttemptOwner)? in
-            if case .open = state.gate { state.owner } else { nil }
-        }
+        let owner = state.withLock { $0.life.stage == .delivering ? $0.owner : nil }
         owner?.attemptDidReachLull(self)
     }
 
@@ -123,36 +96,19 @@ extension Attempt: TransferConsumer {
     }
 
     func transferDidFinish(_ end: consuming TransferEnd) {
-        let end = end
-        let recorder = state.withLock { state -> ResponseRecorder? in
-            // Dropped in any case: what came of a response that failed is of no use.
-            defer { state.recording = .none }
-            guard case .content(let recorder) = state.recording, end.failure == nil, state.failure == nil else {
-                return nil
+        var end = end
+        end.failure = end.failure?.refined(for: record.url)
+        let effects = state.withLock { [end] state in
+            for report in end.earlierReports { state.note(report) }
+            state.note(end.report)
+            state.transferEnd = end
+            if let failure = end.failure, failure.isOffline, mayWait(state) {
+                state.next = state.hop
+                return state.handle(.fallsBack)
             }
-            return recorder
+            return state.handle(.finishes(hasFailed: end.failure != nil, isRecorded: state.isRecorded))
         }
-        guard let recorder else { return hopDidFinish(end) }
-        recorder.save(deciding: storingDecision) { self.hopDidFinish(end) }
-    }
-
-    private func hopDidFinish(_ end: TransferEnd) {
-        let step = state.withLock { state -> AfterDecision in
-            for report in end.earlierReports + [end.report] { state.note(report) }
-            switch state.gate {
-            case .open:
-                if let failure = end.failure, failure.isOffline, mayWait(state) { return .begin(state.hop) }
-                return .end(end.failure)
-            case .deciding:
-                if state.failure != nil { return .end(end.failure) }
-                state.gate = .deciding(end: end)
-                return .nothing
-            case .discarding(let next):
-                // Whatever happened to the rest of the response: what its head says is known.
-                return state.failure == nil ? .begin(next) : .end(end.failure)
-            }
-        }
-        perform(step)
+        perform(effects)
     }
 
     /// True when a hop that found no route can be sent anew once there is one: nothing of it was used up.
@@ -160,5 +116,44 @@ extension Attempt: TransferConsumer {
         guard let gate = core.connectivity, state.failure == nil, state.head == nil else { return false }
         if case .reader = state.hop.body { return false }
         return gate.isClosed(for: state.hop.url)
+    }
+}
+
+/// Where a piece of content goes.
+private struct Delivery {
+    /// Whether the content is the owner's.
+    var isWanted = false
+    /// Whether more has come of a response that was left than is worth reading.
+    var isTooLong = false
+    var owner: (any AttemptOwner)?
+    var progress: Progress?
+    var recorder: ResponseRecorder?
+    let roomCount: Int
+    let flow: Flow
+}
+
+extension Attempt.State {
+    /// So much of a response that was left is read, so that it can be stored.
+    private static let leftLimit = 64 * 1024
+
+    /// Whether what comes of the response is written down, to be stored.
+    var isRecorded: Bool { if case .content = recording { true } else { false } }
+
+    fileprivate mutating func delivery(of byteCount: Int) -> Delivery {
+        var delivery = Delivery(roomCount: roomCount, flow: life.holds.flow)
+        if case .content(let recorder) = recording { delivery.recorder = recorder }
+        switch life.stage {
+        // A `URLProtocol` may give content without a response.
+        case .delivering, .sent:
+            receivedByteCount += Int64(byteCount)
+            (delivery.isWanted, delivery.owner, delivery.progress) = (true, owner, progress)
+        case .leaving where delivery.recorder != nil:
+            leftByteCount += byteCount
+            guard leftByteCount > Self.leftLimit else { break }
+            recording = .none
+            (delivery.isTooLong, delivery.recorder) = (true, nil)
+        case .ready, .preparing, .waitingForRoute, .deciding, .leaving, .saving, .cancelling, .ended: break
+        }
+        return delivery
     }
 }

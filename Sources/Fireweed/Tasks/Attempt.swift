@@ -11,20 +11,6 @@ import Synchronization
 /// The transport calls it on its own thread; the request controls it from any. What users see of it is `URLSessionTask`, which is made
 /// only when someone asks.
 final class Attempt: Sendable {
-    /// What happens to the content of the present hop's response.
-    enum Gate {
-        /// It goes to the owner.
-        case open
-        /// The owner or a redirect handler is deciding. Content waits; so does the end, when it has come already.
-        case deciding(end: TransferEnd?)
-        /// It is not wanted; the next hop follows.
-        case discarding(next: Hop)
-    }
-
-    enum Phase {
-        case ready, running, ended
-    }
-
     /// What the cache is to learn of the present hop's response, where the attempt itself sees to that.
     enum Recording {
         case none
@@ -34,13 +20,19 @@ final class Attempt: Sendable {
 
     struct State {
         var owner: (any AttemptOwner)?
-        var phase = Phase.ready
-        var holds = TransferHolds()
+        var life = AttemptState()
+        /// The number of the request's decision that the attempt follows.
+        var intentNumber: UInt64 = 0
         /// How often somebody who takes content had room again.
         var roomCount = 0
         var control: (any TransferControl)?
         var hop: Hop
-        var gate = Gate.open
+        /// What follows when the present response is left.
+        var next: Hop?
+        /// How the present transfer has ended, while somebody still decides about its response.
+        var transferEnd: TransferEnd?
+        /// Bytes of a response that came after it was left.
+        var leftByteCount = 0
         var head: ResponseHead?
         /// The fields that the present hop has sent, cookies among them.
         var sentFields: FieldBlock?
@@ -70,6 +62,18 @@ final class Attempt: Sendable {
         var recording = Recording.none
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
+
+        /// Feeds an event to the table. An end takes over the cause that the transfer gave, unless there was one before.
+        mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
+            let effects = life.handle(event)
+            if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
+            return effects
+        }
+
+        /// Notes why the attempt is to end; the first cause stays.
+        mutating func fail(_ cause: TransferFailure) {
+            if life.stage != .ended { failure = failure ?? cause }
+        }
 
         /// Notes what a try of the present hop took.
         mutating func note(_ report: TransferReport) {
@@ -114,96 +118,93 @@ final class Attempt: Sendable {
 
     // MARK: Control
 
-    func resume() {
-        let launches = state.withLock { state in
-            state.holds.remove(.suspended)
-            guard state.phase == .ready else { return false }
-            state.phase = .running
-            return true
+    /// Feeds an event to the table, and performs what comes out.
+    ///
+    /// `change` is made under the same lock, first. `withheld` is what the caller sees to itself.
+    func handle(
+        _ event: AttemptState.Event, withholding withheld: AttemptState.Effects = [],
+        change: (inout State) -> Void = { _ in }
+    ) {
+        let effects = state.withLock { state in
+            change(&state)
+            return state.handle(event)
         }
-        if launches { launch() } else { applyHolds() }
+        perform(effects.subtracting(withheld))
+    }
+
+    func perform(_ effects: AttemptState.Effects) {
+        guard !effects.isEmpty else { return }
+        if effects.contains(.launch) { launch() }
+        if effects.contains(.stopWaiting), let number = state.withLock({ $0.waiting.take() }) {
+            core.connectivity?.cancel(number)
+        }
+        if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
+        if effects.contains(.goOn) { core.rootQueue.async { self.goOn() } }
+        if effects.contains(.save) { save() }
+        if effects.contains(.end) { tellOfEnd() }
+    }
+
+    private func steer(_ effects: AttemptState.Effects) {
+        let (control, flow) = state.withLock { ($0.control, $0.life.holds.flow) }
+        if effects.contains(.startTransfer) { control?.start(flow) }
+        if effects.contains(.setFlow) { control?.setFlow(flow) }
+        if effects.contains(.discard) { control?.discard() }
+        if effects.contains(.cancelTransfer) { control?.cancel() }
+    }
+
+    func resume() {
+        perform(state.withLock { $0.handle(.resume).union($0.handle(.start)) })
     }
 
     func suspend() {
-        state.withLock { $0.holds.insert(.suspended) }
-        applyHolds()
+        handle(.suspend)
     }
 
-    /// Tells the present transfer what may move.
-    func applyHolds() {
-        let (control, flow) = state.withLock { ($0.control, $0.holds.flow) }
-        control?.setFlow(flow)
+    /// Does what the request was told last.
+    ///
+    /// Two threads may call this in another order than the request was told: the highest number counts.
+    func follow(isSuspended: Bool, number: UInt64) {
+        let effects = state.withLock { state -> AttemptState.Effects in
+            guard number > state.intentNumber else { return [] }
+            state.intentNumber = number
+            return isSuspended ? state.handle(.suspend) : state.handle(.resume).union(state.handle(.start))
+        }
+        perform(effects)
     }
 
     /// Whether the attempt was told to stand still last.
-    var isSuspended: Bool { state.withLock { $0.holds.reasons.contains(.suspended) } }
+    var isSuspended: Bool { state.withLock { $0.life.holds.reasons.contains(.suspended) } }
 
-    /// Ends the attempt, now or as soon as the transport says so; the owner hears of the end once.
+    /// Ends the attempt, now or as soon as the transport says so; the owner is told of the end once.
     func cancel(with failure: TransferFailure = .cancelled) {
-        enum Step { case nothing, cancel(any TransferControl), end }
-        let step = state.withLock { state -> Step in
-            switch state.phase {
-            case .ended: return .nothing
-            case .ready:
-                state.failure = state.failure ?? failure
-                return .end
-            case .running:
-                state.failure = state.failure ?? failure
-                // While someone decides about a response that has ended, no transfer is left to report the end.
-                if case .deciding(.some) = state.gate { return .end }
-                // Nor is there one while a route is waited for.
-                if let number = state.waiting.take() {
-                    core.connectivity?.cancel(number)
-                    return .end
-                }
-                return state.control.map { .cancel($0) } ?? .nothing  // `launch` sees the failure
-            }
-        }
-        switch step {
-        case .nothing: break
-        case .cancel(let control): control.cancel()
-        case .end: end(with: failure)
-        }
+        handle(.cancel) { $0.fail(failure) }
     }
 
-    /// Ends an attempt that was never begun and that nobody waits for; the owner hears nothing.
+    /// Ends an attempt whose next message cannot be sent.
+    func fail(with failure: TransferFailure) {
+        let failure = failure.refined(for: record.url)
+        handle(.fails) { $0.fail(failure) }
+    }
+
+    /// Ends an attempt that was never begun and that nobody waits for; the owner is not told.
     func abandon() {
-        state.withLock { state in
-            state.phase = .ended
-            state.failure = state.failure ?? .cancelled
-            state.noteUnsentHop()
-            state.owner = nil
-        }
+        state.withLock { $0.owner = nil }
+        cancel()
     }
 
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {
-        perform(takeAllowance())
-    }
-
-    /// Opens the gate, and says what that causes.
-    func takeAllowance() -> AfterDecision {
-        state.withLock { state in
-            guard case .deciding(let end) = state.gate else { return .nothing }
-            state.gate = .open
-            state.holds.remove(.deciding)
-            if let end { return .end(end.failure) }
-            return .applyHolds
-        }
+        handle(.passes)
     }
 
     /// Lets content come again, after the owner had enough of it.
     func resumeIntake() {
-        state.withLock { state in
-            state.roomCount += 1
-            state.holds.remove(.full)
-        }
-        applyHolds()
+        handle(.room) { $0.roomCount += 1 }
     }
 
     /// Offers content to somebody, and says what may move after that.
     func flow(afterOffering offer: () -> Intake) -> Flow {
-        let (roomCount, flow) = state.withLock { ($0.roomCount, $0.holds.flow) }
+        let (roomCount, flow) = state.withLock { ($0.roomCount, $0.life.holds.flow) }
         return hold(after: offer(), offeredAt: roomCount, flow)
     }
 
@@ -211,8 +212,9 @@ final class Attempt: Sendable {
     func hold(after intake: Intake, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
         guard intake == .isFull else { return flow }
         return state.withLock { state in
-            if state.roomCount == roomCount { state.holds.insert(.full) }
-            return state.holds.flow
+            // The transfer is told by the answer to its call.
+            if state.roomCount == roomCount { _ = state.handle(.full) }
+            return state.life.holds.flow
         }
     }
 
@@ -230,7 +232,10 @@ final class Attempt: Sendable {
         let url = state.withLock { $0.hop.url }
         // Here, and not while the request is made: an adapter may complete the URL, and a `URLProtocol` may know its scheme.
         guard RequestRecord.schemes.contains(where: url.hasScheme) else {
-            return end(with: .exchange(.unsupportedURL, detail: "unsupported URL", engineCode: 0))
+            return fail(with: .exchange(.unsupportedURL, detail: "unsupported URL", engineCode: 0))
+        }
+        guard kind != .webSocket || core.transport.abilities.contains(.webSockets) else {
+            return fail(with: .reported(MissingAbility.webSockets))
         }
         if let gate = core.connectivity, gate.isClosed(for: url) { return wait(at: gate, for: url) }
         guard let (hop, urlText, prepared) = prepareHop() else { return }
@@ -254,7 +259,7 @@ final class Attempt: Sendable {
         var urlText = hop.url.absoluteString
         if core.credentials.concerns(hop, urlText: urlText) {
             if let violation = core.credentials.violation(in: hop) {
-                end(with: violation)
+                fail(with: violation)
                 return nil
             }
             hop = core.credentials.completing(hop)
@@ -269,30 +274,24 @@ final class Attempt: Sendable {
 
     /// Starts the transfer of the present hop, unless the attempt was cancelled meanwhile.
     func start(_ control: any TransferControl, sending fields: FieldBlock) {
-        let flow = state.withLock { state -> Flow? in
-            guard state.phase == .running, state.failure == nil else { return nil }
+        handle(.sends) { state in
             state.sentFields = fields
             state.control = control
-            return state.holds.flow
         }
-        guard let flow else { return end(with: .cancelled) }
-        control.start(flow)
     }
 
     /// Sends a hop's message when there is a route for it.
     private func wait(at gate: ConnectivityGate, for url: URL) {
         state.withLock { $0.owner }?.attemptWaitsForConnectivity(self)
         // Under the lock: the answer takes the number out, and may come at once.
-        let isCancelled = state.withLock { state in
-            guard state.phase == .running, state.failure == nil else { return true }
+        handle(.waits) { state in
+            guard !state.life.isCancelled else { return }
             state.waiting = gate.wait(for: url, deadlineNanoseconds: deadlineNanoseconds) { [self] isOpen in
                 guard self.state.withLock({ $0.waiting.take() }) != nil else { return }
-                if isOpen { return launch() }
-                end(with: .exchange(.timedOut, detail: "no route came within the time-out", engineCode: 0))
+                if isOpen { return handle(.wakes) }
+                fail(with: .exchange(.timedOut, detail: "no route came within the time-out", engineCode: 0))
             }
-            return false
         }
-        if isCancelled { end(with: .cancelled) }
     }
 
     /// Takes the hop over TLS, where its host has asked for that.
@@ -306,57 +305,43 @@ final class Attempt: Sendable {
         }
     }
 
-    /// Goes on to the next hop, on the session's queue.
-    func begin(_ hop: Hop) {
-        core.rootQueue.async { [self] in
-            storeCookies()
-            state.withLock { state in
-                state.control = nil
-                state.hop = hop
-                state.source = .network
-                state.recording = .none
-                state.gate = .open
-                state.holds.remove([.deciding, .full])
-                state.head = nil
-                state.response = nil
-                state.answeredChallenge = hop.challenge
-            }
-            launch()
+    /// Goes on to the next hop; on the session's queue.
+    private func goOn() {
+        storeCookies()
+        state.withLock { state in
+            guard let hop = state.next.take() else { return }
+            state.control = nil
+            state.hop = hop
+            state.source = .network
+            state.recording = .none
+            state.transferEnd = nil
+            state.leftByteCount = 0
+            state.head = nil
+            state.response = nil
+            state.answeredChallenge = hop.challenge
         }
+        launch()
     }
 
-    func end(with failure: TransferFailure?) {
-        let failure = failure?.refined(for: record.url)
-        let ending = state.withLock { state -> (owner: (any AttemptOwner)?, failure: TransferFailure?) in
-            guard state.phase != .ended else { return (nil, nil) }
-            state.phase = .ended
+    /// Stores what has come; then the attempt continues.
+    private func save() {
+        let recorder = state.withLock { state -> ResponseRecorder? in
+            defer { state.recording = .none }
+            guard case .content(let recorder) = state.recording else { return nil }
+            return recorder
+        }
+        guard let recorder else { return handle(.saved) }
+        recorder.save(deciding: storingDecision) { self.handle(.saved) }
+    }
+
+    private func tellOfEnd() {
+        let (owner, failure) = state.withLock { state in
             state.control = nil
             state.recording = .none
-            let owner = state.owner
-            state.owner = nil
-            state.failure = state.failure ?? failure
             state.noteUnsentHop()
-            return (owner, state.failure)
+            return (state.owner.take(), state.failure)
         }
-        ending.owner?.attemptDidComplete(self, failure: ending.failure)
-    }
-
-    enum AfterDecision {
-        case nothing
-        case applyHolds
-        case discard((any TransferControl)?)
-        case begin(Hop)
-        case end(TransferFailure?)
-    }
-
-    func perform(_ step: AfterDecision) {
-        switch step {
-        case .nothing: break
-        case .applyHolds: applyHolds()
-        case .discard(let control): control?.discard()
-        case .begin(let hop): begin(hop)
-        case .end(let failure): end(with: failure)
-        }
+        owner?.attemptDidComplete(self, failure: failure)
     }
 
     /// Stores what cookies the present response set, unless that was done; requests that begin after the call carry

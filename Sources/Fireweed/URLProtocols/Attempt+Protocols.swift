@@ -9,7 +9,7 @@ extension Attempt {
     /// Asks the classes for the present hop: one that takes it performs it, and otherwise it is sent over the network.
     func offer(to classes: ProtocolClasses) {
         ProtocolThread.shared.perform { [self] in
-            guard state.withLock({ $0.failure == nil }) else { return end(with: .cancelled) }
+            guard !state.withLock({ $0.life.isCancelled }) else { return fail(with: .cancelled) }
             guard let (hop, _, fields) = prepareHop() else { return }
             let accepted = classes.accepting(self) { protocolRequest(of: hop, fields) }
             guard let (type, request) = accepted else { return launchOverNetwork() }
@@ -52,7 +52,10 @@ extension Attempt {
 
     /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow {
-        guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else { return .undecided }
+        guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else {
+            handle(.delivers)
+            return .undecided
+        }
         let head = ResponseHead(http)
         let owner = note(http, head)
         switch origin {
@@ -63,8 +66,8 @@ extension Attempt {
             }
         case .stored: cacheWillAnswer(.cache)
         }
-        if let owner, owner.wantsHead { tell(owner, head) }
-        return state.withLock { $0.holds.flow }
+        if let owner, owner.wantsHead { tell(owner, head) } else { handle(.delivers) }
+        return state.withLock { $0.life.holds.flow }
     }
 
     /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next hop.

@@ -192,7 +192,7 @@ extension Request {
         }
         let phase = attempt.map { attempt in
             attempt.state.withLock {
-                "\($0.phase) holds:\($0.holds.reasons.rawValue) control:\($0.control != nil) \($0.gate) failure:\(String(describing: $0.failure)) hops:\($0.records.count)"
+                "\($0.life.stage) holds:\($0.life.holds.reasons.rawValue) control:\($0.control != nil) failure:\(String(describing: $0.failure)) hops:\($0.records.count)"
             }
         }
         return "\(self) \(lifecycle) \(String(describing: error)) slots:\(slots) attempt:\(phase ?? "none")"
