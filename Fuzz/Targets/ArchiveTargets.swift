@@ -48,6 +48,8 @@ extension FuzzTarget {
             try expect(Userinfo.split(url) == nil, "no user is in a URL that is shown")
             try expectEqual(standard.text(ofURL: url), url, "what is redacted stays as it is")
         }
+        // Text that the fuzzer gave the secret itself may have it where nobody can know it for a secret.
+        guard !text.contains(secret) else { return }
         let inner = "\(text)?client_secret=\(secret)&b".addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         let nested = "https://h/?a=\(inner ?? "")"
         try expect(!standard.text(ofURL: nested).contains(secret), "no secret is in a URL inside a URL")

@@ -110,7 +110,7 @@ package enum CookieRules {
     /// dot.
     package static func domainMatches(_ host: String, _ domain: String) -> Bool {
         guard domain.utf8.first == UInt8(ascii: ".") else { return host == CanonicalHost.text(of: domain) }
-        let domain = CanonicalHost.text(of: String(domain.dropFirst())).utf8
+        let domain = CanonicalHost.text(of: String(domain.unicodeScalars.dropFirst())).utf8
         guard host.utf8.suffix(domain.count).elementsEqual(domain) else { return false }
         let rest = host.utf8.dropLast(domain.count)
         return rest.isEmpty || rest.last == UInt8(ascii: ".") && !isAddress(host)
