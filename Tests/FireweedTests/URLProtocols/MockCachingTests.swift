@@ -50,4 +50,30 @@ struct MockCachingTests {
         #expect(asked.all == [4, 4])
         #expect(stored.all == [false, false, false, true])
     }
+
+    @Test("what may be stored in memory only is in the memory of a URLCache, and in no database")
+    func memoryOnly() async throws {
+        let folder = try TemporaryFolder()
+        let place = folder.file("cache")
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.protocolClasses = [MockProtocol.self]
+        let database = Session(
+            configuration: configuration, responseStore: try SQLiteResponseStore(url: folder.file("cache.sqlite")))
+        let memory = Session.mocked {
+            $0.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 8 << 20, diskPath: place.path)
+        }
+        for (session, isFound) in [(database, false), (memory, true)] {
+            let stored = ProtectedList<Bool>()
+            let (url, _) = try MockProtocol.host { mock in
+                stored.append(mock.cachedResponse != nil)
+                mock.answer("text", MockCachingTests.fresh, policy: .allowedInMemoryOnly)
+            }
+            for _ in 0..<2 {
+                _ = await session.request(url).serializingString().response
+                await session.flushResponseStore()
+            }
+            #expect(stored.all == [false, isFound])
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
+    }
 }
