@@ -192,13 +192,19 @@ final class ConnectionPool {
             case .data(let data, _): Int64(data.count)
             case .pump(let pump): pump.byteCount
             }
-        if transfer.sentByteCount == expected {
-            transfer.report.requestEnd = (wallClockNanoseconds() - transfer.report.startNanoseconds) / 1000
-        }
+        transfer.requestContent = .begun
+        if transfer.sentByteCount == expected { didSendAll(of: transfer) }
         transfer.consumer?.transferDidSend(byteCount, total: transfer.sentByteCount, expected: expected)
     }
 
     /// Ends every transfer, closes every connection, and lets no new ones begin.
+    /// Notes that the content of the request was handed to the connection whole.
+    func didSendAll(of transfer: Transfer) {
+        guard transfer.requestContent == .begun else { return }
+        transfer.requestContent = .whole
+        transfer.report.requestEnd = (wallClockNanoseconds() - transfer.report.startNanoseconds) / 1000
+    }
+
     func shutDown() {
         guard !isShutDown else { return }
         isShutDown = true

@@ -17,6 +17,7 @@ extension EasyHandle {
             transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         }
         deliverHeldHead(of: transfer)
+        noteInlineContent(of: transfer, requestByteCount: Int(counts.request_bytes))
         transfer.trailers = headReader.trailers
         if let failure = transfer.failure { return failure }
         // Whatever became of a rest that nobody wants.

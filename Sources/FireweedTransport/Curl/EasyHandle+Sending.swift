@@ -82,12 +82,21 @@ extension EasyHandle {
         return count
     }
 
+    /// Notes that content went out with the head, also where no answer came.
+    func noteInlineContent(of transfer: Transfer, requestByteCount: Int) {
+        guard requestByteCount > 0, case .data(let data) = transfer.message.body, !data.isEmpty,
+            case .none = transfer.content
+        else { return }
+        transfer.requestContent = .whole
+    }
+
     /// Content that went out with the head is reported once, when it has been answered: libcurl says nothing of it.
     func reportInlineContent(of transfer: Transfer) {
         guard transfer.sentByteCount == 0, case .data(let data) = transfer.message.body, !data.isEmpty,
             case .none = transfer.content
         else { return }
         transfer.sentByteCount = Int64(data.count)
+        transfer.requestContent = .whole
         transfer.consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
     }
 }

@@ -57,6 +57,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var sentByteCount: Int64 = 0
     var report = TransferReport()
 
+    /// What has become of the request's content.
+    var requestContent = TransferEnd.SentContent.untouched
     init(message: consuming RequestMessage, consumer: any TransferConsumer, lane: Lane) {
         self.message = message
         self.consumer = consumer
@@ -117,12 +119,6 @@ final class Transfer: TransferControl, @unchecked Sendable {
 
     /// Whether content may come in.
     var mayReceive: Bool { pauses.isDisjoint(with: [.suspended, .intakeFull]) }
-
-    /// What has become of the request's content.
-    private var requestContent: TransferEnd.SentContent {
-        if sentByteCount == 0 { return .untouched }
-        return report.requestEnd > 0 ? .whole : .begun
-    }
 }
 
 extension Transfer: LoopAction {

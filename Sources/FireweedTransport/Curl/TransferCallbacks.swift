@@ -69,7 +69,9 @@ private func contentWanted(
     case .bytes(let sent):
         handle.pool.didSend(sent, of: transfer)
         return sent
-    case .end: return 0
+    case .end:
+        handle.pool.didSendAll(of: transfer)
+        return 0
     case .starved:
         transfer.pauses.insert(.contentStarved)
         return Int(CURL_READFUNC_PAUSE)
@@ -84,6 +86,7 @@ private func contentRewound(_ owner: UnsafeMutableRawPointer, _ offset: curl_off
     let handle = handle(owner)
     guard origin == SEEK_SET, let transfer = handle.transfer else { return CURL_SEEKFUNC_CANTSEEK }
     transfer.sentByteCount = Int64(offset)
+    if transfer.requestContent == .whole { transfer.requestContent = .begun }
     return handle.rewindContent(of: transfer, to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
 
