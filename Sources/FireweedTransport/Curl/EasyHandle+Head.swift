@@ -29,8 +29,9 @@ extension EasyHandle {
         switch event {
         case .none: return true
         case .informational(let head):
-            transfer.consumer?.transferDidReceiveInterim(head)
-            return true
+            transfer.heldInterimHeads.append(head)
+            if !transfer.pauses.contains(.suspended) { deliverHeldInterimHeads(of: transfer) }
+            return transfer.failure == nil
         case .head(let head):
             sendings.answered()
             guard let detail = violation(in: head, of: transfer) else {
@@ -84,8 +85,16 @@ extension EasyHandle {
         transfer?.message.credentials != nil && head.status == 401 || head.status == 407
     }
 
+    func deliverHeldInterimHeads(of transfer: Transfer) {
+        guard !transfer.heldInterimHeads.isEmpty else { return }
+        let heads = transfer.heldInterimHeads
+        transfer.heldInterimHeads = []
+        for head in heads where transfer.failure == nil { transfer.consumer?.transferDidReceiveInterim(head) }
+    }
+
     func deliverHeldHead(of transfer: Transfer) {
         guard let head = transfer.heldHead, !transfer.hasDeliveredHead else { return }
+        deliverHeldInterimHeads(of: transfer)
         transfer.hasDeliveredHead = true
         transfer.heldHead = nil
         if let flow = transfer.consumer?.transferDidReceive(head) { _ = transfer.follow(flow) }

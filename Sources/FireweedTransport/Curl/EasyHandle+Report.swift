@@ -16,7 +16,8 @@ extension EasyHandle {
             transfer.report.fill(from: counts, hasResponse: hasResponse)
             transfer.report.connection = connectionDetails(from: counts, hasResponse: hasResponse)
         }
-        deliverHeldHead(of: transfer)
+        // A transfer that was suspended, and is cancelled or out of time, tells the end alone.
+        if transfer.failure == nil || !transfer.pauses.contains(.suspended) { deliverHeldHead(of: transfer) }
         noteInlineContent(of: transfer, requestByteCount: Int(counts.request_bytes))
         transfer.trailers = headReader.trailers
         if let failure = transfer.failure { return failure }

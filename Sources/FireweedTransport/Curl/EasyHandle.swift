@@ -178,8 +178,11 @@ final class EasyHandle: CurlHandle {
     /// pieces at most, and fails when interim responses or trailers would be a fourth one. The head waits here then.
     @discardableResult
     func apply(_ pauses: PauseReasons) -> CURLcode {
-        if !pauses.contains(.suspended), let transfer, let head = transfer.heldHead, !mayContinue(after: head) {
-            deliverHeldHead(of: transfer)
+        if !pauses.contains(.suspended), let transfer {
+            deliverHeldInterimHeads(of: transfer)
+            if let head = transfer.heldHead, !mayContinue(after: head), !transfer.pauses.contains(.suspended) {
+                deliverHeldHead(of: transfer)
+            }
         }
         let mask = pauses.curlMask
         return setPause(headReader.isAwaitingHead ? mask & ~CURLPAUSE_RECV : mask)

@@ -36,7 +36,9 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var lastActivity: LoopInstant?
     /// The last activity after which libcurl was reminded of the transfer.
     var remindedActivity: LoopInstant?
-    /// The head that waits for the engine's decision whether it authenticates and goes on.
+    /// Interim heads that came while the transfer was suspended.
+    var heldInterimHeads: [ResponseHead] = []
+    /// The head that waits for the engine's decision whether it authenticates and goes on, or for the transfer to run.
     var heldHead: ResponseHead?
     var hasDeliveredHead = false
     /// Content has come in this turn of the loop, and its consumer wants to hear when that was all.
