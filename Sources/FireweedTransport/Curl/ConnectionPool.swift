@@ -138,7 +138,8 @@ final class ConnectionPool {
         flowChanged(of: transfer)
     }
 
-    private func flowChanged(of transfer: Transfer) {
+    /// Lets bytes of a transfer move as its flow says.
+    func flowChanged(of transfer: Transfer) {
         guard transfer.state == .running else { return }
         // In line for a connection only the total time runs.
         if transfer.handle != nil || transfer.lastActivity != nil { touch(transfer) }
@@ -155,8 +156,8 @@ final class ConnectionPool {
     /// Reads the rest of a response for nobody, as long as that is cheaper than a new connection.
     func discard(_ transfer: Transfer) {
         guard transfer.hasDeliveredHead else { return cancel(transfer) }
-        guard transfer.state == .running, transfer.discardedByteCount == nil else { return }
-        transfer.discardedByteCount = 0
+        guard transfer.state == .running, transfer.discardDeadline == nil else { return }
+        transfer.discardedByteCount = transfer.discardedByteCount ?? 0
         transfer.discardDeadline = context.now &+ Self.discardTime
         transfer.pauses.subtract([.suspended, .intakeFull])
         flowChanged(of: transfer)
@@ -197,7 +198,6 @@ final class ConnectionPool {
         transfer.consumer?.transferDidSend(byteCount, total: transfer.sentByteCount, expected: expected)
     }
 
-    /// Ends every transfer, closes every connection, and lets no new ones begin.
     /// Notes that the content of the request was handed to the connection whole.
     func didSendAll(of transfer: Transfer) {
         guard transfer.requestContent == .begun else { return }
@@ -205,6 +205,7 @@ final class ConnectionPool {
         transfer.report.requestEnd = (wallClockNanoseconds() - transfer.report.startNanoseconds) / 1000
     }
 
+    /// Ends every transfer, closes every connection, and lets no new ones begin.
     func shutDown() {
         guard !isShutDown else { return }
         isShutDown = true

@@ -40,7 +40,7 @@ extension EasyHandle {
     /// Takes content from libcurl.
     func received(content bytes: UnsafeRawBufferPointer) -> ContentAnswer {
         if headReader.isAwaitingHead { return announced(bytes) ? .taken : .abort }
-        guard let transfer, let consumer = transfer.consumer else { return .abort }
+        guard let transfer, let consumer = transfer.consumer, transfer.failure == nil else { return .abort }
         guard transfer.mayReceive else { return .pause }
         pool.touch(transfer)
         deliverHeldHead(of: transfer)

@@ -18,7 +18,7 @@ extension EasyHandle {
 
     /// Takes header lines from libcurl; false ends the transfer.
     func received(_ lines: UnsafeRawBufferPointer) -> Bool {
-        guard let transfer else { return false }
+        guard let transfer, transfer.failure == nil else { return false }
         pool.touch(transfer)
         // Before the head is delivered: whoever is told of the response can then see it as it came.
         if let observer = pool.settings.options.wireObserver { observer.didReceive(headLines: Array(lines)) }

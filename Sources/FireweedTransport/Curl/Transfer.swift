@@ -57,10 +57,10 @@ final class Transfer: TransferControl, @unchecked Sendable {
     var trailers: FieldBlock?
     var content = RequestContent.none
     var sentByteCount: Int64 = 0
-    var report = TransferReport()
-
     /// What has become of the request's content.
     var requestContent = TransferEnd.SentContent.untouched
+    var report = TransferReport()
+
     init(message: consuming RequestMessage, consumer: any TransferConsumer, lane: Lane) {
         self.message = message
         self.consumer = consumer
@@ -95,15 +95,24 @@ final class Transfer: TransferControl, @unchecked Sendable {
         lane.withPool { $0.lookupEnded(self, outcome) }
     }
 
+    // What is called from inside the consumer's methods holds when they have returned: libcurl may hand more over in the
+    // same call, before the loop gets to its mailbox.
+
     func cancel() {
+        if lane.loop.isCurrent { failure = failure ?? .cancelled }
         lane.withPool { $0.cancel(self) }
     }
 
     func setFlow(_ flow: Flow) {
-        lane.withPool { $0.setFlow(flow, of: self) }
+        guard lane.loop.isCurrent else { return lane.withPool { $0.setFlow(flow, of: self) } }
+        if follow(flow) { lane.withPool { $0.flowChanged(of: self) } }
     }
 
     func discard() {
+        if lane.loop.isCurrent {
+            guard hasDeliveredHead else { return cancel() }
+            discardedByteCount = discardedByteCount ?? 0
+        }
         lane.withPool { $0.discard(self) }
     }
 

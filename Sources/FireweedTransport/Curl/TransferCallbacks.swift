@@ -63,7 +63,7 @@ private func contentWanted(
     _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ owner: UnsafeMutableRawPointer
 ) -> Int {
     let handle = handle(owner)
-    guard let transfer = handle.transfer else { return Int(CURL_READFUNC_ABORT) }
+    guard let transfer = handle.transfer, transfer.failure == nil else { return Int(CURL_READFUNC_ABORT) }
     guard transfer.pauses.isDisjoint(with: .suspended) else { return Int(CURL_READFUNC_PAUSE) }
     switch transfer.content.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count)) {
     case .bytes(let sent):
