@@ -1,0 +1,197 @@
+// One script as it is played.
+
+import CLinux
+import Dispatch
+import Foundation
+import Glibc
+
+/// What the transfers of one scripted transport share.
+final class ScriptedStage: @unchecked Sendable {
+    let queue = DispatchQueue(label: "fireweed.scripted")
+    let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step]
+    // SAFETY: both are touched on the serial queue alone.
+    /// The transfers between start and end: nobody else has to hold them.
+    private var running: [ObjectIdentifier: ScriptedTransfer] = [:]
+    private var isShutDown = false
+
+    init(answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]) {
+        self.answer = answer
+    }
+
+    func shutDown() {
+        queue.async { [self] in
+            isShutDown = true
+            for transfer in running.values { transfer.end(.cancelled) }
+        }
+    }
+
+    /// Holds a transfer until its end; false when the transport was shut down.
+    func enter(_ transfer: ScriptedTransfer) -> Bool {
+        guard !isShutDown else { return false }
+        running[ObjectIdentifier(transfer)] = transfer
+        return true
+    }
+
+    func leave(_ transfer: ScriptedTransfer) {
+        running[ObjectIdentifier(transfer)] = nil
+    }
+}
+
+/// Plays one step after the other on the transport's queue.
+final class ScriptedTransfer: TransferControl, @unchecked Sendable {
+    private let message: RequestMessage
+    private let stage: ScriptedStage
+
+    // SAFETY: everything below is touched on the stage's serial queue alone.
+    private var consumer: (any TransferConsumer)?
+    private var steps: ArraySlice<ScriptedTransport.Step> = []
+    private var hasStarted = false
+    private var hasDeliveredHead = false
+    private var isStalled = false
+    /// The next step is on its way through the queue.
+    private var isStepDue = false
+    /// Content came since the consumer was told of a lull.
+    private var isInBurst = false
+    /// Ends the transfer when its time is over; there while it waits.
+    private var timer: (any DispatchSourceTimer)?
+    /// When that is, on the monotonic clock.
+    private var due: UInt64 = .max
+    private var report = TransferReport()
+    private var flow = Flow.undecided
+
+    init(message: RequestMessage, consumer: any TransferConsumer, stage: ScriptedStage) {
+        self.message = message
+        self.consumer = consumer
+        self.stage = stage
+    }
+
+    func start(_ flow: Flow) {
+        stage.queue.async { [self] in
+            guard !hasStarted else { return }
+            hasStarted = true
+            _ = self.flow.follow(flow)
+            report.startNanoseconds = Self.wallClockNanoseconds
+            guard consumer != nil else { return }
+            guard stage.enter(self) else { return end(.cancelled) }
+            guard message.webSocket == nil else { return end(.noWebSockets) }
+            steps = stage.answer(message)[...]
+            playOn()
+        }
+    }
+
+    func setFlow(_ flow: Flow) {
+        stage.queue.async { [self] in
+            if self.flow.follow(flow), hasStarted { playOn() }
+        }
+    }
+
+    func discard() {
+        stage.queue.async { [self] in end(hasDeliveredHead ? nil : .cancelled) }
+    }
+
+    func cancel() {
+        stage.queue.async { [self] in end(.cancelled) }
+    }
+
+    // MARK: Steps
+
+    /// Plays the next step by way of the queue, behind what was called until now, inside the consumer's methods too.
+    private func playOn() {
+        guard consumer != nil, !isStepDue else { return }
+        guard mayPlay else { return wait() }
+        isStepDue = true
+        stage.queue.async { [self] in
+            isStepDue = false
+            if consumer != nil, mayPlay { playStep() }
+            playOn()
+        }
+    }
+
+    /// Whether the next step may be played: while receiving is paused, heads may.
+    private var mayPlay: Bool {
+        guard !isStalled else { return false }
+        switch (flow.level, steps.first) {
+        case (.running, _), (.receivingPaused, .interim), (.receivingPaused, .head): return true
+        case (.receivingPaused, _), (.suspended, _): return false
+        }
+    }
+
+    private func playStep() {
+        guard let consumer else { return }
+        switch steps.popFirst() {
+        case nil: end(nil)
+        case .interim(let head): consumer.transferDidReceiveInterim(head)
+        case .head(let head):
+            report.responseStart = elapsedMicroseconds
+            hasDeliveredHead = true
+            _ = flow.follow(consumer.transferDidReceive(head))
+        case .failure(let failure): end(failure)
+        case .stall: isStalled = true
+        case .content(let data):
+            guard !data.isEmpty else { return }
+            isInBurst = true
+            report.responseDecodedByteCount += Int64(data.count)
+            let answer = data.withUnsafeBytes { consumer.transferDidReceive(ContentBytes($0)) }
+            _ = flow.follow(answer)
+        }
+    }
+
+    // MARK: Time
+
+    /// Nothing can be played: waits for a flow, a discard, a cancel, or the end of the message's time.
+    private func wait() {
+        if isInBurst, message.tellsOfLulls { consumer?.transferDidReachLull() }
+        isInBurst = false
+        let now = Self.monotonicNanoseconds
+        // The idle time-out stands still while content may not come in.
+        let isIdle = flow.level == .running && message.idleTimeout > 0
+        let idleEnd = isIdle ? now.addingSaturating(message.idleTimeout.nanoseconds) : .max
+        due = min(idleEnd, message.deadlineNanoseconds ?? .max)
+        guard due > now else { return end(.timedOut("the script took too long")) }
+        guard due < .max || timer != nil else { return }
+        let timer = timer ?? makeTimer()
+        timer.schedule(deadline: due == .max ? .distantFuture : DispatchTime(uptimeNanoseconds: due))
+    }
+
+    private func makeTimer() -> any DispatchSourceTimer {
+        let made = DispatchSource.makeTimerSource(queue: stage.queue)
+        made.setEventHandler { [weak self] in self?.timeIsOver() }
+        made.activate()
+        timer = made
+        return made
+    }
+
+    /// The timer may fire for an earlier wait.
+    private func timeIsOver() {
+        if !isStepDue, due <= Self.monotonicNanoseconds { end(.timedOut("the script took too long")) }
+    }
+
+    // MARK: The end
+
+    func end(_ failure: TransferFailure?) {
+        guard let consumer else { return }
+        self.consumer = nil
+        timer?.cancel()
+        timer = nil
+        stage.leave(self)
+        if report.startNanoseconds == 0 { report.startNanoseconds = Self.wallClockNanoseconds }
+        report.total = elapsedMicroseconds
+        consumer.transferDidFinish(TransferEnd(failure, report: report))
+    }
+
+    /// At least 1: in a report, 0 means that something did not happen.
+    private var elapsedMicroseconds: Int64 {
+        max(1, (Self.wallClockNanoseconds - report.startNanoseconds) / 1000)
+    }
+
+    /// Nanoseconds since 1970.
+    private static var wallClockNanoseconds: Int64 { Int64(fw_clock_nanoseconds(CLOCK_REALTIME)) }
+
+    private static var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
+}
+
+extension TransferFailure {
+    /// A message asks for a WebSocket, and the transport has not the ability.
+    static let noWebSockets = TransferFailure.exchange(
+        .unsupportedURL, detail: "this transport has no WebSockets (`TransportAbilities.webSockets`)", engineCode: 0)
+}
