@@ -98,6 +98,11 @@ enum PeerScript {
             acts = {
                 "answer": lambda: stream.sendall(whole),
                 "gate closed, answer": lambda: stream.sendall(whole),
+                "interim, answer": lambda: stream.sendall(frame(HEADERS, 4, n, b"\x08\x03103") * 2 + whole),
+                "trailers, answer": lambda: stream.sendall(good + frame(DATA, 0, n, b"hello") + frame(HEADERS, 5, n, b"\x00\x08checksum\x0242")),
+                "head, no answer": lambda: stream.sendall(good),
+                "head and content, no answer": lambda: stream.sendall(good + frame(DATA, 0, n, b"hello")),
+                "no answer": lambda: None,
                 "goaway": lambda: forever(stream, frame(GOAWAY, 0, 0, struct.pack(">II", 0x7FFFFFFF, 0))),
                 "goaway refusing": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, 11))),
                 "goaway then answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", n, 0)) + whole),

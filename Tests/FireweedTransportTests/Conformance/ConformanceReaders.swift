@@ -1,0 +1,53 @@
+// Contents of requests in the conformance suite.
+
+import FireweedTransport
+import Synchronization
+
+/// Gives so many zeros.
+final class CountingReader: BodyReader {
+    let byteCount: Int64?
+    private let left: Mutex<Int>
+
+    init(byteCount: Int, announces: Bool) {
+        self.byteCount = announces ? Int64(byteCount) : nil
+        left = Mutex(byteCount)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = left.withLock { left in
+            let count = min(left, buffer.count)
+            left -= count
+            return count
+        }
+        UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
+        return count
+    }
+}
+
+/// Gives a few bytes, and then never has more.
+final class StuckReader: BodyReader {
+    var byteCount: Int64? { 1000 }
+    private let isBegun = Atomic(false)
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void
+    ) {
+        guard !isBegun.exchange(true, ordering: .relaxed) else { return }
+        buffer.copyBytes(from: [1, 2, 3])
+        completion(.success(3))
+    }
+}
+
+/// Gives `ScenarioContent.small`.
+final class SmallReader: BodyReader {
+    var byteCount: Int64? { Int64(ScenarioContent.small.count) }
+    private let isRead = Atomic(false)
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard !isRead.exchange(true, ordering: .relaxed) else { return 0 }
+        buffer.copyBytes(from: ScenarioContent.small)
+        return ScenarioContent.small.count
+    }
+}
