@@ -14,6 +14,9 @@ public struct Flow: Sendable, Hashable {
         /// What the transport has read already it may keep back; it reads no more.
         case receivingPaused
         /// None in either direction; the idle time-out stands still, and the deadline does not.
+        ///
+        /// The consumer is told nothing, apart from the end of a transfer that is cancelled or out of time. What was on
+        /// its way when the decision was made may still come.
         case suspended
     }
 

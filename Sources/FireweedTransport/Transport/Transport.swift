@@ -37,6 +37,8 @@ public protocol Transport: AnyObject, Sendable {
     func closeIdleConnections()
 
     /// Ends every transfer as cancelled and closes all connections. Later transfers end as cancelled at once.
+    ///
+    /// A transport whose last reference goes does the same.
     func shutDown()
 
     /// An executor that runs tasks where this transport reports, so that no thread hop is left; `nil` when there is none.
@@ -86,7 +88,8 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
 /// Steers one transfer.
 ///
 /// Every method may be called from any thread, at any moment, any number of times. None of them calls the consumer before
-/// it returns; what is called inside of a consumer's method takes effect when that method has returned.
+/// it returns; what is called inside of a consumer's method takes effect when that method has returned. After a cancel or a
+/// discard from there, only the end follows.
 public protocol TransferControl: AnyObject, Sendable {
     /// Begins the transfer; later calls do nothing.
     ///
