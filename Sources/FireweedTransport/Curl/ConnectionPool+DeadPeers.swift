@@ -33,6 +33,11 @@ extension ConnectionPool {
     /// To be called when the transfers that timed out have ended. `queue.renewConnections()` comes before that, since
     /// the end of a transfer begins the next one.
     func closeIdleConnections(of queue: OriginQueue) {
+        closeIdle(among: sockets.open(of: queue.origin))
+    }
+
+    /// Shuts down the sockets that no transfer uses: libcurl, which has no call for it, then closes their connections.
+    func closeIdle(among candidates: [OpenedSocket]) {
         var busyPorts: Set<Int> = []
         var connecting: Set<UInt> = []
         for transfer in running where isWithEngine(transfer) {
@@ -40,7 +45,7 @@ extension ConnectionPool {
             busyPorts.insert(handle.localPort)
             connecting.formUnion(handle.openedSockets.map(\.inode))
         }
-        for socket in sockets.open(of: queue.origin)
+        for socket in candidates
         where !connecting.contains(socket.inode) && !busyPorts.contains(socket.localPort) {
             shutdown(socket.descriptor, Shutdown.both)
         }

@@ -295,9 +295,10 @@ final class ConnectionPool {
         adopt(multi)
     }
 
-    /// Closes all connections, unless transfers run: libcurl does not close single ones.
+    /// Closes the connections that no transfer uses.
     func closeIdleConnections() {
-        if running.isEmpty, !isShutDown { replaceMulti() }
+        guard !isShutDown else { return }
+        if running.isEmpty { replaceMulti() } else { closeIdle(among: sockets.allOpen()) }
     }
 
     private static func makeMulti(_ settings: PoolSettings) -> UnsafeMutableRawPointer {

@@ -85,7 +85,7 @@ public final class CurlTransport: Transport {
         for lane in lanes { lane.judgeServers(by: rules) }
     }
 
-    /// Closes the connections of every pool on which no transfer runs at the moment.
+    /// Closes the connections that no transfer uses; through a Unix-domain socket, only while no transfer runs.
     public func closeIdleConnections() {
         for lane in lanes + late.withLock({ $0.lanes }) { lane.closeIdleConnections() }
     }

@@ -32,7 +32,16 @@ struct OriginSockets {
     /// libcurl 7.88 closes a socket without a word when no connection came about on it: the number may be another
     /// socket's by now.
     mutating func open(of origin: String) -> [OpenedSocket] {
-        let found = entries.values.filter { $0.origin == origin }.map(\.socket)
+        open { $0 == origin }
+    }
+
+    /// The open sockets of every origin.
+    mutating func allOpen() -> [OpenedSocket] {
+        open { _ in true }
+    }
+
+    private mutating func open(where isWanted: (_ origin: String) -> Bool) -> [OpenedSocket] {
+        let found = entries.values.filter { isWanted($0.origin) }.map(\.socket)
         for socket in found where !socket.isOpen { entries[socket.descriptor] = nil }
         return found.filter(\.isOpen)
     }

@@ -23,7 +23,9 @@ struct ConnectionConformanceTests {
         }
     }
 
-    @Test("closing idle connections does not disturb the others", arguments: ConformanceSubjects.all)
+    @Test(
+        "closing idle connections closes them beside those that are used, which go on",
+        arguments: ConformanceSubjects.all)
     func busy(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject) { stage in
             let transfer = try stage.transfer(of: .large, afterHead: { _, _ in Flow(.receivingPaused, revision: 1) })
@@ -31,7 +33,13 @@ struct ConnectionConformanceTests {
             try await transfer.head()
             try await stage.otherWork()
             stage.transport.closeIdleConnections()
-            try await stage.otherWork()
+            let next = try stage.transfer(of: .small)
+            next.start()
+            let report = try await next.end().report
+            // Over HTTP/2 the connection that is used takes it. libcurl does not tell the connections of one Unix-domain
+            // socket apart.
+            let isAlone = report.protocolName != "h2" && report.localEndpoint != nil
+            #expect(!isAlone || !report.isReusedConnection)
             transfer.setFlow(.running, revision: 2)
             #expect(try await transfer.end().failure == nil)
             #expect(transfer.record.content == ScenarioContent.large)
