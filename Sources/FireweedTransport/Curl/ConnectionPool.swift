@@ -174,7 +174,9 @@ final class ConnectionPool {
     func applyPauses(of transfer: Transfer) {
         guard let handle = transfer.handle else { return }
         let code = handle.apply(transfer.pauses)
-        if code != CURLE_OK { end(transfer, code: code) }
+        // libcurl would wait for content after such a head.
+        let isOver = handle.endsWithHead && !transfer.pauses.contains(.suspended)
+        if code != CURLE_OK || isOver { end(transfer, code: isOver ? CURLE_ABORTED_BY_CALLBACK : code) }
     }
 
     /// Notes that a byte moved, or that the connection is being made.

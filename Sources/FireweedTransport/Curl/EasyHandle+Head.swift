@@ -38,7 +38,8 @@ extension EasyHandle {
                 setDecoding(head.marks.contains(.hasContentCoding) ? ContentCodings.areKnown(of: head) : true)
                 hold(head, of: transfer)
                 endsWithHead = isWhole(head, of: transfer)
-                return !endsWithHead
+                // A suspended transfer ends when it runs again (`ConnectionPool.applyPauses`).
+                return !endsWithHead || transfer.pauses.contains(.suspended)
             }
             transfer.failure = transfer.failure ?? .exchange(.badServerResponse, detail: detail, engineCode: 0)
         case .malformed:
@@ -71,7 +72,7 @@ extension EasyHandle {
 
     private func hold(_ head: ResponseHead, of transfer: Transfer) {
         if isSecure, tls == nil { tls = knownTLS() }
-        reportInlineContent(of: transfer)
+        if !transfer.pauses.contains(.suspended) { reportInlineContent(of: transfer) }
         // A head that was held back and is followed by another was a challenge, which the engine has answered.
         if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
         transfer.heldHead = head
@@ -95,6 +96,7 @@ extension EasyHandle {
     func deliverHeldHead(of transfer: Transfer) {
         guard let head = transfer.heldHead, !transfer.hasDeliveredHead else { return }
         deliverHeldInterimHeads(of: transfer)
+        reportInlineContent(of: transfer)
         transfer.hasDeliveredHead = true
         transfer.heldHead = nil
         if let flow = transfer.consumer?.transferDidReceive(head) { _ = transfer.follow(flow) }

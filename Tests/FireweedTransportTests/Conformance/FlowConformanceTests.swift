@@ -21,6 +21,25 @@ struct FlowConformanceTests {
         }
     }
 
+    @Test("an answer to HEAD waits while the transfer is suspended", arguments: ConformanceSubjects.all)
+    func suspendedHead(subject: any ConformanceSubject) async throws {
+        try await ConformanceStage.play(subject) { stage in
+            // libcurl sends no content with HEAD without further ado.
+            for body in [BodySource.none, .data(ScenarioContent.small)] {
+                let transfer = try stage.transfer(of: .small) { message in
+                    message.method = "HEAD"
+                    message.body = body
+                }
+                transfer.start(Flow(.suspended, revision: 1))
+                try await stage.otherWork()
+                #expect(transfer.recorder.calls.events.isEmpty)
+                transfer.setFlow(.running, revision: 2)
+                #expect(try await transfer.end().failure == nil)
+                #expect(transfer.recorder.calls.events.filter { $0 != .sent } == [.head, .end])
+            }
+        }
+    }
+
     @Test("a suspended transfer that is cancelled tells the end alone", arguments: ConformanceSubjects.all)
     func suspendedAndCancelled(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .interim) { stage in
