@@ -43,6 +43,7 @@ extension EasyHandle {
         guard let transfer, let consumer = transfer.consumer, transfer.failure == nil else { return .abort }
         guard transfer.mayReceive else { return .pause }
         pool.touch(transfer)
+        letSendingEnd(of: transfer)
         deliverHeldHead(of: transfer)
         if let count = transfer.discardedByteCount {
             transfer.discardedByteCount = count + bytes.count

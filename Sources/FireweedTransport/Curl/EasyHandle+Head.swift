@@ -77,6 +77,7 @@ extension EasyHandle {
         if let answered = transfer.heldHead { transfer.consumer?.transferDidAnswerChallenge(answered) }
         transfer.heldHead = head
         watchCodingEnd(of: head, of: transfer)
+        letSendingEnd(of: transfer)
         if !transfer.pauses.isEmpty { apply(transfer.pauses) }
         if !mayContinue(after: head), !transfer.pauses.contains(.suspended) { deliverHeldHead(of: transfer) }
     }

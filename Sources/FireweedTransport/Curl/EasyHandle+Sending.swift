@@ -82,6 +82,16 @@ extension EasyHandle {
         return count
     }
 
+    /// Lets libcurl see that a response is whole, while the reader of the request's content has nothing ready.
+    ///
+    /// libcurl 7.88 stops sending when an answer came that ends the exchange early, but does not end a transfer whose
+    /// sending is paused at that moment. Where sending goes on, the reader is asked again.
+    func letSendingEnd(of transfer: Transfer) {
+        guard transfer.pauses.contains(.contentStarved) else { return }
+        transfer.pauses.remove(.contentStarved)
+        apply(transfer.pauses)
+    }
+
     /// Notes that content went out with the head, also where no answer came.
     func noteInlineContent(of transfer: Transfer, requestByteCount: Int) {
         guard requestByteCount > 0, case .data(let data) = transfer.message.body, !data.isEmpty,
