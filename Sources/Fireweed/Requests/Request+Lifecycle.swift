@@ -249,12 +249,15 @@ extension Request {
             state.settledAttempt = state.attempts.last
             state.error = nil
             state.serialisedCount = 0
+            state.announcements.begin()
             return true
         }
         guard isGranted else { return otherwise() }
         tellMonitors { $0.requestIsRetrying($1) }
         resetContent()
         progress.reset()
+        // A cancel may have come meanwhile.
+        if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
         // A session that ended while the retrier was asked has found no request that waits for a retry.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
