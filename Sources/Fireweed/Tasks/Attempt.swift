@@ -63,7 +63,9 @@ final class Attempt: Sendable {
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
 
-        /// Feeds an event to the table. An end takes over the cause that the transfer gave, unless there was one before.
+        /// Feeds an event to the table.
+        ///
+        /// An end takes over the cause that the transfer gave, unless there was one before.
         mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
             let effects = life.handle(event)
             if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
