@@ -94,7 +94,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.taskNeedNewBodyStream = newValue } }
     }
 
-    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity`
+    /// There is no route to the task's host, and the task waits for one, as `waitsForConnectivity` of the session
     /// asks.
     open var taskIsWaitingForConnectivity: ((URLSession, URLSessionTask) -> Void)? {
         get { closures.withLock { $0.taskIsWaitingForConnectivity } }

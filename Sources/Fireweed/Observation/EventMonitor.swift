@@ -41,7 +41,7 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
-    /// Called with `TransportOptions.waitsForConnectivity` alone, each time that a task begins to wait; without that
+    /// Called with `waitsForConnectivity` of the session alone, each time that a task begins to wait; without that
     /// option, a task that has no route fails.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
     /// Content of the request was sent; -1 for an unknown length.

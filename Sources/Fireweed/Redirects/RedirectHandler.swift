@@ -7,7 +7,7 @@ public import FoundationNetworking
 public protocol RedirectHandler: Sendable {
     /// How many redirects of one attempt are followed; one more ends it with `URLError.httpTooManyRedirects`.
     ///
-    /// `nil`, the default, leaves it to `TransportOptions.maximumRedirectCount`.
+    /// `nil`, the default, leaves it to the session.
     var maximumRedirectCount: Int? { get }
 
     /// The fields that a redirect to another origin drops, besides `Authorization` and `Cookie`; names have no case.
@@ -25,7 +25,7 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
-    /// `nil`: as many as `TransportOptions.maximumRedirectCount` says.
+    /// `nil`: as many as the session says.
     public var maximumRedirectCount: Int? { nil }
     /// `nil`: those that `TransportOptions.credentialFieldNames` names.
     public var credentialFieldNames: [String]? { nil }

@@ -124,7 +124,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// A task has ended.
     open func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {}
 
-    /// There is no route to the task's host, and the task waits for one, as `TransportOptions.waitsForConnectivity` asks.
+    /// There is no route to the task's host, and the task waits for one, as `waitsForConnectivity` of the session asks.
     open func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
 
     /// Content of a response came.
