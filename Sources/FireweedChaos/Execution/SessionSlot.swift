@@ -43,17 +43,16 @@ final class SessionSlot: Sendable {
 
     /// Lets go of the session; the next user gets a new one.
     func drop() {
-        let dropped = session.withLock { session in
-            defer { session = nil }
-            return session
-        }
-        _ = dropped  // released here, outside the lock
+        _ = take()  // released here, outside the lock
     }
 
     /// Ends every request of the session, and lets go of it.
     func invalidate() {
-        session.withLock { $0 }?.invalidate()
-        drop()
+        take()?.invalidate()
+    }
+
+    private func take() -> Session? {
+        session.withLock { $0.take() }
     }
 
     private func make() -> Session {
