@@ -17,10 +17,15 @@ public final class AlamofireNotifications: EventMonitor {
     private let pending = Mutex<[Event]>([])
     private let postsAlways: Bool
 
+    /// Makes a monitor that posts once somebody has read a name.
+    public convenience init() {
+        self.init(postsAlways: false)
+    }
+
     /// Makes a monitor.
     ///
-    /// - Parameter postsAlways: whether notifications are posted though nobody has read one of their names; false by default.
-    public init(postsAlways: Bool = false) {
+    /// - Parameter postsAlways: whether notifications are posted though nobody has read one of their names.
+    public init(postsAlways: Bool) {
         self.postsAlways = postsAlways
     }
 
