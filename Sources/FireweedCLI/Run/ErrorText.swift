@@ -30,8 +30,11 @@ struct ErrorText {
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         // Foundation's description of an error without one.
         if text.hasPrefix("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
-        // OpenSSL's words for an answer that is not TLS.
+        // OpenSSL's words for an answer that is not TLS, and for a server that hangs up on a handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
+        if text.contains("SSL_connect: SSL_ERROR_SYSCALL") {
+            text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
+        }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
