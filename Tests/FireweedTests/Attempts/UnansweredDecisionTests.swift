@@ -22,30 +22,37 @@ struct UnansweredDecisionTests {
     }
 
     /// The error of a request that is cancelled when somebody has been asked about it.
-    private func error(ofCancelling request: DataRequest) async -> AFError? {
+    ///
+    /// - Parameter session: held until the request has ended.
+    private func error(ofCancelling request: DataRequest, of session: Session) async -> AFError? {
+        request.response { [noteAsked] _ in noteAsked.finish() }  // nobody waits for a question that never comes
         async let response = request.serializingData().response
         for await _ in asked { break }
         request.cancel()
-        return await response.error
+        let error = await response.error
+        return withExtendedLifetime(session) { error }
     }
 
     @Test("a request that waits for a cached-response handler can be cancelled")
     func storing() async {
         let session = session(200, storing: SilentHandler(noteAsked: noteAsked))
-        #expect(await error(ofCancelling: session.request("http://a.test/"))?.isExplicitlyCancelledError == true)
+        let request = session.request("http://a.test/")
+        #expect(await error(ofCancelling: request, of: session)?.isExplicitlyCancelledError == true)
     }
 
     @Test("a request that waits for its response handler can be cancelled")
     func response() async {
-        let request = session(200).request("http://a.test/").onHTTPResponse { [noteAsked] _, _ in noteAsked.yield(true)
+        let session = session(200)
+        let request = session.request("http://a.test/").onHTTPResponse { [noteAsked] _, _ in noteAsked.yield(true)
         }
-        #expect(await error(ofCancelling: request)?.isExplicitlyCancelledError == true)
+        #expect(await error(ofCancelling: request, of: session)?.isExplicitlyCancelledError == true)
     }
 
     @Test("a request that waits for its redirect handler can be cancelled")
     func redirect() async {
-        let request = session(302).request("http://a.test/").redirect(using: SilentHandler(noteAsked: noteAsked))
-        #expect(await error(ofCancelling: request)?.isExplicitlyCancelledError == true)
+        let session = session(302)
+        let request = session.request("http://a.test/").redirect(using: SilentHandler(noteAsked: noteAsked))
+        #expect(await error(ofCancelling: request, of: session)?.isExplicitlyCancelledError == true)
     }
 }
 
