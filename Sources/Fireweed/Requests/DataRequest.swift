@@ -8,6 +8,8 @@ import Synchronization
 
 /// A request that gathers its response's content in memory.
 public class DataRequest: Request, @unchecked Sendable {
+    // SAFETY: all its stored properties are `let`s of `Sendable` types.
+
     /// Checks a response; success, or the error that the request ends with.
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ data: Data?) -> ValidationResult

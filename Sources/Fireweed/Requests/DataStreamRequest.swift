@@ -12,6 +12,8 @@ import Synchronization
 /// handler gets what comes after it was added. The request ends when every handler has dealt with what came, so that a handler's
 /// error counts; after `cancel()` no further value is handed on. A retry starts the content over, for the same handlers.
 public final class DataStreamRequest: Request, @unchecked Sendable {
+    // SAFETY: all its stored properties are `let`s of `Sendable` types.
+
     /// Called with each event of a stream, in order, one call at a time.
     ///
     /// What it throws ends the request with that error, in `AFError.responseSerializationFailed` unless it is an `AFError`; what it

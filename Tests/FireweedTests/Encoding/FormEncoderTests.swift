@@ -196,6 +196,7 @@ struct FormEncoderTests {
 // MARK: - Implementations of `Encodable` by hand
 
 private class Animal: Encodable, @unchecked Sendable {
+    // SAFETY: a test uses it on one thread.
     var legs = 4
 }
 private final class Dog: Animal, @unchecked Sendable {

@@ -8,6 +8,7 @@ import Testing
 
 /// A subclass as apps write it: it watches everything, and decides what a test says.
 private final class Delegate: SessionDelegate, @unchecked Sendable {
+    // SAFETY: its stored properties are `let`s, or set before the session is made.
     typealias ChallengeAnswer = (URLSession.AuthChallengeDisposition, URLCredential?)
 
     let calls = ProtectedList<String>()
