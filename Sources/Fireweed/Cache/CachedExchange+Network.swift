@@ -84,6 +84,7 @@ extension CachedExchange: TransferConsumer {
         let (failure, report) = (end.failure, end.report)
         let (incoming, stored, moment, isCancelled, isTolerated) = state.withLock { state in
             let isTolerated = state.toleratesError && !state.hasHead && failure?.isOfNetwork == true
+            if failure == nil, state.incoming.isToBeStored { state.phase = .saving(report) }
             return (state.incoming, state.stored, state.moment, state.isCancelled, isTolerated)
         }
         guard !isCancelled else { return self.end(failure ?? .cancelled, report: report) }

@@ -17,6 +17,8 @@ final class CachedExchange: Sendable {
         /// On the cache's queue.
         case looking
         case network(any TransferControl)
+        /// The network has answered, and somebody decides whether that is stored.
+        case saving(TransferReport)
         case playing(StoredPlayback)
         case ended
     }
@@ -35,6 +37,13 @@ final class CachedExchange: Sendable {
         case validated(ResponseHead, at: Date)
         /// An error, instead of which the stored response is the answer.
         case discarding
+
+        var isToBeStored: Bool {
+            switch self {
+            case .recording, .storing: true
+            case .passing, .dropped, .validated, .discarding: false
+            }
+        }
     }
 
     struct State {
@@ -189,19 +198,20 @@ extension CachedExchange: TransferControl {
     }
 
     func cancel() {
-        enum Step { case nothing, cancel(any TransferControl), end }
+        enum Step { case nothing, cancel(any TransferControl), end(TransferReport?) }
         let step = state.withLock { state -> Step in
             state.isCancelled = true
             switch state.phase {
             case .network(let control): return .cancel(control)
-            case .playing: return .end
+            case .saving(let report): return .end(report)
+            case .playing: return .end(nil)
             case .ready, .looking, .ended: return .nothing  // whoever goes on sees it
             }
         }
         switch step {
         case .nothing: break
         case .cancel(let control): control.cancel()
-        case .end: cache.queue.async { self.end(.cancelled) }
+        case .end(let report): cache.queue.async { self.end(.cancelled, report: report) }
         }
     }
 
@@ -215,7 +225,7 @@ extension CachedExchange: TransferControl {
                 return .nothing
             case .playing: return .end
             case .ready, .looking: return .cancel
-            case .ended: return .nothing
+            case .saving, .ended: return .nothing
             }
         }
         switch step {
@@ -233,7 +243,7 @@ extension CachedExchange: TransferControl {
             switch state.phase {
             case .network(let control): return .tell(control)
             case .playing: return .goOn
-            case .ready, .looking, .ended: return .nothing  // whoever continues sees it
+            case .ready, .looking, .saving, .ended: return .nothing  // whoever continues sees it
             }
         }
         switch step {
