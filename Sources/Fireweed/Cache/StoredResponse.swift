@@ -82,6 +82,6 @@ public struct StoredResponse: Sendable {
 
     /// About how many bytes the response needs in a store.
     public var byteCount: Int {
-        content.count + head.response.section.count + (head.userInfo?.count ?? 0) + 256
+        content.count + head.response.sectionByteCount + (head.userInfo?.count ?? 0) + 256
     }
 }

@@ -27,7 +27,7 @@ package final class HeadReader {
         init() {}
 
         init(_ options: TransportOptions) {
-            byteCount = options.maximumHeaderByteCount
+            byteCount = min(options.maximumHeaderByteCount, ResponseHead.maximumByteCount)
             fieldCount = options.maximumHeaderFieldCount
             interimResponseCount = options.maximumInterimResponseCount
         }
@@ -124,7 +124,7 @@ package final class HeadReader {
             appendField(line)
             return .none
         }
-        let head = ResponseHead(status: status, version: version, section: Array(section))
+        let head = section.withUnsafeBytes { ResponseHead(status: status, version: version, lines: $0) }
         section.removeAll(keepingCapacity: true)
         isInsideHead = false
         hasField = false

@@ -21,41 +21,34 @@ extension ResponseHead {
             self.rawValue = rawValue
         }
 
-        init(of section: [UInt8]) {
-            var marks: Marks = []
-            // The pointer stays good: it leads into the section, which is held meanwhile.
-            var length: UnsafeRawBufferPointer?
-            ResponseHead.forEachLine(of: section) { name, value in
-                switch name.count {
-                case 4 where ResponseHead.isName(name, "ETag"): marks.insert(.mayBeWorthStoring)
-                case 7 where ResponseHead.isName(name, "Expires"): marks.insert(.mayBeWorthStoring)
-                case 10 where ResponseHead.isName(name, "Set-Cookie"): marks.insert(.setsCookies)
-                case 13 where ResponseHead.isName(name, "Cache-Control") || ResponseHead.isName(name, "Last-Modified"):
-                    marks.insert(.mayBeWorthStoring)
-                case 16 where ResponseHead.isName(name, "Content-Encoding"): marks.insert(.hasContentCoding)
-                case 17 where ResponseHead.isName(name, "Transfer-Encoding"): marks.insert(.isFramed)
-                case 14 where ResponseHead.isName(name, "Content-Length"):
-                    marks.insert(.isFramed)
-                    if !Self.isSound(value, like: &length) { marks.insert(.hasUnsoundLength) }
-                default: break
-                }
-                return true
+        /// Takes a field into account; `length` goes along from field to field of a head, and is judged at its end.
+        mutating func note(
+            _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ length: inout AnnouncedLength
+        ) {
+            switch name.count {
+            case 4 where name.isFieldName("etag"): insert(.mayBeWorthStoring)
+            case 7 where name.isFieldName("expires"): insert(.mayBeWorthStoring)
+            case 10 where name.isFieldName("set-cookie"): insert(.setsCookies)
+            case 13 where name.isFieldName("cache-control") || name.isFieldName("last-modified"):
+                insert(.mayBeWorthStoring)
+            case 16 where name.isFieldName("content-encoding"): insert(.hasContentCoding)
+            case 17 where name.isFieldName("transfer-encoding"): insert(.isFramed)
+            case 14 where name.isFieldName("content-length"):
+                insert(.isFramed)
+                length.note(value)
+            default: break
             }
-            self = marks
         }
+    }
+}
 
-        /// True when every length in the list is a number, and the same as those before it.
-        private static func isSound(_ list: UnsafeRawBufferPointer, like known: inout UnsafeRawBufferPointer?) -> Bool {
-            var rest = list[...]
-            while true {
-                let end = rest.firstIndex(of: 0x2C) ?? rest.endIndex
-                let digits = ResponseHead.trimmed(rest[..<end])
-                let isNumber = !digits.isEmpty && digits.count <= 18 && digits.allSatisfy { 0x30...0x39 ~= $0 }
-                guard isNumber, known?.elementsEqual(digits) ?? true else { return false }
-                known = digits
-                if end == rest.endIndex { return true }
-                rest = rest[(end + 1)...]
-            }
-        }
+extension UnsafeRawBufferPointer {
+    /// Compares a name, or another token, with one in lower case whose length is the same.
+    ///
+    /// Among tokens the bit that it ignores is a letter's case, apart from `^` and `~`, which no name here has.
+    func isFieldName(_ lowercase: StaticString) -> Bool {
+        let expected = lowercase.utf8Start
+        for index in 0..<count where self[index] | 0x20 != expected[index] { return false }
+        return true
     }
 }

@@ -4,30 +4,89 @@ import Glibc
 
 /// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
 ///
-/// The bytes are kept as they came in; looking a field up reads through them, which for the usual dozen fields is cheaper than
-/// making strings of all of them.
+/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the places of names
+/// and values stands behind them in the same array, so that a head is one allocation, and strings are made on demand.
 public struct ResponseHead: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: Int
     /// The version as the wire says it, as `HTTP/1.1`.
     public let version: String
-    /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
-    package let section: [UInt8]
-    /// What is asked of every head, found out in one pass.
+    /// What is asked of every head, found out while it was read.
     package let marks: Marks
+    /// The status line, where one came, the field section, and the table of its fields.
+    private let storage: [UInt8]
+    private let sectionStart: UInt32
+    private let sectionEnd: UInt32
 
-    /// Makes a head of a status and the raw lines of its field section.
+    /// So many bytes a head can have at most: its table counts in 32 bits.
+    static let maximumByteCount = 1 << 30
+
+    /// Makes a head of a status and the raw lines of its field section: lines that end in CRLF or LF.
     package init(status: Int, version: String, section: [UInt8]) {
+        self = section.withUnsafeBytes { ResponseHead(status: status, version: version, lines: $0) }
+    }
+
+    /// Makes a head of a status and the raw lines of its field section; a line without a colon is not a field.
+    init(status: Int, version: String, lines: UnsafeRawBufferPointer) {
+        var marks = Marks()
+        var length = AnnouncedLength()
+        var fields: [FieldRange] = []
+        fields.reserveCapacity(lines.count / 32)
+        Self.forEachField(of: lines) { field in
+            fields.append(field)
+            marks.note(field.name(in: lines), field.value(in: lines), &length)
+        }
+        if !length.isSound { marks.insert(.hasUnsoundLength) }
+        self.init(status: status, version: version, bytes: lines, sectionStart: 0, fields: fields, marks: marks)
+    }
+
+    /// Makes a head of bytes whose fields are known: a status line, and from `sectionStart` on the field lines.
+    init(
+        status: Int, version: String, bytes: UnsafeRawBufferPointer, sectionStart: Int, fields: [FieldRange],
+        marks: Marks
+    ) {
         self.status = status
         self.version = version
-        self.section = section
-        marks = Marks(of: section)
+        self.marks = marks
+        self.sectionStart = UInt32(sectionStart)
+        sectionEnd = UInt32(bytes.count)
+        let count = bytes.count + fields.count * FieldRange.byteCount
+        storage = [UInt8](unsafeUninitializedCapacity: count) { storage, initializedCount in
+            let whole = UnsafeMutableRawBufferPointer(storage)
+            whole.copyMemory(from: bytes)
+            fields.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: whole[bytes.count...]).copyMemory(from: $0)
+            }
+            initializedCount = count
+        }
     }
 
     /// Makes a head of fields, for transports that do not read from the wire.
     public init(status: Int, version: String = "HTTP/1.1", fields: [Field]) {
         let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         self.init(status: status, version: version, section: Array(lines.utf8))
+    }
+
+    /// The field section: lines that end in CRLF or LF, without the status line and the empty line.
+    package var section: [UInt8] { Array(storage[Int(sectionStart)..<Int(sectionEnd)]) }
+
+    /// How many bytes `section` has.
+    package var sectionByteCount: Int { Int(sectionEnd - sectionStart) }
+
+    /// The head as it came on an HTTP/1.1 connection: status line and field lines, without the empty line.
+    ///
+    /// Where no status line came, as on HTTP/2, it is the same as `section`.
+    package var receivedLines: [UInt8] { Array(storage[..<Int(sectionEnd)]) }
+
+    /// The reason phrase (RFC 9112 §4), which may be empty; `nil` where no status line came, as on HTTP/2.
+    package var reason: String? {
+        guard sectionStart > 0 else { return nil }
+        return storage.withUnsafeBytes { bytes in
+            // `HTTP/1.1 200` has 12 bytes, and a space follows.
+            var end = Int(sectionStart)
+            while end > 12, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
+            return Self.text(UnsafeRawBufferPointer(rebasing: bytes[min(13, end)..<end]))
+        }
     }
 
     /// Every field in the order of the wire; a name can appear more than once.
@@ -80,37 +139,40 @@ public struct ResponseHead: Sendable {
 
     /// Calls `body` with name and value of each line until it says false.
     package func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
-        Self.forEachLine(of: section, body)
-    }
-
-    static func forEachLine(
-        of section: [UInt8], _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool
-    ) {
-        section.withUnsafeBytes { bytes in
-            guard var start = bytes.baseAddress else { return }
-            let end = start + bytes.count
-            while start < end {
-                let lineEnd = memchr(start, 0x0A, end - start).map { UnsafeRawPointer($0) } ?? end
-                if let colon = memchr(start, 0x3A, lineEnd - start).map({ UnsafeRawPointer($0) }) {
-                    let name = UnsafeRawBufferPointer(start: start, count: colon - start)
-                    let value = UnsafeRawBufferPointer(start: colon + 1, count: lineEnd - colon - 1)
-                    guard body(name, trimmed(value[...])) else { return }
-                }
-                start = lineEnd + 1
+        storage.withUnsafeBytes { bytes in
+            var place = Int(sectionEnd)
+            while place < bytes.count {
+                let field = bytes.loadUnaligned(fromByteOffset: place, as: FieldRange.self)
+                guard body(field.name(in: bytes), field.value(in: bytes)) else { return }
+                place += FieldRange.byteCount
             }
         }
     }
 
-    /// Drops the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
-    static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawBufferPointer {
-        var (start, end) = (bytes.startIndex, bytes.endIndex)
-        while start < end, isSpace(bytes.base[start]) { start += 1 }
-        while start < end, isSpace(bytes.base[end - 1]) { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: bytes.base[start..<end])
+    /// Finds the fields of lines that were not checked.
+    private static func forEachField(of lines: UnsafeRawBufferPointer, _ body: (FieldRange) -> Void) {
+        guard let base = lines.baseAddress else { return }
+        var start = 0
+        while start < lines.count {
+            let lineEnd =
+                memchr(base + start, 0x0A, lines.count - start).map { UnsafeRawPointer($0) - base } ?? lines.count
+            if let colon = memchr(base + start, 0x3A, lineEnd - start).map({ UnsafeRawPointer($0) - base }) {
+                let value = trimmed(lines, from: colon + 1, to: lineEnd)
+                body(
+                    FieldRange(
+                        nameStart: UInt32(start), nameEnd: UInt32(colon), valueStart: UInt32(value.lowerBound),
+                        valueEnd: UInt32(value.upperBound)))
+            }
+            start = lineEnd + 1
+        }
     }
 
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x09 || byte == 0x0D
+    /// Leaves out the optional white space around a value (RFC 9110 §5.5), and the CR of the line's end.
+    private static func trimmed(_ bytes: UnsafeRawBufferPointer, from first: Int, to last: Int) -> Range<Int> {
+        var (start, end) = (first, last)
+        while start < end, bytes[start].isFieldSpace || bytes[start] == 0x0D { start += 1 }
+        while start < end, bytes[end - 1].isFieldSpace || bytes[end - 1] == 0x0D { end -= 1 }
+        return start..<end
     }
 
     /// UTF-8 where the bytes are, else ISO-8859-1, which is what such fields were before (RFC 9110 §5.5).

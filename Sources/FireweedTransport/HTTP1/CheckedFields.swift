@@ -1,0 +1,157 @@
+// The fields of a request message, checked and serialised.
+
+/// A block of fields as it goes out on HTTP/1.1, and what its fields say about framing and connection.
+///
+/// A message's fields come from users and from what users received: none of them may end a line, contradict the content,
+/// or steer the connection, which is the transport's (RFC 9110 §7.6.1, RFC 9112 §6). What cannot be sent is refused
+/// with an error that has the field's name.
+struct CheckedFields {
+    /// The lines of the fields that go out in every case.
+    private(set) var lines: [UInt8] = []
+    /// The lines of `Proxy-Authorization`, which no origin may see (RFC 9110 §11.7.2).
+    private(set) var proxyLines: [UInt8] = []
+    /// The value of `Host`, where the message has one of its own.
+    private(set) var host: [UInt8]?
+    /// The length that `Content-Length` says.
+    private(set) var length: Int64?
+    /// `Transfer-Encoding: chunked`.
+    private(set) var isChunked = false
+    /// `Connection: close`.
+    private(set) var closesConnection = false
+    /// There is a `Connection` field.
+    private var hasConnectionOptions = false
+    /// `Expect: 100-continue` (RFC 9110 §10.1.1).
+    private(set) var expectsContinue = false
+    /// `TE: trailers`, which the connection's options have to name (RFC 9110 §10.1.4).
+    private(set) var acceptsTrailers = false
+    /// `Accept`, or the decision to send none.
+    private(set) var hasAccept = false
+    /// `Accept-Encoding`, or the decision to send none.
+    private(set) var hasAcceptEncoding = false
+    /// False where the writing of fields says that no `Host` goes out.
+    private(set) var sendsHost = true
+
+    /// Checks the fields of a block; throws `badURL` with the name of the first field that cannot be sent.
+    init(_ block: FieldBlock, writing: FieldWriting? = nil) throws(TransferFailure) {
+        for name in writing?.omittedNames ?? [] {
+            switch name.lowercased() {
+            case "host": sendsHost = false
+            case "accept": hasAccept = true
+            case "accept-encoding": hasAcceptEncoding = true
+            default: break
+            }
+        }
+        for field in writing?.lines(of: block.fields) ?? block.fields { try take(field) }
+    }
+
+    /// Checks the fields of a trailer section: what frames or routes a message comes too late in one (RFC 9110 §6.5.1).
+    init(trailers block: FieldBlock) throws(TransferFailure) {
+        for field in block.fields {
+            try take(field)
+            guard !isSpecial else { throw .refusedField(field, "it cannot be a trailer (RFC 9110 §6.5.1)") }
+        }
+    }
+
+    /// True when a field came that the transport has its own rules for.
+    private var isSpecial: Bool {
+        host != nil || length != nil || isChunked || expectsContinue || acceptsTrailers || hasConnectionOptions
+            || !proxyLines.isEmpty
+    }
+
+    private mutating func take(_ field: Field) throws(TransferFailure) {
+        guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
+            throw .refusedField(field, "its name is not a token (RFC 9110 §5.1)")
+        }
+        let isText = { (byte: UInt8) in byte != 0x0D && byte != 0x0A && byte != 0 }
+        guard field.octets?.allSatisfy(isText) ?? field.value.utf8.allSatisfy(isText) else {
+            throw .refusedField(field, "its value has a CR, an LF or a NUL (RFC 9110 §5.5)")
+        }
+        if try !takeSpecial(field) { append(field, to: &lines) }
+    }
+
+    /// Takes a field that the transport has its own rules for; false for all others.
+    private mutating func takeSpecial(_ field: Field) throws(TransferFailure) -> Bool {
+        switch (field.name.utf8.count, field.name.lowercased()) {
+        case (4, "host"): try takeHost(field)
+        case (2, "te"):
+            guard field.value.lowercased() == "trailers" else {
+                throw .refusedField(field, "only “trailers” is understood (RFC 9110 §10.1.4)")
+            }
+            acceptsTrailers = true
+            return false
+        case (6, "accept"):
+            hasAccept = true
+            return false
+        case (6, "expect"):
+            guard field.value.lowercased() == "100-continue" else {
+                throw .refusedField(field, "only “100-continue” is understood (RFC 9110 §10.1.1)")
+            }
+            expectsContinue = true
+        case (7, "upgrade"), (7, "trailer"), (10, "keep-alive"), (14, "http2-settings"), (16, "proxy-connection"):
+            throw .refusedField(field, "the transport decides about the connection (RFC 9110 §7.6.1)")
+        case (10, "connection"): try takeConnection(field)
+        case (14, "content-length"): try takeLength(field)
+        case (15, "accept-encoding"):
+            hasAcceptEncoding = true
+            return false
+        case (17, "transfer-encoding"):
+            guard !isChunked, field.value.lowercased() == "chunked" else {
+                throw .refusedField(field, "only “chunked” can be sent (RFC 9112 §7)")
+            }
+            isChunked = true
+        case (19, "proxy-authorization"): append(field, to: &proxyLines)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func takeHost(_ field: Field) throws(TransferFailure) {
+        let value = field.octets ?? Array(field.value.utf8)
+        guard host == nil, value.allSatisfy({ 0x21...0x7E ~= $0 && !"/?#@,\\".utf8.contains($0) }) else {
+            throw .refusedField(field, "there is one, and it is a host with or without a port (RFC 9112 §3.2)")
+        }
+        host = value
+    }
+
+    /// Options name fields that recipients remove: a user's could remove what a proxy in front of the origin adds.
+    private mutating func takeConnection(_ field: Field) throws(TransferFailure) {
+        hasConnectionOptions = true
+        for option in field.value.split(separator: ",") {
+            switch option.filter({ $0 != " " && $0 != "\t" }).lowercased() {
+            case "close": closesConnection = true
+            case "keep-alive", "te", "": break
+            default: throw .refusedField(field, "the transport decides about the connection (RFC 9110 §7.6.1)")
+            }
+        }
+    }
+
+    private mutating func takeLength(_ field: Field) throws(TransferFailure) {
+        let digits = field.value.utf8
+        guard length == nil, (1...18).contains(digits.count), digits.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+            throw .refusedField(field, "there is one, and it is a number (RFC 9110 §8.6)")
+        }
+        length = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+
+    private func append(_ field: Field, to lines: inout [UInt8]) {
+        lines.append(contentsOf: field.name.utf8)
+        lines.append(0x3A)
+        lines.append(0x20)
+        if let octets = field.octets {
+            lines.append(contentsOf: octets)
+        } else {
+            lines.append(contentsOf: field.value.utf8)
+        }
+        lines.append(0x0D)
+        lines.append(0x0A)
+    }
+}
+
+extension TransferFailure {
+    /// A field of a request message cannot be sent.
+    fileprivate static func refusedField(_ field: Field, _ reason: String) -> TransferFailure {
+        let name = String(
+            String.UnicodeScalarView(field.name.unicodeScalars.map { 0x20...0x7E ~= $0.value ? $0 : "." }))
+        return .badMessage("the request's field “\(name)” cannot be sent: \(reason)")
+    }
+}

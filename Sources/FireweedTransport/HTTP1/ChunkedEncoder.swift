@@ -1,0 +1,25 @@
+// The chunked transfer coding, put on.
+
+/// Writes what goes between the content of a request that is sent in chunks (RFC 9112 §7.1).
+package enum ChunkedEncoder {
+    /// What ends the content of every chunk.
+    package static let chunkEnd: [UInt8] = [0x0D, 0x0A]
+
+    /// Appends the line in front of a chunk of so many bytes, which are not none: a chunk of none would be the last.
+    package static func appendSize(_ byteCount: Int, to bytes: inout [UInt8]) {
+        precondition(byteCount > 0, "the chunk without content is the last one")
+        bytes.append(contentsOf: String(byteCount, radix: 16).utf8)
+        bytes.append("\r\n")
+    }
+
+    /// Appends the last chunk and the trailer section; trailers are checked as a message's fields are.
+    ///
+    /// Throws `badURL` with the name of a trailer that cannot be sent, and appends nothing.
+    package static func appendEnd(trailers: FieldBlock? = nil, to bytes: inout [UInt8]) throws(TransferFailure) {
+        let lines =
+            try trailers.map { (block) throws(TransferFailure) in try CheckedFields(trailers: block).lines } ?? []
+        bytes.append("0\r\n")
+        bytes += lines
+        bytes.append("\r\n")
+    }
+}

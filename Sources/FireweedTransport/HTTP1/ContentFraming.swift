@@ -1,0 +1,62 @@
+// How the end of a response's content is known.
+
+/// What delimits the content of a response (RFC 9112 §6.3).
+package enum ContentFraming: Equatable, Sendable {
+    /// There is no content.
+    case none
+    /// The content has so many bytes.
+    case length(Int64)
+    /// The chunked transfer coding (RFC 9112 §7.1).
+    case chunked
+    /// The content ends with the connection.
+    case untilClose
+    /// HTTP ends with this head: what follows is a tunnel's (2xx to CONNECT) or another protocol's (101).
+    case tunnel
+}
+
+/// What the framing of a response depends on that stands in its request.
+package struct ResponseExpectation: Equatable, Sendable {
+    /// The response has no content (RFC 9110 §9.3.2).
+    package var isHead: Bool
+    /// A 2xx makes the connection a tunnel (RFC 9110 §9.3.6).
+    package var isConnect: Bool
+    /// A 101 may come (RFC 9110 §15.2.2).
+    package var offersUpgrade: Bool
+
+    /// What follows from a request's method and from its `Upgrade` field; methods compare with case.
+    package init(method: String, offersUpgrade: Bool = false) {
+        isHead = method == "HEAD"
+        isConnect = method == "CONNECT"
+        self.offersUpgrade = offersUpgrade
+    }
+}
+
+extension ContentFraming {
+    /// The framing of a final response, by the first rule of RFC 9112 §6.3 that applies; throws where it is ambiguous.
+    static func of(
+        _ line: StatusLine, _ fields: FramingFields, expecting expectation: ResponseExpectation
+    ) throws(TransferFailure) -> ContentFraming {
+        if line.status == 101 {
+            guard expectation.offersUpgrade else { throw .badResponse("the server switched protocols unasked") }
+            return .tunnel
+        }
+        // Lengths and codings of a tunnel's head are ignored (RFC 9110 §9.3.6).
+        if expectation.isConnect, 200..<300 ~= line.status { return .tunnel }
+        guard fields.length.isSound else {
+            throw .badResponse("the response announces lengths that are none, or that differ")
+        }
+        if case .unsound(let detail) = fields.transferCoding { throw .badResponse(detail) }
+        if fields.transferCoding == .chunked {
+            // §6.1: faulty framing, which a recipient in between may have read in another way.
+            guard line.minorVersion > 0 else {
+                throw .badResponse("the response is chunked, and its version is HTTP/1.0 (RFC 9112 §6.1)")
+            }
+            guard fields.length.byteCount == nil else {
+                throw .badResponse("the response has a Content-Length and is chunked (RFC 9112 §6.3)")
+            }
+        }
+        if expectation.isHead || line.status == 204 || line.status == 304 { return .none }
+        if fields.transferCoding == .chunked { return .chunked }
+        return fields.length.byteCount.map { .length($0) } ?? .untilClose
+    }
+}

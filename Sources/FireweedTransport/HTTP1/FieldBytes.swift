@@ -1,0 +1,78 @@
+// Bytes of heads, looked at quickly.
+
+import Glibc
+
+/// What the readers of start lines and field lines have in common.
+enum FieldBytes {
+    /// How a line ends.
+    enum LineEnd {
+        /// The next line begins at this offset.
+        case next(Int)
+        /// More bytes are needed.
+        case incomplete
+        /// The line cannot end like this.
+        case fault(String)
+    }
+
+    /// The offset of the first CR, LF or NUL, which no text may have in it (RFC 9110 §5.5); `end` when there is none.
+    ///
+    /// Eight bytes at once: a byte below 0x20 is looked for, and most text has none.
+    static func endOfText(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
+        var index = start
+        while index &+ 8 <= end {
+            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            // The lowest bit that is set belongs to the first byte below 0x20; bits above may be set in error.
+            let controls = (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080
+            guard controls != 0 else {
+                index &+= 8
+                continue
+            }
+            index &+= controls.trailingZeroBitCount >> 3
+            if isEndOfText(base.byte(index)) { return index }
+            index &+= 1
+        }
+        while index < end, !isEndOfText(base.byte(index)) { index &+= 1 }
+        return index
+    }
+
+    private static func isEndOfText(_ byte: UInt8) -> Bool {
+        byte == 0x0D || byte == 0x0A || byte == 0
+    }
+
+    /// How a line ends whose text stops at a CR, LF or NUL.
+    ///
+    /// A fault shows when the line is complete.
+    static func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer, acceptsBareLineFeed: Bool) -> LineEnd {
+        switch bytes[index] {
+        case 0x0D where index + 1 == bytes.count: return .incomplete
+        case 0x0D where bytes[index + 1] == 0x0A: return .next(index + 2)
+        case 0x0A where acceptsBareLineFeed: return .next(index + 1)
+        case 0x0A: return .fault("the response ends a line of its chunked coding with LF alone (RFC 9112 §7.1)")
+        case let byte:
+            guard hasLineFeed(bytes, from: index) else { return .incomplete }
+            return byte == 0
+                ? .fault("the response has a NUL in its head (RFC 9110 §5.5)")
+                : .fault("the response has a CR in its head that no LF follows (RFC 9112 §2.2)")
+        }
+    }
+
+    static func hasLineFeed(_ bytes: UnsafeRawBufferPointer, from index: Int) -> Bool {
+        lineFeed(in: bytes, from: index) != nil
+    }
+
+    /// The offset of the first LF.
+    static func lineFeed(in bytes: UnsafeRawBufferPointer, from index: Int = 0) -> Int? {
+        guard let base = bytes.baseAddress, index < bytes.count else { return nil }
+        return memchr(base + index, 0x0A, bytes.count - index).map { UnsafeRawPointer($0) - base }
+    }
+
+    /// A short piece of what came, for a sentence about it: printable ASCII, the rest as dots.
+    static func excerpt(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> String {
+        String(decoding: bytes[start..<min(end, start + 40)].map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
+    }
+}
+
+extension UnsafeRawPointer {
+    /// The byte at an offset.
+    func byte(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
+}

@@ -1,0 +1,123 @@
+// The lines of a head or of a trailer section.
+
+import Glibc
+
+/// Reads field lines up to the empty line, strictly and in one pass (RFC 9112 §5).
+///
+/// The bytes may come in pieces: each call gets all bytes of the section from its start, and goes on at the first line
+/// that was not complete. A fault in a line shows when the line is complete, so that it does not depend on the pieces.
+struct FieldSectionReader {
+    /// Whether a line may end in LF alone.
+    ///
+    /// RFC 9112 §2.2 allows a recipient to accept it for the start line and the fields. The lines of the chunked coding
+    /// (§7.1) are not among those, and disagreement about their ends has been used to smuggle messages.
+    var acceptsBareLineFeed = true
+    /// The most fields that the section may have.
+    var maximumFieldCount = 1000
+    /// Where the first line begins that was not read; at the end, what is behind the empty line.
+    var position = 0
+    /// Where the empty line begins, once it was read.
+    private(set) var sectionEnd = 0
+    /// The fields so far.
+    private(set) var fields: [FieldRange] = []
+    /// What the fields so far say about the head.
+    private(set) var marks: ResponseHead.Marks = []
+    /// What the fields so far say about content and connection.
+    private(set) var framing = FramingFields()
+
+    /// Makes the reader ready for another section, which begins at `position`; its room is kept.
+    mutating func reset(position: Int = 0, acceptsBareLineFeed: Bool = true) {
+        self.position = position
+        self.acceptsBareLineFeed = acceptsBareLineFeed
+        fields.removeAll(keepingCapacity: true)
+        marks = []
+        framing = FramingFields()
+    }
+
+    /// Reads the complete lines; true when the empty line was among them.
+    mutating func read(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Bool {
+        guard let base = bytes.baseAddress else { return false }
+        while position < bytes.count {
+            let first = base.byte(position)
+            if first == 0x0D || first == 0x0A {
+                guard let next = try lineEnd(at: position, in: bytes) else { return false }
+                sectionEnd = position
+                position = next
+                return true
+            }
+            guard try readField(base, bytes) else { return false }
+        }
+        return false
+    }
+
+    /// Reads one field line (RFC 9112 §5); false when it is not complete.
+    private mutating func readField(
+        _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
+    ) throws(TransferFailure) -> Bool {
+        let (start, end) = (position, bytes.count)
+        var index = start
+        while index < end, base.byte(index).isTokenByte { index += 1 }
+        guard index < end else { return false }
+        let nameEnd = index
+        guard base.byte(nameEnd) == 0x3A, nameEnd > start else {
+            return try fault(Self.complaint(aboutName: bytes, from: start, to: nameEnd), in: bytes, from: nameEnd)
+        }
+        index += 1
+        while index < end, base.byte(index).isFieldSpace { index += 1 }
+        let valueStart = index
+        index = FieldBytes.endOfText(base, from: index, to: end)
+        guard index < end, let next = try lineEnd(at: index, in: bytes) else { return false }
+        var valueEnd = index
+        while valueEnd > valueStart, base.byte(valueEnd - 1).isFieldSpace { valueEnd -= 1 }
+        position = next
+        note(
+            FieldRange(
+                nameStart: UInt32(truncatingIfNeeded: start), nameEnd: UInt32(truncatingIfNeeded: nameEnd),
+                valueStart: UInt32(truncatingIfNeeded: valueStart), valueEnd: UInt32(truncatingIfNeeded: valueEnd)),
+            in: base)
+        guard fields.count <= maximumFieldCount else { throw .refused(.headerFields(limit: maximumFieldCount)) }
+        return true
+    }
+
+    private mutating func note(_ field: FieldRange, in base: UnsafeRawPointer) {
+        fields.append(field)
+        let nameCount = Int(field.nameEnd &- field.nameStart)
+        // No field that counts here has another length.
+        guard nameCount == 4 || nameCount == 7 || nameCount >= 10 && nameCount <= 17 else { return }
+        let name = UnsafeRawBufferPointer(start: base + Int(field.nameStart), count: nameCount)
+        let value = UnsafeRawBufferPointer(
+            start: base + Int(field.valueStart), count: Int(field.valueEnd &- field.valueStart))
+        marks.note(name, value, &framing.length)
+        framing.note(name, value)
+    }
+
+    /// Where the next line begins, when a line ends here; `nil` when that cannot be known yet.
+    private func lineEnd(at index: Int, in bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Int? {
+        switch FieldBytes.lineEnd(at: index, in: bytes, acceptsBareLineFeed: acceptsBareLineFeed) {
+        case .next(let next): return next
+        case .incomplete: return nil
+        case .fault(let detail): throw .badResponse(detail)
+        }
+    }
+
+    /// Throws, if the line that has the fault is complete.
+    private func fault(
+        _ detail: @autoclosure () -> String, in bytes: UnsafeRawBufferPointer, from index: Int
+    ) throws(TransferFailure) -> Bool {
+        guard FieldBytes.hasLineFeed(bytes, from: index) else { return false }
+        throw .badResponse(detail())
+    }
+
+    /// Says what is wrong with a line that does not begin with a name and a colon.
+    private static func complaint(aboutName bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> String {
+        let name = FieldBytes.excerpt(bytes, from: start, to: end)
+        switch bytes[end] {
+        case 0x20 where end == start, 0x09 where end == start:
+            return "the response has a folded header line, or white space before its first field (RFC 9112 §5.2)"
+        case 0x20, 0x09: return "the response has white space before the colon of the field “\(name)” (RFC 9112 §5.1)"
+        case 0x0A, 0x0D: return "the response has a header line without a colon: “\(name)” (RFC 9112 §5)"
+        case 0x3A: return "the response has a header field without a name (RFC 9110 §5.1)"
+        default: return "the response has a field name that is not a token, after “\(name)” (RFC 9110 §5.1)"
+        }
+    }
+}

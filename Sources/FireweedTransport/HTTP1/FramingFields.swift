@@ -1,0 +1,89 @@
+// What a head's fields say about its content and its connection.
+
+/// The fields of one head that frame its content and decide about its connection (RFC 9112 §6, §7 and §9).
+struct FramingFields {
+    /// What `Transfer-Encoding` says.
+    enum TransferCoding: Equatable {
+        case none
+        /// `chunked`, once and alone.
+        case chunked
+        /// Something that was not asked for, or cannot be.
+        case unsound(String)
+    }
+
+    /// The lengths of `Content-Length`, which `ResponseHead.Marks` notes.
+    var length = AnnouncedLength()
+    private(set) var transferCoding = TransferCoding.none
+    /// `Connection: close` (RFC 9112 §9.6).
+    private(set) var hasClose = false
+    /// `Connection: keep-alive`, which HTTP/1.0 needs to keep a connection (RFC 9112 §9.3).
+    private(set) var hasKeepAlive = false
+    /// The seconds of `Keep-Alive: timeout=…` (RFC 2068 §19.7.1.1), which most servers send.
+    private(set) var keepAliveSeconds: Int?
+
+    /// Takes a field into account.
+    mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        switch name.count {
+        case 10 where name.isFieldName("connection"): noteConnection(value)
+        case 10 where name.isFieldName("keep-alive"): noteKeepAlive(value)
+        case 17 where name.isFieldName("transfer-encoding"): noteTransferCodings(value)
+        default: break
+        }
+    }
+
+    private mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
+        value.forEachListMember { member in
+            switch member.count {
+            case 5 where member.isFieldName("close"): hasClose = true
+            case 10 where member.isFieldName("keep-alive"): hasKeepAlive = true
+            default: break
+            }
+        }
+    }
+
+    private mutating func noteKeepAlive(_ value: UnsafeRawBufferPointer) {
+        value.forEachListMember { member in
+            let name: StaticString = "timeout="
+            guard member.count > 8, member.count <= 17 else { return }
+            guard UnsafeRawBufferPointer(rebasing: member[..<8]).isFieldName(name) else { return }
+            let digits = member[8...]
+            guard digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return }
+            keepAliveSeconds = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        }
+    }
+
+    /// Only `chunked` may come: other transfer codings need a `TE` field in the request (RFC 9112 §7.4).
+    private mutating func noteTransferCodings(_ value: UnsafeRawBufferPointer) {
+        var isEmpty = true
+        value.forEachListMember { member in
+            isEmpty = false
+            if case .unsound = transferCoding { return }
+            if transferCoding == .chunked {
+                transferCoding = .unsound("the response has a transfer coding after “chunked” (RFC 9112 §7.1)")
+            } else if member.count == 7, member.isFieldName("chunked") {
+                transferCoding = .chunked
+            } else {
+                let name = FieldBytes.excerpt(member, from: 0, to: member.count)
+                transferCoding = .unsound("the response has the transfer coding “\(name)”, which is not understood")
+            }
+        }
+        if isEmpty { transferCoding = .unsound("the response has a Transfer-Encoding field without a coding") }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Calls `body` with each member of a comma-separated list that is not empty (RFC 9110 §5.6.1), without the white
+    /// space around it.
+    func forEachListMember(_ body: (UnsafeRawBufferPointer) -> Void) {
+        var start = 0
+        while start < count {
+            var end = start
+            while end < count, self[end] != 0x2C { end += 1 }
+            var (first, last) = (start, end)
+            while first < last, self[first].isFieldSpace { first += 1 }
+            while last > first, self[last - 1].isFieldSpace { last -= 1 }
+            if first < last { body(UnsafeRawBufferPointer(rebasing: self[first..<last])) }
+            start = end + 1
+        }
+    }
+}

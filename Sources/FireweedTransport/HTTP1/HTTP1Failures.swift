@@ -1,0 +1,25 @@
+// Failures of HTTP/1.1 messages, in the words of `URLError`.
+
+import Foundation
+
+extension TransferFailure {
+    /// A response's head is not what RFC 9112 allows.
+    static func badResponse(_ detail: String) -> TransferFailure {
+        .exchange(.badServerResponse, detail: detail, engineCode: 0)
+    }
+
+    /// Content in the chunked coding is malformed.
+    static func malformedChunk(_ detail: String) -> TransferFailure {
+        .exchange(.cannotParseResponse, detail: "the response is malformed: \(detail) (RFC 9112 §7.1)", engineCode: 0)
+    }
+
+    /// The connection closed too early.
+    static func cutResponse(_ detail: String) -> TransferFailure {
+        .exchange(.networkConnectionLost, detail: "the connection closed \(detail)", engineCode: 0)
+    }
+
+    /// The message cannot be sent as it is.
+    static func badMessage(_ detail: String) -> TransferFailure {
+        .exchange(.badURL, detail: detail, engineCode: 0)
+    }
+}

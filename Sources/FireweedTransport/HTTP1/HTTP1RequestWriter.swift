@@ -1,0 +1,157 @@
+// The heads of request messages, as bytes.
+
+/// Writes the heads of the request messages of one connection (RFC 9112 §3).
+///
+/// A block of fields is checked and serialised once: the writer remembers the last one, and messages share theirs.
+package struct HTTP1RequestWriter {
+    /// What the request line names.
+    package enum Form: Sendable, Equatable {
+        /// The origin, reached directly or through a tunnel.
+        case origin
+        /// A proxy for clear text: the absolute form. The lines are fields for it alone, each with its CRLF.
+        case proxy(lines: [UInt8])
+    }
+
+    /// How the content that follows the head is framed (RFC 9112 §6).
+    package enum Framing: Sendable, Equatable {
+        /// No content follows.
+        case none
+        /// So many bytes follow; fewer or more would be another message's, so the connection is closed then.
+        case length(Int64)
+        /// Chunks follow (`ChunkedEncoder`).
+        case chunked
+    }
+
+    /// What a head says, as far as its connection needs to know.
+    package struct Written: Sendable, Equatable {
+        /// How the content is framed.
+        package var framing: Framing
+        /// The content waits for a 100, for a second (RFC 9110 §10.1.1).
+        package var expectsContinue: Bool
+        /// The message asks for the end of the connection after its response.
+        package var closesConnection: Bool
+        /// What the response depends on.
+        package var expectation: ResponseExpectation
+    }
+
+    private var block: FieldBlock?
+    private var fields: CheckedFields?
+    private let writing: FieldWriting?
+    private let acceptedCodings: String
+
+    /// Makes a writer.
+    ///
+    /// - Parameters:
+    ///   - writing: how fields are written; `nil` for as messages have them.
+    ///   - acceptedCodings: the value of `Accept-Encoding` for messages that have none.
+    package init(writing: FieldWriting? = nil, acceptedCodings: String = "deflate, gzip, br, zstd") {
+        self.writing = writing
+        self.acceptedCodings = acceptedCodings
+    }
+
+    /// Appends the head of a message, its empty line included.
+    ///
+    /// - Parameters:
+    ///   - message: the message; its URL is `target`'s.
+    ///   - target: the parts of its URL.
+    ///   - form: to whom the head goes.
+    ///   - contentLength: how many bytes of content there are; `nil` where that is not known, and chunks are sent.
+    ///   - extra: fields of the transport's own, each with its CRLF, such as an answer to a challenge.
+    ///   - bytes: where the head is appended; nothing is, when this throws.
+    /// - Returns: what the head says.
+    /// - Throws: `badURL` with the name of what cannot be sent.
+    package mutating func write(
+        _ message: RequestMessage, to target: RequestTarget, form: Form = .origin, contentLength: Int64?,
+        extra: [UInt8] = [], into bytes: inout [UInt8]
+    ) throws(TransferFailure) -> Written {
+        guard !message.method.isEmpty, message.method.utf8.allSatisfy(\.isTokenByte) else {
+            throw .badMessage("the method is not a token (RFC 9110 §9.1)")
+        }
+        let fields = try checked(message.fields)
+        let framing = try Self.framing(of: message, contentLength: contentLength, fields)
+        bytes.append(contentsOf: message.method.utf8)
+        bytes.append(0x20)
+        bytes.append(contentsOf: form == .origin ? target.originForm.utf8 : target.absoluteForm.utf8)
+        bytes.append(" HTTP/1.1\r\n")
+        if fields.sendsHost {
+            bytes.append("Host: ")
+            if let host = fields.host { bytes += host } else { bytes.append(contentsOf: target.authority.utf8) }
+            bytes.append("\r\n")
+        }
+        if case .proxy(let lines) = form { bytes += lines + fields.proxyLines }
+        if !fields.hasAccept { bytes.append("Accept: */*\r\n") }
+        if !fields.hasAcceptEncoding, !acceptedCodings.isEmpty {
+            bytes.append("Accept-Encoding: ")
+            bytes.append(contentsOf: acceptedCodings.utf8)
+            bytes.append("\r\n")
+        }
+        bytes += extra
+        bytes += fields.lines
+        let expectsContinue = fields.expectsContinue && framing != .none && framing != .length(0)
+        Self.append(framing, fields, expectsContinue, to: &bytes)
+        return Written(
+            framing: framing, expectsContinue: expectsContinue, closesConnection: fields.closesConnection,
+            expectation: ResponseExpectation(method: message.method))
+    }
+
+    private mutating func checked(_ block: FieldBlock) throws(TransferFailure) -> CheckedFields {
+        if let fields, self.block === block { return fields }
+        let fields = try CheckedFields(block, writing: writing)
+        (self.block, self.fields) = (block, fields)
+        return fields
+    }
+
+    /// The framing fields, the options of the connection, and the empty line.
+    private static func append(
+        _ framing: Framing, _ fields: CheckedFields, _ expectsContinue: Bool, to bytes: inout [UInt8]
+    ) {
+        switch framing {
+        case .none: break
+        case .chunked: bytes.append("Transfer-Encoding: chunked\r\n")
+        case .length(let count):
+            bytes.append("Content-Length: ")
+            bytes.append(contentsOf: String(count).utf8)
+            bytes.append("\r\n")
+        }
+        if expectsContinue { bytes.append("Expect: 100-continue\r\n") }
+        switch (fields.closesConnection, fields.acceptsTrailers) {
+        case (true, true): bytes.append("Connection: close, TE\r\n")
+        case (true, false): bytes.append("Connection: close\r\n")
+        case (false, true): bytes.append("Connection: TE\r\n")
+        case (false, false): break
+        }
+        bytes.append("\r\n")
+    }
+
+    /// How the content is framed; throws where the message's own fields say something else.
+    private static func framing(
+        of message: RequestMessage, contentLength: Int64?, _ fields: CheckedFields
+    ) throws(TransferFailure) -> Framing {
+        if let announced = fields.length, announced != contentLength {
+            let has = contentLength.map { "has \($0) bytes" } ?? "is sent in chunks, since its length is not known"
+            throw .badMessage(
+                "the request's field “Content-Length” cannot be sent: it says \(announced), and the content \(has)")
+        }
+        if case .none = message.body {
+            guard !fields.isChunked else {
+                throw .badMessage("the request's field “Transfer-Encoding” cannot be sent: there is no content")
+            }
+            // RFC 9110 §8.6: a length of zero where the method gives content a meaning.
+            let needsLength = ["POST", "PUT", "PATCH"].contains(message.method)
+            return needsLength || fields.length != nil ? .length(0) : .none
+        }
+        guard let contentLength else { return .chunked }
+        guard fields.isChunked else { return .length(contentLength) }
+        guard fields.length == nil else {
+            throw .badMessage("the request has both of the fields “Content-Length” and “Transfer-Encoding”")
+        }
+        return .chunked
+    }
+}
+
+extension [UInt8] {
+    /// Appends ASCII that is known when this is compiled.
+    mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+}

@@ -1,0 +1,277 @@
+// Responses of an HTTP/1.1 connection, read from its bytes.
+
+/// Reads the responses that come on one connection, one after another (RFC 9112).
+///
+/// It is fed with the bytes of a read buffer, keeps none of them but an unfinished head, and gives the same events
+/// wherever the bytes are cut. It is strict: every ambiguity that has been used to smuggle messages is refused.
+/// ```swift
+/// parser.expect(ResponseExpectation(method: "GET"))
+/// while true {
+///     switch try parser.next(&bytes) {
+///     case .needsMore: return  // read again, or `finish()` when the peer has closed
+///     case .interim(let head): …
+///     case .head(let head, let framing): …
+///     case .content(let bytes): …  // lent, until the read buffer is used again
+///     case .end: return  // what is left in `bytes` does not belong to the response
+///     }
+/// }
+/// ```
+package struct HTTP1ResponseParser {
+    /// What bytes brought.
+    package enum Event {
+        /// The bytes are used up.
+        case needsMore
+        /// An interim response, other than a 101 (RFC 9110 §15.2).
+        case interim(ResponseHead)
+        /// The head of the response, and what delimits its content.
+        case head(ResponseHead, ContentFraming)
+        /// Bytes of the content, transfer coding off and content coding on; they lead into the bytes that were given.
+        case content(UnsafeRawBufferPointer)
+        /// The response ended. Bytes behind its end are left alone: they are a tunnel's, or a fault of the server's.
+        case end
+    }
+
+    /// How much may come.
+    package struct Limits: Sendable {
+        /// The most bytes of all heads and trailers of one exchange.
+        package var headerByteCount = 300 * 1024
+        /// The most fields of one head or trailer section.
+        package var headerFieldCount = 1000
+        /// The most interim responses of one exchange.
+        package var interimResponseCount = 100
+        /// How many bytes more than content there may be in the lines of chunks.
+        package var framingByteCount = 256 * 1024
+
+        /// Makes the limits of a session that changes none.
+        package init() {}
+
+        /// Makes the limits that options ask for.
+        package init(_ options: TransportOptions) {
+            headerByteCount = min(options.maximumHeaderByteCount, ResponseHead.maximumByteCount)
+            headerFieldCount = options.maximumHeaderFieldCount
+            interimResponseCount = options.maximumInterimResponseCount
+            framingByteCount = options.maximumFramingByteCount
+        }
+    }
+
+    private enum State {
+        case head
+        case length(rest: Int64)
+        case chunks
+        case trailers
+        case untilClose
+        case ended
+    }
+
+    private var state = State.ended
+    private var expectation = ResponseExpectation(method: "")
+    private var line: StatusLine?
+    private var section = FieldSectionReader()
+    private var chunks = ChunkedDecoder(framingLimit: 0)
+    /// The start of a head or trailer section whose end has not come.
+    private var pending: [UInt8] = []
+    private var interimCount = 0
+    private let limits: Limits
+
+    /// The bytes of all complete heads and trailers of the exchange.
+    package private(set) var headerByteCount = 0
+    /// True once a byte of a response came for the present exchange: the request may not be sent again after that.
+    package private(set) var hasBegun = false
+    /// Whether server and version leave the connection open after this response (RFC 9112 §9.3); known with its head.
+    package private(set) var isPersistent = false
+    /// The seconds for which the server keeps an idle connection (`Keep-Alive: timeout=…`); known with the head.
+    package private(set) var keepAliveSeconds: Int?
+    /// The trailer section (RFC 9110 §6.5), known at the end; `nil` when there is none.
+    package private(set) var trailers: FieldBlock?
+
+    /// Makes a parser for a connection.
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+        section.maximumFieldCount = limits.headerFieldCount
+    }
+
+    /// True when the response ended, and with it nothing but the exchange.
+    package var isAtEnd: Bool { if case .ended = state { true } else { false } }
+
+    /// How many bytes of the content are still to come, where a length was announced: they may be read in one go.
+    package var remainingContentByteCount: Int64? { if case .length(let rest) = state { rest } else { nil } }
+
+    /// Begins an exchange: the next bytes are a response's.
+    package mutating func expect(_ expectation: ResponseExpectation) {
+        self.expectation = expectation
+        state = .head
+        beginSection()
+        interimCount = 0
+        headerByteCount = 0
+        hasBegun = false
+        isPersistent = false
+        keepAliveSeconds = nil
+        trailers = nil
+    }
+
+    /// Takes bytes from the front of `bytes` up to the next event.
+    ///
+    /// Throws what is wrong with the response; the connection is of no use then, and the parser not before `expect(_:)`.
+    package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        switch state {
+        case .head, .trailers: return try readSection(&bytes)
+        case .ended: return .end
+        case .length(let rest):
+            let content = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: rest)))
+            guard !content.isEmpty else { return .needsMore }
+            state = rest == content.count ? .ended : .length(rest: rest - Int64(content.count))
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(content.count))
+            return .content(content)
+        case .untilClose:
+            guard !bytes.isEmpty else { return .needsMore }
+            defer { bytes = UnsafeRawBufferPointer(rebasing: bytes[bytes.endIndex...]) }
+            return .content(bytes)
+        case .chunks:
+            switch try chunks.next(&bytes) {
+            case .needsMore: return .needsMore
+            case .content(let content): return .content(content)
+            case .lastChunk:
+                state = .trailers
+                section.reset(acceptsBareLineFeed: false)
+                return try readSection(&bytes)
+            }
+        }
+    }
+
+    /// Says that the peer has closed the connection.
+    ///
+    /// Throws `networkConnectionLost` where that cuts the response (RFC 9112 §8). Otherwise the response has ended: the
+    /// next event is `.end`.
+    package mutating func finish() throws(TransferFailure) {
+        switch state {
+        case .ended: return
+        case .untilClose: state = .ended
+        case .head where !hasBegun: throw .cutResponse("before a response came")
+        case .head: throw .cutResponse("in the head of the response")
+        case .length(let rest): throw .cutResponse("with \(rest) bytes of the content outstanding")
+        case .chunks: throw .cutResponse("before the last chunk of the content")
+        case .trailers: throw .cutResponse("in the trailers of the response")
+        }
+    }
+
+    // MARK: Heads and trailers
+
+    private mutating func beginSection() {
+        line = nil
+        pending.removeAll(keepingCapacity: true)
+        section.reset()
+    }
+
+    /// Reads a head or a trailer section; a section that comes whole is read where it is.
+    private mutating func readSection(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        guard !bytes.isEmpty else { return .needsMore }
+        hasBegun = true
+        guard pending.isEmpty else { return try readPieces(&bytes) }
+        guard try readLines(of: bytes) else {
+            pending.append(contentsOf: bytes)
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[bytes.endIndex...])
+            return .needsMore
+        }
+        let whole = UnsafeRawBufferPointer(rebasing: bytes[..<section.position])
+        bytes = UnsafeRawBufferPointer(rebasing: bytes[section.position...])
+        return try take(whole)
+    }
+
+    /// Puts a section together that comes in pieces, line by line.
+    private mutating func readPieces(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        while !bytes.isEmpty {
+            let lineEnd = FieldBytes.lineFeed(in: bytes).map { $0 + 1 }
+            pending.append(contentsOf: bytes[..<(lineEnd ?? bytes.count)])
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[(lineEnd ?? bytes.count)...])
+            guard lineEnd != nil || pending.count <= Self.longestStart else {
+                // Nothing to read in a line that goes on: a long one would be read again with each byte.
+                try checkLength(of: pending.count)
+                continue
+            }
+            // Aside while it is read: the reader is a part of this value too.
+            var held: [UInt8] = []
+            swap(&held, &pending)
+            defer { swap(&held, &pending) }
+            let event = try held.withUnsafeBufferPointer { (held) throws(TransferFailure) -> Event? in
+                let whole = UnsafeRawBufferPointer(held)
+                guard try readLines(of: whole) else { return nil }
+                return try take(UnsafeRawBufferPointer(rebasing: whole[..<section.position]))
+            }
+            guard let event else { continue }
+            held.removeAll(keepingCapacity: true)
+            return event
+        }
+        return .needsMore
+    }
+
+    /// Reads the lines that are complete; true when the section is.
+    private mutating func readLines(of bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Bool {
+        let limit = limits.headerByteCount - headerByteCount
+        let allowed = bytes.count <= limit ? bytes : UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, limit)))
+        if case .head = state, line == nil {
+            line = try StatusLine.read(allowed)
+            section.position = line?.end ?? 0
+        }
+        if line != nil, try section.read(allowed) { return true }
+        try checkLength(of: bytes.count)
+        return false
+    }
+
+    /// In so many bytes something that is not HTTP/1 shows.
+    private static let longestStart = 7
+
+    /// Throws, if an incomplete section is as long as a complete one may be.
+    private func checkLength(of count: Int) throws(TransferFailure) {
+        guard count < limits.headerByteCount - headerByteCount else {
+            throw .refused(.headerBytes(limit: limits.headerByteCount))
+        }
+    }
+
+    /// Takes a whole section, its empty line included.
+    private mutating func take(_ whole: UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        headerByteCount += whole.count
+        guard let line else { return .needsMore }
+        let lines = UnsafeRawBufferPointer(rebasing: whole[..<section.sectionEnd])
+        if case .trailers = state {
+            let head = ResponseHead(
+                status: line.status, version: line.version, bytes: lines, sectionStart: 0, fields: section.fields,
+                marks: [])
+            if !section.fields.isEmpty { trailers = FieldBlock(head.fields) }
+            state = .ended
+            return .end
+        }
+        let head = ResponseHead(
+            status: line.status, version: line.version, bytes: lines, sectionStart: line.end, fields: section.fields,
+            marks: section.marks)
+        guard line.status >= 200 || line.status == 101 else {
+            interimCount += 1
+            let limit = limits.interimResponseCount
+            guard interimCount <= limit else { throw .refused(.interimResponses(limit: limit)) }
+            self.line = nil
+            section.reset()
+            return .interim(head)
+        }
+        return .head(head, try begin(line))
+    }
+
+    /// Begins the content of the final response.
+    private mutating func begin(_ line: StatusLine) throws(TransferFailure) -> ContentFraming {
+        let framing = try ContentFraming.of(line, section.framing, expecting: expectation)
+        isPersistent = !section.framing.hasClose && (line.minorVersion > 0 || section.framing.hasKeepAlive)
+        keepAliveSeconds = section.framing.keepAliveSeconds
+        switch framing {
+        case .none, .length(0): state = .ended
+        case .length(let count): state = .length(rest: count)
+        case .chunked:
+            state = .chunks
+            chunks = ChunkedDecoder(framingLimit: limits.framingByteCount)
+        case .untilClose:
+            state = .untilClose
+            isPersistent = false
+        case .tunnel:
+            state = .ended
+            isPersistent = false
+        }
+        return framing
+    }
+}
