@@ -80,6 +80,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             batch.removeAll(keepingCapacity: true)
             deliver(events.prefix(readyCount), in: context)
             readyCount = 0
+            context.runContinuations()
             context.runDueTimers()
             context.endTurn()
             let timeout = context.sleepMilliseconds()

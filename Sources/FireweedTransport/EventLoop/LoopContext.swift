@@ -18,6 +18,11 @@ protocol TurnEnding: AnyObject {
     func turnEnds()
 }
 
+/// Has more to do than one turn of the loop may take, or something to do after the sockets; called on the loop's thread.
+protocol LoopContinuation: AnyObject {
+    func continueWork()
+}
+
 /// The state of a loop, made on its thread and handed to the work that runs there.
 ///
 /// It is not `Sendable` and there is no way to it from outside, so the compiler keeps it on the loop's thread.
@@ -28,6 +33,12 @@ final class LoopContext {
     var sockets: SocketWatches
     private var timers: [any LoopTimer] = []
     private var endings: [any TurnEnding] = []
+    private var continuations: [any LoopContinuation] = []
+    private var dueContinuations: [any LoopContinuation] = []
+    /// Where the connections of the loop read to: one buffer for all of them, of which only what was used takes memory.
+    ///
+    /// What is in it is good until the loop's next call of a connection. Loops live as long as the process.
+    lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * 1024, alignment: 4096)
 
     /// So many reports at most wait for the end of a turn.
     private static let endingLimit = 16
@@ -63,6 +74,19 @@ final class LoopContext {
         }
     }
 
+    /// Calls `continuation` after the sockets of this turn; from inside such a call, in the next turn.
+    func continueAfterSockets(_ continuation: any LoopContinuation) {
+        continuations.append(continuation)
+    }
+
+    /// Makes the calls that wait.
+    func runContinuations() {
+        guard !continuations.isEmpty else { return }
+        swap(&dueContinuations, &continuations)
+        for continuation in dueContinuations { continuation.continueWork() }
+        dueContinuations.removeAll(keepingCapacity: true)
+    }
+
     func updateNow() {
         now = Self.monotonicNow()
     }
@@ -78,6 +102,7 @@ final class LoopContext {
 
     /// How long the loop may sleep, in milliseconds as epoll_wait(2) counts them: -1 for no limit.
     func sleepMilliseconds() -> Int32 {
+        guard continuations.isEmpty else { return 0 }
         var earliest: LoopInstant?
         for timer in timers {
             guard let deadline = timer.deadline else { continue }

@@ -9,6 +9,11 @@ struct SocketReadiness: OptionSet {
     static let readable = SocketReadiness(rawValue: EPOLLIN.rawValue)
     static let writable = SocketReadiness(rawValue: EPOLLOUT.rawValue)
     static let failed = SocketReadiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    /// The peer sends nothing more; bytes that came before may still be unread.
+    static let peerClosed = SocketReadiness(rawValue: EPOLLRDHUP.rawValue)
+    /// Whatever happens is told once, when it happens (edge-triggered, epoll(7)).
+    static let edges = SocketReadiness(
+        rawValue: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue)
 }
 
 /// Takes the readiness of sockets; called on the loop's thread.
@@ -87,6 +92,27 @@ struct SocketWatches {
             watches[index].isChanged = true
             changed.append(descriptor)
         }
+    }
+
+    /// Registers a new descriptor, once, for everything that happens on it; `willClose` ends it.
+    ///
+    /// The watcher remembers what the socket is ready for until a call to it says otherwise, so that neither pausing nor
+    /// going on costs a system call.
+    mutating func watchEdges(of descriptor: Int32, for watcher: any SocketWatcher) {
+        makeRoom(for: descriptor)
+        drop(descriptor)
+        let index = Int(descriptor)
+        watches[index].isOwned = true
+        watches[index].wanted = .edges
+        watches[index].registered = .edges
+        watches[index].isRegistered = true
+        watches[index].watcher = watcher
+        poller.add(descriptor, events: SocketReadiness.edges.rawValue, tag: tag(of: descriptor))
+    }
+
+    /// Gives a descriptor that is registered for its edges to another watcher.
+    mutating func hand(_ descriptor: Int32, to watcher: any SocketWatcher) {
+        watches[Int(descriptor)].watcher = watcher
     }
 
     /// Tells epoll what has changed since the last call.

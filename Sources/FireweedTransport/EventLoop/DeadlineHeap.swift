@@ -1,0 +1,104 @@
+// The moments at which things have to be looked at, the earliest first.
+
+/// Something that is called at a moment; it is in one heap at most.
+///
+/// Used on a loop's thread.
+class Timed {
+    /// The place in the heap; -1 outside of it.
+    fileprivate var heapIndex = -1
+
+    /// The moment has come.
+    ///
+    /// The object is not in the heap any more.
+    func timeReached(at now: LoopInstant) {}
+}
+
+/// A binary heap of moments: setting, changing and removing one takes time logarithmic in their number, and no memory.
+///
+/// Whoever moves often (a transfer with an idle time-out) does not change its moment: it looks, when called, whether the
+/// moment has moved, and sets it anew.
+final class DeadlineHeap {
+    private struct Node {
+        var moment: LoopInstant
+        var object: Timed
+    }
+
+    private var nodes: [Node] = []
+
+    /// The earliest moment.
+    var first: LoopInstant? { nodes.first?.moment }
+
+    /// How many objects wait.
+    var count: Int { nodes.count }
+
+    /// Sets when an object is called; `nil` for never.
+    func set(_ object: Timed, to moment: LoopInstant?) {
+        guard let moment else { return remove(object) }
+        if object.heapIndex < 0 {
+            object.heapIndex = nodes.count
+            nodes.append(Node(moment: moment, object: object))
+            siftUp(nodes.count - 1)
+        } else {
+            let index = object.heapIndex
+            let isEarlier = moment < nodes[index].moment
+            nodes[index].moment = moment
+            if isEarlier { siftUp(index) } else { siftDown(index) }
+        }
+    }
+
+    /// Sets when an object is called, unless it is called earlier already.
+    func lower(_ object: Timed, to moment: LoopInstant) {
+        guard object.heapIndex < 0 || moment < nodes[object.heapIndex].moment else { return }
+        set(object, to: moment)
+    }
+
+    /// Takes an object out.
+    func remove(_ object: Timed) {
+        let index = object.heapIndex
+        guard index >= 0 else { return }
+        object.heapIndex = -1
+        let last = nodes.removeLast()
+        guard index < nodes.count else { return }
+        last.object.heapIndex = index
+        nodes[index] = last
+        siftUp(index)
+        siftDown(last.object.heapIndex)
+    }
+
+    /// Calls every object whose moment has come, once.
+    func callDue(at now: LoopInstant) {
+        while let next = nodes.first, next.moment <= now {
+            remove(next.object)
+            next.object.timeReached(at: now)
+        }
+    }
+
+    private func siftUp(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard nodes[index].moment < nodes[parent].moment else { return }
+            exchange(index, parent)
+            index = parent
+        }
+    }
+
+    private func siftDown(_ start: Int) {
+        var index = start
+        while true {
+            let left = 2 * index + 1
+            guard left < nodes.count else { return }
+            let right = left + 1
+            let child = right < nodes.count && nodes[right].moment < nodes[left].moment ? right : left
+            guard nodes[child].moment < nodes[index].moment else { return }
+            exchange(index, child)
+            index = child
+        }
+    }
+
+    private func exchange(_ left: Int, _ right: Int) {
+        nodes.swapAt(left, right)
+        nodes[left].object.heapIndex = left
+        nodes[right].object.heapIndex = right
+    }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("Deadlines of a loop")
+struct DeadlineHeapTests {
+    private final class Alarm: Timed {
+        var moment: LoopInstant?
+        var calls: [LoopInstant] = []
+
+        override func timeReached(at now: LoopInstant) { calls.append(now) }
+    }
+
+    @Test("the heap has the earliest moment first, whatever is set, changed and removed")
+    func model() {
+        var random = SystemRandomNumberGenerator()
+        let heap = DeadlineHeap()
+        let alarms = (0..<50).map { _ in Alarm() }
+        for _ in 0..<20_000 {
+            let alarm = alarms[Int.random(in: 0..<alarms.count, using: &random)]
+            let moment = LoopInstant.random(in: 0...1000, using: &random)
+            switch Int.random(in: 0...3, using: &random) {
+            case 0:
+                heap.remove(alarm)
+                alarm.moment = nil
+            case 1:
+                heap.lower(alarm, to: moment)
+                alarm.moment = min(alarm.moment ?? .max, moment)
+            default:
+                heap.set(alarm, to: moment)
+                alarm.moment = moment
+            }
+            #expect(heap.first == alarms.compactMap(\.moment).min())
+            #expect(heap.count == alarms.count { $0.moment != nil })
+        }
+    }
+
+    @Test("each object whose moment has come is called once, and is not in the heap any more")
+    func due() {
+        let heap = DeadlineHeap()
+        let alarms = (0..<10).map { _ in Alarm() }
+        for (index, alarm) in alarms.enumerated() { heap.set(alarm, to: LoopInstant(index)) }
+        heap.callDue(at: 4)
+        heap.callDue(at: 4)
+        #expect(alarms.map(\.calls.count) == [1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
+        #expect(heap.count == 5 && heap.first == 5)
+    }
+}
