@@ -1,0 +1,44 @@
+// Why no connection could be made, in the words of `URLError`.
+
+import Foundation
+import Glibc
+
+extension TransferFailure {
+    /// A host has no address.
+    static func nameNotFound(_ host: String, _ failure: LookupFailure) -> TransferFailure {
+        .exchange(
+            failure.isExhaustion ? .cannotLoadFromNetwork : .cannotFindHost,
+            detail: "the name \(host) cannot be looked up: \(failure.text)", engineCode: 0)
+    }
+
+    /// Every address that was tried has failed; the last cause counts, and all are told.
+    static func notConnected(to place: String, _ causes: [(address: SocketAddress, error: Int32)]) -> TransferFailure {
+        let last = causes.last?.error ?? 0
+        let told = causes.map { "\($0.address): \(String(cString: strerror($0.error)))" }.joined(separator: "; ")
+        let code: URLError.Code =
+            switch last {
+            // The kernel has no route at all: netdevice(7), ip(7).
+            case ENETUNREACH: .notConnectedToInternet
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: .cannotLoadFromNetwork
+            case ETIMEDOUT: .timedOut
+            default: .cannotConnectToHost
+            }
+        return .exchange(code, detail: "cannot connect to \(place): \(told)", engineCode: Int(last))
+    }
+
+    /// `connectTimeout` is over.
+    static func connectTimedOut(_ place: String, tried: [SocketAddress]) -> TransferFailure {
+        let told = tried.isEmpty ? "its name is being looked up" : tried.map(\.description).joined(separator: ", ")
+        return .exchange(
+            .timedOut, detail: "connecting to \(place) took longer than the time-out (\(told))",
+            engineCode: Int(ETIMEDOUT))
+    }
+
+    /// The path of a Unix-domain socket does not fit into an address (unix(7)).
+    static func pathTooLong(_ path: String) -> TransferFailure {
+        .exchange(
+            .cannotConnectToHost,
+            detail: "the path of the Unix-domain socket has \(path.utf8.count) bytes, and at most "
+                + "\(SocketAddress.longestPath) are possible: \(path)", engineCode: Int(ENAMETOOLONG))
+    }
+}
