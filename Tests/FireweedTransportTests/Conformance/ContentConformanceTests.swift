@@ -111,16 +111,27 @@ struct ContentConformanceTests {
     @Test("the transport frames the message", arguments: ConformanceSubjects.all)
     func framing(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .fields) { stage in
-            let transfer = try stage.transfer(of: .fields) { message in
-                message.method = "POST"
-                message.body = .data(ScenarioContent.small)
-                message.fields = FieldBlock([
-                    Field(name: "Content-Length", value: "99"), Field(name: "X-Own", value: "kept"),
-                ])
+            func send(length: String) async throws -> (failure: TransferFailure?, content: Data) {
+                let transfer = try stage.transfer(of: .fields) { message in
+                    message.method = "POST"
+                    message.body = .data(ScenarioContent.small)
+                    message.fields = FieldBlock([
+                        Field(name: "Content-Length", value: length), Field(name: "X-Own", value: "kept"),
+                    ])
+                }
+                transfer.start()
+                return (try await transfer.end().failure, transfer.record.content)
             }
-            transfer.start()
-            #expect(try await transfer.end().failure == nil)
-            let lines = String(decoding: transfer.record.content, as: UTF8.self).split(separator: "\n")
+            // A length that is wrong is corrected, or refused with its name; it never goes out.
+            let wrong = try await send(length: "99")
+            if let failure = wrong.failure {
+                #expect("\(failure)".contains("Content-Length"))
+            } else {
+                #expect(String(decoding: wrong.content, as: UTF8.self).contains("content-length: 5"))
+            }
+            let sent = try await send(length: "5")
+            #expect(sent.failure == nil)
+            let lines = String(decoding: sent.content, as: UTF8.self).split(separator: "\n")
             #expect(lines.filter { $0.hasPrefix("content-length:") } == ["content-length: 5"])
             #expect(lines.count { $0.hasPrefix("host:") } == 1 && lines.contains("x-own: kept"))
         }

@@ -73,6 +73,7 @@ struct ScriptedSubject: ConformanceSubject {
 /// The transports that the suite judges.
 enum ConformanceSubjects {
     static let all: [any ConformanceSubject] = [
-        ScriptedSubject(), CurlSubject(), CurlUnixSocketSubject(), CurlHTTP2Subject(),
+        ScriptedSubject(), CurlSubject(), CurlUnixSocketSubject(), CurlHTTP2Subject(), EngineSubject(),
+        EngineUnixSocketSubject(),
     ]
 }

@@ -1,0 +1,304 @@
+// Makes one connection: names, the race of addresses, the socket.
+
+import CLinux
+import Glibc
+
+/// Who wants a connection; called on the loop's thread, also from inside `Dialer.begin()`.
+protocol DialerOwner: AnyObject {
+    /// A socket is connected; it is the owner's from now on.
+    func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
+    func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
+    /// The process is out of descriptors: closes one that nobody needs, if there is one.
+    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool
+}
+
+/// A socket that was connected.
+struct ConnectedSocket {
+    let descriptor: Int32
+    let address: SocketAddress
+    /// When the dialer began, when the first address was known, and when the connection was made.
+    let start: LoopInstant
+    let lookupEnd: LoopInstant
+    let connectEnd: LoopInstant
+    /// Whether bytes, or an end, were there already when the connection was made.
+    let isReadable: Bool
+}
+
+/// What a dialer is told.
+struct DialTarget {
+    /// The host in its canonical form, and the port; or the path of a Unix-domain socket.
+    enum Place: Hashable {
+        case host(String, port: UInt16)
+        case path(String)
+    }
+
+    let place: Place
+    let overrides: [String: [String]]
+    let addressGuard: AddressGuard
+    /// When the attempt to connect fails at the latest, counted from its beginning.
+    let timeout: LoopInstant?
+}
+
+/// Connects to the addresses of a host (RFC 8305), or to a path.
+///
+/// It lives on its loop's thread.
+final class Dialer: Timed {
+    private struct Attempt {
+        let descriptor: Int32
+        let address: SocketAddress
+    }
+
+    private let target: DialTarget
+    /// How many seconds the kernel waits for an acknowledgement (RFC 5482); 0 for as long as it does on its own.
+    private let userTimeout: Double
+    private let context: LoopContext
+    private let timers: DeadlineHeap
+    private let resolver: NameResolver
+    private weak var owner: (any DialerOwner)?
+    /// The exchange that the connection is made for, as long as it waits.
+    var sponsor: Exchange?
+
+    private var race: HappyEyeballs
+    private var attempts: [Attempt] = []
+    private var tickets: [NameResolver.Ticket] = []
+    private var tried: [SocketAddress] = []
+    private var causes: [(address: SocketAddress, error: Int32)] = []
+    private var lookupFailure: LookupFailure?
+    private var refusedAddress: IPAddress?
+    private let start: LoopInstant
+    private var lookupEnd: LoopInstant = 0
+    /// When a path is tried again whose listener's line was full.
+    private var retryMoment: LoopInstant?
+    private var isOver = false
+
+    init(
+        _ target: DialTarget, userTimeout: Double, context: LoopContext, timers: DeadlineHeap,
+        resolver: NameResolver, owner: any DialerOwner
+    ) {
+        self.target = target
+        self.userTimeout = userTimeout
+        self.context = context
+        self.timers = timers
+        self.resolver = resolver
+        self.owner = owner
+        start = context.now
+        race = HappyEyeballs(awaiting: Set(AddressFamily.allCases))
+    }
+
+    deinit { abandon() }
+
+    /// Begins; the owner may be called before this returns.
+    func begin() {
+        switch target.place {
+        case .path(let path):
+            guard path.utf8.count <= SocketAddress.longestPath else { return fail(.pathTooLong(path)) }
+            lookupEnd = start
+            attempt(.path(path))
+        case .host(let host, let port):
+            if let known = HostAddresses.known(of: host, overrides: target.overrides) {
+                guard !known.isEmpty else {
+                    return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
+                }
+                // Both families at once: neither answer is waited for.
+                handle(.answered(.ipv6, known.filter { $0.family == .ipv6 }.map { $0.with(port: port) }))
+                if !isOver { handle(.answered(.ipv4, known.filter { $0.family == .ipv4 }.map { $0.with(port: port) })) }
+            } else {
+                for family in AddressFamily.allCases where !isOver { lookUp(host, port, family) }
+            }
+        }
+        setTimer()
+    }
+
+    /// Ends everything; the owner is not called any more.
+    func abandon() {
+        guard !isOver else { return }
+        isOver = true
+        timers.remove(self)
+        for ticket in tickets { resolver.cancel(ticket) }
+        tickets = []
+        for attempt in attempts { close(attempt) }
+        attempts = []
+    }
+
+    // MARK: Names
+
+    private func lookUp(_ host: String, _ port: UInt16, _ family: AddressFamily) {
+        let reply = DialerReply(self)
+        let outcome = resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
+            loop.post { _ in reply.dialer?.answered(answer, family, port) }
+        }
+        switch outcome {
+        case .known(let answer): answered(answer, family, port)
+        case .pending(let ticket): tickets.append(ticket)
+        }
+    }
+
+    private func answered(_ answer: NameResolver.Answer, _ family: AddressFamily, _ port: UInt16) {
+        guard !isOver else { return }
+        switch answer {
+        case .addresses(let addresses):
+            if lookupEnd == 0 { lookupEnd = context.now }
+            handle(.answered(family, addresses.map { $0.with(port: port) }))
+        case .failed(let failure):
+            // One family is enough; of two failures the one that says nothing about the name counts.
+            if lookupFailure?.isExhaustion != true { lookupFailure = failure }
+            handle(.answered(family, []))
+        }
+        setTimer()
+    }
+
+    // MARK: The race
+
+    private func handle(_ event: HappyEyeballs.Event) {
+        var action = race.handle(event, at: context.now)
+        // An attempt that fails at once makes the next event.
+        while !isOver, case .attempt(let address) = action {
+            guard !begin(attemptTo: address) else { return }
+            action = race.handle(.attemptFailed, at: context.now)
+        }
+        if action == .fail, !isOver { failWhole() }
+    }
+
+    /// A single attempt, for a path.
+    private func attempt(_ address: SocketAddress) {
+        if !begin(attemptTo: address) { failWhole() }
+    }
+
+    /// False when the attempt has failed already.
+    private func begin(attemptTo address: SocketAddress) -> Bool {
+        if lookupEnd == 0 { lookupEnd = context.now }
+        if case .internet(let bytes, _, _) = address, !target.addressGuard.allows(bytes) {
+            refusedAddress = bytes
+            return false
+        }
+        tried.append(address)
+        guard let descriptor = openSocket(address) else {
+            causes.append((address, errno))
+            return false
+        }
+        let status = address.withSocketAddress { connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        switch status {
+        case 0, EINPROGRESS, EINTR:
+            let attempt = Attempt(descriptor: descriptor, address: address)
+            attempts.append(attempt)
+            context.sockets.watchEdges(of: descriptor, for: self)
+            if status == 0 { connected(attempt, isReadable: false) }
+            return true
+        case EAGAIN where address.family == nil:
+            // unix(7): the listener's line is full, and nothing tells when it is not.
+            Glibc.close(descriptor)
+            retryMoment = context.now + 10_000_000
+            return true
+        default:
+            Glibc.close(descriptor)
+            causes.append((address, status))
+            return false
+        }
+    }
+
+    private func openSocket(_ address: SocketAddress) -> Int32? {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        var descriptor = Glibc.socket(address.familyNumber, type, 0)
+        if descriptor < 0, errno == EMFILE || errno == ENFILE, owner?.dialerNeedsDescriptor(self) == true {
+            descriptor = Glibc.socket(address.familyNumber, type, 0)
+        }
+        guard descriptor >= 0 else { return nil }
+        guard address.family != nil else { return descriptor }
+        var on: Int32 = 1
+        _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        KeepAlive.enable(on: descriptor)
+        KeepAlive.set(
+            userTimeout: userTimeout > 0 ? userTimeout : KeepAlive.kernelPatience, on: descriptor)
+        return descriptor
+    }
+
+    private func connected(_ attempt: Attempt, isReadable: Bool) {
+        _ = race.handle(.connected, at: context.now)
+        attempts.removeAll { $0.descriptor == attempt.descriptor }
+        abandon()
+        let socket = ConnectedSocket(
+            descriptor: attempt.descriptor, address: attempt.address, start: start, lookupEnd: lookupEnd,
+            connectEnd: context.now, isReadable: isReadable)
+        guard let owner else {
+            close(attempt)
+            return
+        }
+        owner.dialer(self, didConnect: socket)
+    }
+
+    private func failWhole() {
+        if case .host(let host, _) = target.place, !causes.isEmpty { resolver.forget(host) }
+        guard causes.isEmpty else { return fail(.notConnected(to: placeText, causes)) }
+        if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
+        fail(.nameNotFound(placeText, lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")))
+    }
+
+    private func fail(_ failure: TransferFailure) {
+        abandon()
+        owner?.dialer(self, didFail: failure)
+    }
+
+    private var placeText: String {
+        switch target.place {
+        case .host(let host, _) where causes.isEmpty && tried.isEmpty: host
+        case .host(let host, let port): "\(host) port \(port)"
+        case .path(let path): path
+        }
+    }
+
+    private func close(_ attempt: Attempt) {
+        context.sockets.willClose(attempt.descriptor)
+        Glibc.close(attempt.descriptor)
+    }
+
+    // MARK: Time
+
+    private func setTimer() {
+        guard !isOver else { return }
+        let end = target.timeout.map { start.addingSaturating($0) }
+        timers.set(self, to: [race.wakeUp, retryMoment, end].compactMap { $0 }.min())
+    }
+
+    override func timeReached(at now: LoopInstant) {
+        guard !isOver else { return }
+        if let timeout = target.timeout, start.addingSaturating(timeout) <= now {
+            return fail(.connectTimedOut(placeText, tried: tried))
+        }
+        if let moment = retryMoment, moment <= now, case .path(let path) = target.place {
+            retryMoment = nil
+            tried = []
+            attempt(.path(path))
+        } else {
+            handle(.timeReached)
+        }
+        setTimer()
+    }
+}
+
+extension Dialer: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        let attempt = attempts[index]
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        _ = getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+        guard error != 0 else {
+            // Readiness may tell of nothing but the registration of a socket that is still connecting.
+            guard readiness.contains(.writable) else { return }
+            return connected(attempt, isReadable: !readiness.isDisjoint(with: [.readable, .peerClosed, .failed]))
+        }
+        attempts.remove(at: index)
+        close(attempt)
+        causes.append((attempt.address, error))
+        if attempt.address.family == nil { failWhole() } else { handle(.attemptFailed) }
+        setTimer()
+    }
+}
+
+/// Carries an answer to a dialer that may be gone by then.
+private final class DialerReply: @unchecked Sendable {
+    // SAFETY: made and read on the loop's thread only; the resolver merely holds the reference to this object.
+    private(set) weak var dialer: Dialer?
+
+    init(_ dialer: Dialer) { self.dialer = dialer }
+}

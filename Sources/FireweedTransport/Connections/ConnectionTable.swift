@@ -1,0 +1,145 @@
+// All connections of one session on one loop.
+
+import Foundation
+
+/// The origins of a session with their connections, the exchanges that run, and everything's time-outs.
+///
+/// It lives on its loop's thread; the compiler keeps it there, since it is made with the loop's context in hand.
+final class ConnectionTable {
+    let settings: PoolSettings
+    let context: LoopContext
+    let timers = DeadlineHeap()
+    let resolver: NameResolver
+    let parserLimits: HTTP1ResponseParser.Limits
+    /// Writes the heads of all connections, since messages share their fields.
+    var writer: HTTP1RequestWriter
+    private var origins: [OriginKey: Origin] = [:]
+    /// Those that were started and have not ended.
+    private var active: [Exchange] = []
+    /// Those that want a connection when the sockets of this turn have been looked at.
+    private var arrivals: [Exchange] = []
+    /// How many connections nobody uses.
+    var idleCount = 0
+    private(set) var isShutDown = false
+
+    /// So many connections are kept that nobody uses.
+    static let idleLimit = 256
+    /// When there are more origins than this, the ones with nothing to do are forgotten.
+    private static let originLimit = 256
+
+    init(settings: PoolSettings, context: LoopContext, resolver: NameResolver) {
+        self.settings = settings
+        self.context = context
+        self.resolver = resolver
+        parserLimits = HTTP1ResponseParser.Limits(settings.options)
+        // Codings are not asked for until they are taken off.
+        writer = HTTP1RequestWriter(writing: settings.options.fieldWriting, acceptedCodings: "")
+        context.add(self)
+    }
+
+    // MARK: Exchanges
+
+    /// Begins an exchange.
+    func start(_ exchange: Exchange) {
+        guard exchange.begin(in: self) else { return }
+        guard !isShutDown else { return exchange.end(.cancelled) }
+        exchange.slot = active.count
+        active.append(exchange)
+        do {
+            exchange.origin = try origin(of: exchange)
+        } catch {
+            return exchange.end(error)
+        }
+        exchange.setTimer()
+        if exchange.flow.level != .suspended { arrive(exchange) }
+    }
+
+    /// Lets an exchange wait for a connection, after the sockets of this turn: a connection that its peer has closed is
+    /// known by then, and one that becomes free in this turn can be used.
+    func arrive(_ exchange: Exchange) {
+        guard !exchange.isArriving else { return }
+        exchange.isArriving = true
+        if arrivals.isEmpty { context.continueAfterSockets(self) }
+        arrivals.append(exchange)
+    }
+
+    /// Forgets an exchange that has ended.
+    func forget(_ exchange: Exchange) {
+        timers.remove(exchange)
+        guard let slot = exchange.slot else { return }
+        exchange.slot = nil
+        let last = active.removeLast()
+        guard last !== exchange else { return }
+        active[slot] = last
+        last.slot = slot
+    }
+
+    private func origin(of exchange: Exchange) throws(TransferFailure) -> Origin {
+        guard exchange.message.webSocket == nil else {
+            throw .exchange(.unsupportedURL, detail: "\(MissingAbility.webSockets)", engineCode: 0)
+        }
+        let target = try RequestTarget(exchange.message.url)
+        guard !target.isSecure else {
+            throw .exchange(.unsupportedURL, detail: "this transport has no TLS: https is not supported", engineCode: 0)
+        }
+        exchange.target = target
+        let key = OriginKey(target)
+        if let origin = origins[key] { return origin }
+        if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
+        let made = Origin(key: key, table: self)
+        origins[key] = made
+        return made
+    }
+
+    // MARK: Connections
+
+    /// Closes the connections that carry nothing.
+    func closeIdleConnections() {
+        for origin in origins.values { origin.closeIdle() }
+    }
+
+    /// Closes the connection that has been idle longest; false when there is none.
+    func closeOldestIdle() -> Bool {
+        let oldest = origins.values.compactMap(\.oldestIdle).min { $0.idleSince < $1.idleSince }
+        oldest?.close()
+        return oldest != nil
+    }
+
+    /// Keeps the number of idle connections within its limit.
+    func limitIdle() {
+        while idleCount > Self.idleLimit, closeOldestIdle() {}
+    }
+
+    /// Ends every exchange, closes every connection, and lets no new ones begin.
+    func shutDown() {
+        guard !isShutDown else { return }
+        isShutDown = true
+        for exchange in active { exchange.end(.cancelled) }
+        for origin in origins.values { origin.shutDown() }
+        origins = [:]
+        arrivals = []
+        context.remove(self)
+    }
+}
+
+extension ConnectionTable: LoopContinuation {
+    /// Lets the exchanges in that have come in this turn.
+    func continueWork() {
+        var due: [Exchange] = []
+        swap(&due, &arrivals)
+        for exchange in due {
+            exchange.isArriving = false
+            guard exchange.stage == .waiting, exchange.place == nil, exchange.flow.level != .suspended else { continue }
+            if exchange.isRepeated { exchange.origin?.enterFirst(exchange) } else { exchange.origin?.enter(exchange) }
+        }
+        // The room is used again.
+        due.removeAll(keepingCapacity: true)
+        if arrivals.isEmpty { swap(&due, &arrivals) }
+    }
+}
+
+extension ConnectionTable: LoopTimer {
+    var deadline: LoopInstant? { timers.first }
+
+    func deadlineReached() { timers.callDue(at: context.now) }
+}

@@ -1,0 +1,166 @@
+// What comes in on a connection.
+
+import Foundation
+import Glibc
+
+extension HTTP1Connection {
+    /// So much is read in one turn of the loop; other connections are looked at before more is.
+    private static let turnByteCount = 256 * 1024
+    private static let usualReadByteCount = 64 * 1024
+
+    /// Reads what has come, as far as the exchange takes it.
+    func receive() {
+        if !unread.isEmpty {
+            guard let exchange, mayTakeNext(exchange) else { return }
+            var kept: [UInt8] = []
+            swap(&kept, &unread)
+            kept.withUnsafeBytes { process($0) }
+        }
+        let size = readByteCount
+        var budget = Self.turnByteCount
+        while isReadable, !isClosed, unread.isEmpty, let exchange, mayTakeNext(exchange) {
+            guard budget > 0 else { return context.continueAfterSockets(self) }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<size])
+            switch channel.receive(into: buffer) {
+            case .bytes(let count):
+                budget -= max(count, 4096)
+                if count < size, !hasPeerClosed { isReadable = false }
+                bytesCame(count, for: exchange)
+                process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            case .wouldBlock: isReadable = false
+            case .end:
+                (isReadable, hasPeerClosed) = (false, true)
+                ended()
+            case .failed(let error):
+                (isReadable, hasPeerClosed) = (false, true)
+                lost(Self.failure(error))
+            }
+        }
+    }
+
+    /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large pieces.
+    private var readByteCount: Int {
+        if let count = origin.table.settings.options.receiveBufferByteCount { return min(max(count, 1024), 512 * 1024) }
+        return exchange?.message.tellsOfLulls == true ? Self.turnByteCount : Self.usualReadByteCount
+    }
+
+    private func bytesCame(_ count: Int, for exchange: Exchange) {
+        exchange.touch()
+        if exchange.report.responseStart == 0 { exchange.report.responseStart = exchange.moment(context.now) }
+    }
+
+    /// Whether the next event of the response may be told: a head, or content, or the end.
+    private func mayTakeNext(_ exchange: Exchange) -> Bool {
+        guard !exchange.isStopped else { return false }
+        return !exchange.hasDeliveredHead || parser.isAtEnd ? exchange.mayReceiveHead : exchange.mayReceiveContent
+    }
+
+    /// Takes bytes apart; what may not be told yet is kept.
+    private func process(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes
+        while let exchange {
+            guard mayTakeNext(exchange) else {
+                if !rest.isEmpty { unread = Array(rest) }
+                return
+            }
+            do {
+                switch try parser.next(&rest) {
+                case .needsMore: return
+                case .interim(let head): took(interim: head, for: exchange)
+                case .head(let head, _): took(head, for: exchange)
+                case .content(let content): try took(content: content, for: exchange)
+                case .end: return responseEnded(exchange, hasExcess: !rest.isEmpty)
+                }
+            } catch {
+                return exchange.end(error)
+            }
+        }
+    }
+
+    private func took(interim head: ResponseHead, for exchange: Exchange) {
+        show(head)
+        exchange.deliverInterim(head)
+        if head.status == 100 { continueSending() }
+    }
+
+    private func took(_ head: ResponseHead, for exchange: Exchange) {
+        show(head)
+        exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
+        if head.status == 417, awaitsContinue {
+            // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
+            exchange.message.fields = FieldBlock(
+                exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
+            return detach(exchange, isAnswered: true)
+        }
+        // An answer that is none of success ends an upload (RFC 9112 §9.5); a server may well answer with success while
+        // it reads. Content that waits for a 100 is not sent after any answer.
+        if isSending, awaitsContinue || head.status >= 300 { stopSending() }
+        exchange.deliver(head)
+    }
+
+    private func took(content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) {
+        exchange.report.responseBodyByteCount += Int64(content.count)
+        guard exchange.discardedByteCount == nil else {
+            if !exchange.discard(content.count) { exchange.end(nil) }
+            return
+        }
+        if let limit = origin.table.settings.options.maximumBodyByteCount,
+            exchange.report.responseDecodedByteCount + Int64(content.count) > limit
+        {
+            throw .refused(.bodyBytes(limit: limit))
+        }
+        exchange.deliver(content)
+    }
+
+    /// The response is whole.
+    private func responseEnded(_ exchange: Exchange, hasExcess: Bool) {
+        // What follows a response without having been asked for is a fault of the server's.
+        exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
+    }
+
+    /// The peer has closed.
+    private func ended() {
+        guard exchange != nil else { return close() }
+        do {
+            try parser.finish()
+            process(UnsafeRawBufferPointer(start: nil, count: 0))
+        } catch {
+            lost(error)
+        }
+    }
+
+    /// The connection is of no use any more, and the response is not whole.
+    func lost(_ failure: TransferFailure) {
+        guard let exchange else { return close() }
+        let attempt = FailedTry(
+            method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
+            isRepeated: exchange.isRepeated)
+        if attempt.mayRepeat, exchange.discardedByteCount == nil {
+            detach(exchange, isAnswered: false)
+        } else {
+            exchange.end(failure)
+        }
+    }
+
+    /// Lets the exchange go that has to be sent again; the connections that were idle as long as this one are closed.
+    private func detach(_ exchange: Exchange, isAnswered: Bool) {
+        if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
+        self.exchange = nil
+        let origin = origin
+        close()
+        if !isAnswered { origin.closeIdle() }
+        exchange.sendAgain(isAnswered: isAnswered)
+    }
+
+    /// Shows a head as it came.
+    private func show(_ head: ResponseHead) {
+        guard let observer = origin.table.settings.options.wireObserver else { return }
+        observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
+    }
+
+    private static func failure(_ error: Int32) -> TransferFailure {
+        .exchange(
+            .networkConnectionLost, detail: "the connection was lost: \(String(cString: strerror(error)))",
+            engineCode: Int(error))
+    }
+}

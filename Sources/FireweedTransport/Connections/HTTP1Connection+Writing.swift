@@ -1,0 +1,153 @@
+// What goes out on a connection.
+
+import Foundation
+import Glibc
+
+extension HTTP1Connection {
+    /// So much is written in one turn of the loop; other connections are looked at before more is.
+    private static let turnByteCount = 256 * 1024
+    /// So much is taken from a reader at once.
+    private static let pieceByteCount = 64 * 1024
+
+    /// Whether a part of the message has not been handed to the kernel.
+    var isSending: Bool {
+        guard !isSendingStopped else { return false }
+        if pendingOffset < pending.count { return true }
+        switch content {
+        case .none: return false
+        case .data(let data, let sent): return sent < data.count
+        case .pump: return true
+        }
+    }
+
+    /// Writes as much as the socket takes and the exchange may send.
+    func send() {
+        var budget = Self.turnByteCount
+        while isWritable, isSending, let exchange, exchange.maySend, !exchange.isStopped {
+            guard budget > 0 else { return context.continueAfterSockets(self) }
+            do {
+                guard try fill(for: exchange) else { return }
+            } catch {
+                return exchange.end(error as? TransferFailure ?? .unreadableBody(error))
+            }
+            guard let count = write(for: exchange) else { return }
+            budget -= count
+        }
+    }
+
+    /// Sends the content that waited for a 100.
+    func continueSending() {
+        guard awaitsContinue else { return }
+        awaitsContinue = false
+        exchange?.continueDeadline = nil
+        send()
+    }
+
+    /// Sends nothing more of the message; the connection ends with the exchange.
+    func stopSending() {
+        isSendingStopped = true
+        exchange?.continueDeadline = nil
+        content = .none
+    }
+
+    /// Makes bytes ready to be written; false when there are none now.
+    private func fill(for exchange: Exchange) throws -> Bool {
+        guard pendingOffset == pending.count, !awaitsContinue, case .pump(let pump) = content else {
+            return pendingOffset < pending.count || !awaitsContinue
+        }
+        pending.removeAll(keepingCapacity: true)
+        pendingOffset = 0
+        // Content may come for as long as the exchange stands: the consumer may end it from inside a call.
+        switch pump.readPiece(into: &pending, limit: Self.pieceByteCount, isChunked: framing == .chunked) {
+        case .bytes(let count):
+            exchange.didSend(count, expected: pump.byteCount)
+            // Known to be the last piece: the answer may come before the reader is asked again.
+            if framing != .chunked, exchange.sentByteCount == pump.byteCount {
+                content = .none
+                exchange.didSendAll()
+            }
+            return !exchange.isStopped
+        case .end:
+            content = .none
+            exchange.didSendAll()
+            guard framing == .chunked else { return false }
+            try ChunkedEncoder.appendEnd(to: &pending)
+            return true
+        case .starved: return false
+        case .failed(let error): throw error
+        }
+    }
+
+    /// Writes once; returns how many bytes, or `nil` when the socket takes no more.
+    private func write(for exchange: Exchange) -> Int? {
+        let outcome = pending.withUnsafeBytes { pending in
+            let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
+            guard !awaitsContinue, case .data(let data, let sent) = content else {
+                return channel.send(head, UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+            return data.withUnsafeBytes { channel.send(head, UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+        }
+        switch outcome {
+        case .bytes(let count):
+            took(count, for: exchange)
+            return count
+        case .wouldBlock, .end:
+            isWritable = false
+            return nil
+        case .failed:
+            // What the peer has said before it closed may still be read.
+            stopSending()
+            (isReadable, hasPeerClosed) = (true, true)
+            context.continueAfterSockets(self)
+            return nil
+        }
+    }
+
+    /// Notes that the kernel took bytes.
+    private func took(_ count: Int, for exchange: Exchange) {
+        exchange.touch()
+        hasWritten = true
+        let ofHead = min(count, headRest)
+        headRest -= ofHead
+        exchange.report.requestHeaderByteCount += Int64(ofHead)
+        let ofPending = min(count, pending.count - pendingOffset)
+        pendingOffset += ofPending
+        if pendingOffset == pending.count, awaitsContinue {
+            exchange.continueDeadline = context.now + Self.continueTime
+            exchange.setTimer()
+        }
+        guard case .data(let data, let sent) = content, count > ofPending else { return }
+        let ofContent = count - ofPending
+        content = .data(data, sentByteCount: sent + ofContent)
+        exchange.didSend(ofContent, expected: Int64(data.count))
+        if sent + ofContent == data.count { exchange.didSendAll() }
+    }
+
+    /// So long a 100 is waited for, in nanoseconds (RFC 9110 §10.1.1).
+    private static let continueTime: LoopInstant = 1_000_000_000
+}
+
+extension BodyPump {
+    /// Appends a piece of the content, in the form of a chunk if it is to be one.
+    fileprivate func readPiece(into bytes: inout [UInt8], limit: Int, isChunked: Bool) -> Supply {
+        var supply = Supply.end
+        // The size of a chunk stands in front of it: room of a fixed width is filled in when the size is known.
+        let prefix = isChunked ? 10 : 0
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: prefix + limit))
+        bytes.withUnsafeMutableBytes { room in
+            supply = read(into: UnsafeMutableRawBufferPointer(rebasing: room[(start + prefix)...]))
+        }
+        guard case .bytes(let count) = supply else {
+            bytes.removeLast(bytes.count - start)
+            return supply
+        }
+        bytes.removeLast(limit - count)
+        guard isChunked else { return supply }
+        let digits = Array(String(count, radix: 16).utf8)
+        let size = repeatElement(UInt8(ascii: "0"), count: prefix - 2 - digits.count) + digits + ChunkedEncoder.chunkEnd
+        bytes.replaceSubrange(start..<(start + prefix), with: size)
+        bytes.append(contentsOf: ChunkedEncoder.chunkEnd)
+        return supply
+    }
+}

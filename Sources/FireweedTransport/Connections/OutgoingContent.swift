@@ -1,0 +1,32 @@
+// The content of a request on its way to the socket.
+
+import Foundation
+
+/// What is still to be sent of a request's content.
+///
+/// Used on the loop's thread only.
+enum OutgoingContent {
+    case none
+    /// Bytes in memory, and how many of them have left.
+    case data(Data, sentByteCount: Int)
+    /// Bytes that a reader gives.
+    case pump(BodyPump)
+
+    /// Begins to send the content of a message; throws what its reader throws.
+    init(_ body: BodySource, loop: EventLoop) throws {
+        switch body {
+        case .none: self = .none
+        case .data(let data): self = .data(data, sentByteCount: 0)
+        case .reader(let make): self = .pump(BodyPump(reader: try make(), loop: loop))
+        }
+    }
+
+    /// How many bytes there are in all; `nil` where that is not known.
+    var byteCount: Int64? {
+        switch self {
+        case .none: 0
+        case .data(let data, _): Int64(data.count)
+        case .pump(let pump): pump.byteCount
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// One loop and the connections that live on it.
+
+/// The connections of one transport on one loop, made on the loop's thread by the first exchange.
+final class EngineLane: @unchecked Sendable {
+    let loop: EventLoop
+    // SAFETY: read and written only by work that the loop runs, which is what `withTable` posts.
+    private let settings: PoolSettings
+    private let resolver: NameResolver
+    private var table: ConnectionTable?
+    private var isShutDown = false
+
+    init(loop: EventLoop, settings: PoolSettings, resolver: NameResolver) {
+        self.loop = loop
+        self.settings = settings
+        self.resolver = resolver
+    }
+
+    /// The table, for work that is on the loop's thread already.
+    func table(in context: LoopContext) -> ConnectionTable {
+        if let table { return table }
+        let made = ConnectionTable(settings: settings, context: context, resolver: resolver)
+        table = made
+        if isShutDown { made.shutDown() }
+        return made
+    }
+
+    /// Runs `body` with the table on the loop's thread, soon.
+    func withTable(_ body: @escaping @Sendable (ConnectionTable) -> Void) {
+        loop.post { [self] context in body(table(in: context)) }
+    }
+
+    /// Closes the connections that carry nothing, soon.
+    func closeIdleConnections() {
+        loop.post { [self] _ in table?.closeIdleConnections() }
+    }
+
+    /// Ends every exchange, soon.
+    func shutDown() {
+        loop.post { [self] _ in
+            isShutDown = true
+            table?.shutDown()
+        }
+    }
+}

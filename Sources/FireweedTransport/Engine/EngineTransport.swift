@@ -1,0 +1,104 @@
+// The transport that speaks HTTP by itself.
+
+import Foundation
+import Glibc
+import Synchronization
+
+/// Moves exchanges over HTTP/1.1 in clear text, on connections of its own for each of its event loops.
+///
+/// TLS, proxies, HTTP/2 and WebSockets are not there yet: such messages fail with `unsupportedURL`, or go without them.
+package final class EngineTransport: Transport {
+    /// What the transport was made with.
+    package let options: TransportOptions
+    private let settings: PoolSettings
+    private let resolver: NameResolver
+    /// Empty when the process was out of descriptors when the transport was made.
+    private let lanes: [EngineLane]
+    /// What is used instead of `lanes` where they are empty.
+    private let late = Mutex(Late())
+    private let next = Atomic<Int>(0)
+
+    private struct Late {
+        var lanes: [EngineLane] = []
+        var isShutDown = false
+    }
+
+    /// Makes a transport; no connection is opened yet.
+    package convenience init(settings: PoolSettings) {
+        self.init(settings: settings, resolver: .shared)
+    }
+
+    init(settings: PoolSettings, resolver: NameResolver) {
+        options = settings.options
+        self.resolver = resolver
+        // The limit of a host is shared by the loops, each of which has a pool.
+        var settings = settings
+        let loops = EventLoopGroup.loops(settings.options.eventLoops)
+        if loops.count > 1, settings.maximumConnectionsPerHost > 0 {
+            settings.maximumConnectionsPerHost = max(1, settings.maximumConnectionsPerHost / loops.count)
+        }
+        self.settings = settings
+        lanes = loops.map { [settings] in EngineLane(loop: $0, settings: settings, resolver: resolver) }
+    }
+
+    deinit {
+        shutDown()
+    }
+
+    /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
+    ///
+    /// The transfer fails where the process has no descriptor left for an event loop.
+    package func makeTransfer(
+        of message: consuming RequestMessage, for consumer: any TransferConsumer
+    ) -> any TransferControl {
+        guard let lane = lanes.count == 1 ? lanes[0] : laneOfCaller(among: lanes.isEmpty ? lateLanes() : lanes) else {
+            return FailedTransfer(
+                .exchange(
+                    .cannotLoadFromNetwork, detail: "the process has no descriptor left for an event loop",
+                    engineCode: Int(EMFILE)), consumer: consumer)
+        }
+        return Exchange(message: message, consumer: consumer, lane: lane)
+    }
+
+    /// The lanes of a transport that was made without one, if there can be any now.
+    private func lateLanes() -> [EngineLane] {
+        let present = late.withLock { $0.lanes }
+        guard present.isEmpty else { return present }
+        // Made outside the lock. Of several threads the first one counts: a lane without exchanges is nothing yet.
+        let made = EventLoopGroup.loops(options.eventLoops)
+            .map { EngineLane(loop: $0, settings: settings, resolver: resolver) }
+        let (lanes, isShutDown) = late.withLock { late in
+            if late.lanes.isEmpty { late.lanes = made }
+            return (late.lanes, late.isShutDown)
+        }
+        if isShutDown { for lane in lanes { lane.shutDown() } }
+        return lanes
+    }
+
+    private func laneOfCaller(among lanes: [EngineLane]) -> EngineLane? {
+        guard !lanes.isEmpty else { return nil }
+        if let own = lanes.first(where: { $0.loop.isCurrent }) { return own }
+        let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
+        return lanes[Int(turn.magnitude % UInt(lanes.count))]
+    }
+
+    /// Closes the connections that no exchange uses.
+    package func closeIdleConnections() {
+        for lane in lanes + late.withLock({ $0.lanes }) { lane.closeIdleConnections() }
+    }
+
+    /// Ends every exchange as cancelled and closes all connections.
+    package func shutDown() {
+        for lane in lanes { lane.shutDown() }
+        let late = late.withLock { late in
+            late.isShutDown = true
+            return late.lanes
+        }
+        for lane in late { lane.shutDown() }
+    }
+
+    /// The first event loop; `nil` when the process was out of descriptors when the transport was made.
+    package var executor: (any TaskExecutor)? {
+        lanes.first?.loop
+    }
+}

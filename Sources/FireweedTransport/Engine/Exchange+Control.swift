@@ -1,0 +1,103 @@
+// What an exchange's owner decides, from any thread.
+
+import CLinux
+import Glibc
+
+extension Exchange: TransferControl {
+    func start(_ flow: Flow) {
+        guard !lane.loop.isLeftBehind else { return failLeftBehind() }
+        // Most exchanges run from the start, and there was no other decision.
+        if flow == .undecided { return lane.loop.post(self) }
+        lane.withTable { [self] table in
+            _ = self.flow.follow(flow)
+            table.start(self)
+        }
+    }
+
+    // What is called from inside the consumer's methods holds when they have returned.
+
+    func setFlow(_ flow: Flow) {
+        if lane.loop.isCurrent {
+            if self.flow.follow(flow) { lane.withTable { [self] _ in flowChanged() } }
+        } else {
+            lane.withTable { [self] _ in if self.flow.follow(flow) { flowChanged() } }
+        }
+    }
+
+    func discard() {
+        if lane.loop.isCurrent {
+            guard hasDeliveredHead else { return cancel() }
+            discardedByteCount = discardedByteCount ?? 0
+        }
+        lane.withTable { [self] table in
+            self.table = table
+            discardRest()
+        }
+    }
+
+    func cancel() {
+        guard !lane.loop.isLeftBehind else { return failLeftBehind() }
+        if lane.loop.isCurrent { pendingFailure = pendingFailure ?? .cancelled }
+        lane.withTable { [self] table in
+            self.table = table
+            if report.startNanoseconds == 0 { report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME)) }
+            end(.cancelled)
+        }
+    }
+
+    /// Ends the exchange on the caller's thread, in a process that has no thread of the loop.
+    private func failLeftBehind() {
+        let consumer = consumer.take()
+        consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
+    }
+}
+
+extension Exchange: LoopAction {
+    /// The start, on the loop's thread.
+    func perform(in context: LoopContext) {
+        lane.table(in: context).start(self)
+    }
+}
+
+extension Exchange {
+    /// So much of a response that is not wanted is read, so that its connection can be used again.
+    private static var discardLimit: Int { 64 * 1024 }
+    /// So long that may take, in nanoseconds.
+    private static var discardTime: LoopInstant { 100_000_000 }
+
+    /// Whether content may come in.
+    var mayReceiveContent: Bool { flow.level == .running || discardedByteCount != nil }
+    /// Whether a head, an interim response or the end may come in.
+    var mayReceiveHead: Bool { flow.level != .suspended || discardedByteCount != nil }
+    /// Whether the message may go out.
+    var maySend: Bool { flow.level != .suspended || discardedByteCount != nil }
+
+    /// Lets bytes move as the flow says.
+    func flowChanged() {
+        switch stage {
+        case .made, .finished: break
+        case .waiting:
+            setTimer()
+            if place == nil, flow.level != .suspended { table?.arrive(self) }
+        case .running:
+            touch()
+            setTimer()
+            connection?.flowChanged()
+        }
+    }
+
+    /// Counts bytes of a rest that is not wanted; false when it is too long to be waited for.
+    func discard(_ byteCount: Int) -> Bool {
+        let count = (discardedByteCount ?? 0) + byteCount
+        discardedByteCount = count
+        return count <= Self.discardLimit
+    }
+
+    private func discardRest() {
+        guard hasDeliveredHead else { return end(.cancelled) }
+        guard stage == .running, discardDeadline == nil, let table else { return }
+        discardedByteCount = discardedByteCount ?? 0
+        discardDeadline = table.context.now &+ Self.discardTime
+        flowChanged()
+    }
+}

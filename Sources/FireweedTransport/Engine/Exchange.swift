@@ -1,0 +1,190 @@
+// One exchange on our own engine, from its start to its only end.
+
+import CLinux
+import Foundation
+import Glibc
+
+/// One request message on its way out and its response on its way in; also the control of the transfer.
+///
+/// The control's methods may be called from any thread; they post to the loop. While the exchange runs, its connection
+/// owns it and it owns the connection; the end separates them.
+final class Exchange: Timed, @unchecked Sendable {
+    // SAFETY: everything that varies is touched on the loop's thread alone, once `start` or `cancel` has posted the
+    // exchange; what is constant is `Sendable`.
+    let lane: EngineLane
+    var message: RequestMessage
+    /// Held until the end, and no longer: the consumer holds the exchange.
+    var consumer: (any TransferConsumer)?
+    private(set) var stage = ExchangeStage.made
+    /// What may move: the latest of the decisions that have come.
+    var flow = Flow.undecided
+    /// Why the exchange ends, said from inside a call of the consumer; what follows is not told any more.
+    var pendingFailure: TransferFailure?
+    private(set) var outcome: TransferFailure?
+
+    // MARK: Where it is
+
+    unowned(unsafe) var table: ConnectionTable?
+    /// The parts of the message's URL.
+    var target: RequestTarget?
+    var origin: Origin?
+    /// The place in the origin's line.
+    var place: Int?
+    /// The place among the table's active exchanges.
+    var slot: Int?
+    var isArriving = false
+    /// The dialer that makes a connection for this exchange.
+    var dialer: Dialer?
+    var connection: HTTP1Connection?
+
+    // MARK: What became of it
+
+    /// True once the message was sent and is to be sent once more.
+    private(set) var isRepeated = false
+    var hasDeliveredHead = false
+    var requestContent = TransferEnd.SentContent.untouched
+    var sentByteCount: Int64 = 0
+    var trailers: FieldBlock?
+    var report = TransferReport()
+    private(set) var earlierReports: [TransferReport] = []
+    private(set) var startInstant: LoopInstant = 0
+    /// Content has come in this turn of the loop, and the consumer wants to be told when that was all.
+    var isInBurst = false
+
+    // MARK: Time
+
+    /// The last moment at which a byte moved; `nil` while the exchange waits for a connection.
+    private var lastActivity: LoopInstant?
+    /// When the content is sent though no 100 came (RFC 9110 §10.1.1).
+    var continueDeadline: LoopInstant?
+    /// How many bytes have come since the rest of the response was discarded; `nil` while it is wanted.
+    var discardedByteCount: Int?
+    var discardDeadline: LoopInstant?
+
+    init(message: consuming RequestMessage, consumer: any TransferConsumer, lane: EngineLane) {
+        self.message = message
+        self.consumer = consumer
+        self.lane = lane
+    }
+
+    // MARK: The stages
+
+    /// Begins; false when there is nothing to begin.
+    func begin(in table: ConnectionTable) -> Bool {
+        self.table = table
+        guard stage.handle(.start) == .enter else { return false }
+        startInstant = table.context.now
+        report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
+        return true
+    }
+
+    /// Gets a connection.
+    func attach(to connection: HTTP1Connection) -> Bool {
+        guard stage.handle(.attach) == .send else { return false }
+        self.connection = connection
+        touch()
+        setTimer()
+        return true
+    }
+
+    /// Loses its connection, and waits for another one to send the message again.
+    ///
+    /// - Parameter isAnswered: whether the server asked for that (417): the rule for a lost connection does not count it.
+    func sendAgain(isAnswered: Bool = false) {
+        guard stage.handle(.detach) == .enterFirst, let table else { return }
+        report.total = moment(table.context.now)
+        earlierReports.append(report)
+        let start = report.startNanoseconds
+        report = TransferReport()
+        report.startNanoseconds = start
+        if !isAnswered { isRepeated = true }
+        connection = nil
+        lastActivity = nil
+        continueDeadline = nil
+        sentByteCount = 0
+        requestContent = .untouched
+        setTimer()
+        table.arrive(self)
+    }
+
+    /// Ends; the first end counts.
+    ///
+    /// - Parameter keepsConnection: whether the connection can carry the next exchange.
+    func end(_ failure: TransferFailure?, keepsConnection: Bool = false) {
+        let effect = stage.handle(.end)
+        switch effect {
+        case .none, .enter, .send, .enterFirst: return
+        case .report: break
+        case .leaveAndReport: origin?.leave(self)
+        case .releaseAndReport: break
+        }
+        // Whatever became of a rest that was not wanted, unless it was cancelled.
+        if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
+        let released = connection.take()
+        guard let table else { return }
+        report.total = startInstant > 0 ? moment(table.context.now) : 0
+        released?.release(self, keeps: keepsConnection)
+        table.forget(self)
+        origin = nil
+        table.context.atEndOfTurn(self)
+    }
+
+    /// Why the exchange ended or is about to, so that nothing more is told.
+    var isStopped: Bool { pendingFailure != nil || stage == .finished }
+
+    /// Microseconds from the start until a moment; at least one, since zero says that the moment never was.
+    func moment(_ instant: LoopInstant) -> Int64 {
+        max(1, Int64((max(instant, startInstant) - startInstant) / 1000))
+    }
+
+    // MARK: Looking at the clock
+
+    /// Notes that a byte moved, or that the connection is being made.
+    func touch() {
+        lastActivity = table?.context.now
+    }
+
+    /// Has the exchange looked at when it may be over at the earliest.
+    func setTimer() {
+        guard let table, let moment = nextLook else { return }
+        table.timers.lower(self, to: moment)
+    }
+
+    private var nextLook: LoopInstant? {
+        var moment = message.deadlineNanoseconds
+        for other in [idleDeadline, discardDeadline, continueDeadline] {
+            if let other { moment = min(moment ?? other, other) }
+        }
+        return moment
+    }
+
+    private var idleDeadline: LoopInstant? {
+        guard message.idleTimeout > 0, flow.level == .running, let lastActivity else { return nil }
+        return lastActivity.addingSaturating(message.idleTimeout.nanoseconds)
+    }
+
+    override func timeReached(at now: LoopInstant) {
+        guard stage == .waiting || stage == .running else { return }
+        if let due = continueDeadline, due <= now {
+            continueDeadline = nil
+            connection?.continueSending()
+        }
+        if let due = discardDeadline, due <= now { return end(nil) }
+        let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
+        let isIdle = idleDeadline.map { $0 <= now } ?? false
+        guard isOverdue || isIdle else { return setTimer() }
+        let silent = connection?.isSilent == true ? origin : nil
+        end(.timedOut(isIdle: isIdle))
+        // A peer that answers nothing may have vanished: its other connections are not tried one after another.
+        silent?.closeIdle()
+    }
+}
+
+extension TransferFailure {
+    fileprivate static func timedOut(isIdle: Bool) -> TransferFailure {
+        .exchange(
+            .timedOut,
+            detail: isIdle ? "no byte moved within the idle time-out" : "the time for the whole exchange is over",
+            engineCode: Int(ETIMEDOUT))
+    }
+}

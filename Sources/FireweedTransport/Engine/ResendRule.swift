@@ -1,0 +1,25 @@
+// Whether a message may be sent a second time.
+
+/// What is known of a try that ended without an answer.
+struct FailedTry {
+    var method: String
+    /// Whether the connection had carried an exchange before: only then may the peer have closed it as idle.
+    var wasReused: Bool
+    /// Whether a byte of the message was handed to the kernel.
+    var hasWritten: Bool
+    /// Whether a byte of an answer came.
+    var hasAnswer: Bool
+    /// Whether the message was sent twice already.
+    var isRepeated: Bool
+
+    /// Methods whose effect is the same when they are carried out twice (RFC 9110 §9.2.2).
+    ///
+    /// `DELETE` is idempotent as well, but its second answer differs from the first.
+    private static let repeatableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
+
+    /// Whether the message may be sent once more, on a new connection.
+    var mayRepeat: Bool {
+        guard wasReused, !hasAnswer, !isRepeated else { return false }
+        return !hasWritten || method == "GET" || Self.repeatableMethods.contains(method)
+    }
+}

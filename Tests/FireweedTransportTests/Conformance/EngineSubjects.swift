@@ -1,0 +1,56 @@
+// The engine's transport in the conformance suite.
+
+import FireweedTransport
+import FixtureServer
+import Foundation
+
+/// `EngineTransport` over HTTP/1.1 in clear text.
+///
+/// Connections have no limit: tests hold many responses at once.
+struct EngineSubject: ConformanceSubject {
+    let name = "engine, HTTP/1.1"
+
+    func makeTransport() -> any Transport { EngineTransport(settings: PoolSettings(maximumConnectionsPerHost: 0)) }
+
+    func url(of scenario: Scenario) throws -> String { try ConformanceServers.shared.url(of: scenario) }
+
+    func obstacle(to scenario: Scenario) -> String? { Self.obstacle(to: scenario) }
+
+    /// What the engine cannot do yet.
+    static func obstacle(to scenario: Scenario) -> String? {
+        scenario == .gzip ? "the engine does not take content codings off yet" : nil
+    }
+}
+
+/// `EngineTransport` through a Unix-domain socket.
+struct EngineUnixSocketSubject: ConformanceSubject {
+    let name = "engine, Unix-domain socket"
+
+    private struct Server {
+        let folder: TemporaryFolder
+        let fixture: FixtureServer
+
+        init() throws {
+            folder = try TemporaryFolder()
+            fixture = try FixtureServer.start(unixSocketPath: folder.file("socket").path)
+            ConformanceServers.addRoutes(to: fixture)
+        }
+    }
+
+    private static let server = Result { try Server() }
+
+    func makeTransport() throws -> any Transport {
+        var options = TransportOptions()
+        options.unixSocketPath = try Self.server.get().folder.file("socket").path
+        return EngineTransport(settings: PoolSettings(options: options, maximumConnectionsPerHost: 0))
+    }
+
+    func url(of scenario: Scenario) -> String { "http://localhost\(ConformanceServers.path(of: scenario) ?? "")" }
+
+    func obstacle(to scenario: Scenario) -> String? {
+        guard ConformanceServers.path(of: scenario) != nil else {
+            return "the fixture server alone listens on such a socket"
+        }
+        return EngineSubject.obstacle(to: scenario)
+    }
+}

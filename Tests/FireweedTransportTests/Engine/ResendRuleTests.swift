@@ -1,0 +1,27 @@
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("Sending a message again (RFC 9110 §9.2.2)")
+struct ResendRuleTests {
+    /// Method, whether the connection was reused, whether a byte left, whether an answer began, whether it is repeated.
+    private static let rows: [(method: String, reused: Bool, written: Bool, answer: Bool, repeated: Bool, may: Bool)] =
+        [
+            ("GET", true, true, false, false, true), ("HEAD", true, true, false, false, true),
+            ("PUT", true, true, false, false, true), ("OPTIONS", true, true, false, false, true),
+            ("POST", true, true, false, false, false), ("PATCH", true, true, false, false, false),
+            ("DELETE", true, true, false, false, false), ("get", true, true, false, false, false),
+            ("POST", true, false, false, false, true),  // nothing of it left
+            ("GET", false, true, false, false, false),  // a new connection was not closed as idle
+            ("GET", true, true, true, false, false),  // the server has acted
+            ("GET", true, true, false, true, false), ("POST", true, false, false, true, false),  // once
+        ]
+
+    @Test("the rule", arguments: rows)
+    func rule(row: (method: String, reused: Bool, written: Bool, answer: Bool, repeated: Bool, may: Bool)) {
+        let attempt = FailedTry(
+            method: row.method, wasReused: row.reused, hasWritten: row.written, hasAnswer: row.answer,
+            isRepeated: row.repeated)
+        #expect(attempt.mayRepeat == row.may)
+    }
+}
