@@ -46,7 +46,9 @@ final class ConnectionTable {
         exchange.slot = active.count
         active.append(exchange)
         do {
-            exchange.origin = try origin(of: exchange)
+            let origin = try origin(of: exchange)
+            origin.exchangeCount += 1
+            exchange.origin = origin
         } catch {
             return exchange.end(error)
         }

@@ -10,7 +10,7 @@ extension HTTP1Connection {
 
     /// Reads what has come, as far as the exchange takes it.
     func receive() {
-        if !unread.isEmpty {
+        if isHoldingBack {
             guard let exchange, mayTakeNext(exchange) else { return }
             var kept: [UInt8] = []
             swap(&kept, &unread)
@@ -37,6 +37,9 @@ extension HTTP1Connection {
             }
         }
     }
+
+    /// Whether something was read that has not been told: bytes, or the end.
+    var isHoldingBack: Bool { !unread.isEmpty || exchange != nil && parser.isAtEnd }
 
     /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large pieces.
     private var readByteCount: Int {

@@ -232,7 +232,7 @@ extension HTTP1Connection: LoopContinuation {
     func continueWork() {
         guard !isClosed else { return }
         if isWritable { send() }
-        if isReadable || !unread.isEmpty { receive() }
+        if isReadable || isHoldingBack { receive() }
     }
 
     /// Lets bytes move as the exchange's flow says.

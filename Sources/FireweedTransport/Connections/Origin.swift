@@ -15,6 +15,8 @@ final class Origin {
     /// Connections that are in use or idle.
     private var openConnections: [HTTP1Connection] = []
     private var isAdmitting = false
+    /// How many exchanges there are for the origin, those that have not entered the line included.
+    var exchangeCount = 0
 
     init(key: OriginKey, table: ConnectionTable) {
         self.key = key
@@ -29,7 +31,7 @@ final class Origin {
     }
 
     /// Whether there is nothing to remember.
-    var isEmpty: Bool { line.count == 0 && dialers.isEmpty && openConnections.isEmpty }
+    var isEmpty: Bool { exchangeCount == 0 && dialers.isEmpty && openConnections.isEmpty }
 
     /// How many connections nobody uses.
     var idleCount: Int { idle.count }

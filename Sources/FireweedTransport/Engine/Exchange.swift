@@ -24,6 +24,7 @@ final class Exchange: Timed, @unchecked Sendable {
 
     // MARK: Where it is
 
+    // SAFETY: the lane, which the exchange holds, holds its table for as long as the lane lives.
     unowned(unsafe) var table: ConnectionTable?
     /// The parts of the message's URL.
     var target: RequestTarget?
@@ -125,7 +126,7 @@ final class Exchange: Timed, @unchecked Sendable {
         report.total = startInstant > 0 ? moment(table.context.now) : 0
         released?.release(self, keeps: keepsConnection)
         table.forget(self)
-        origin = nil
+        origin.take()?.exchangeCount -= 1
         table.context.atEndOfTurn(self)
     }
 

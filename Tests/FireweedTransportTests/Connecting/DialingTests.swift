@@ -1,0 +1,147 @@
+import FixtureServer
+import Foundation
+import Glibc
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("Making connections", .timeLimit(.minutes(Patience.minutes)))
+struct DialingTests {
+    /// A server on 127.0.0.1, and an address that answers nothing on the same port.
+    private func race() throws -> (server: ScriptedServer, hole: BlackHole, url: URL) {
+        for _ in 0..<20 {
+            let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+            guard let hole = BlackHole(address: "127.0.0.2", port: server.port) else { continue }
+            return (server, hole, try #require(URL(string: "http://race.test:\(server.port)/")))
+        }
+        throw POSIXError(.EADDRINUSE)
+    }
+
+    @Test("an address that answers nothing does not keep the next one waiting")
+    func blackHole() async throws {
+        let (server, hole, url) = try race()
+        try await EngineStage.play({ $0.addressOverrides = ["race.test": ["127.0.0.2", "127.0.0.1"]] }) { stage in
+            let transfer = try await stage.end(url)
+            let report = try #require(transfer.record.end?.report)
+            #expect(report.remoteEndpoint?.address == "127.0.0.1" && transfer.code == nil)
+            #expect(report.connect >= 250_000 && report.nameLookup < report.connect)
+        }
+        withExtendedLifetime((server, hole)) {}
+    }
+
+    @Test("an address that refuses is followed by the next one at once")
+    func refusal() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let url = try #require(URL(string: "http://race.test:\(server.port)/"))
+        try await EngineStage.play({ $0.addressOverrides = ["race.test": ["::1", "127.0.0.3", "127.0.0.1"]] }) {
+            stage in
+            let transfer = try await stage.end(url)
+            #expect(transfer.record.end?.report.remoteEndpoint?.address == "127.0.0.1")
+        }
+    }
+
+    @Test("the time for making a connection covers all addresses, and the error names them")
+    func timeout() async throws {
+        let (server, hole, url) = try race()
+        try await EngineStage.play({ options in
+            options.addressOverrides = ["race.test": ["127.0.0.2"]]
+            options.connectTimeout = .milliseconds(50)
+        }) { stage in
+            let transfer = try await stage.end(url)
+            #expect(transfer.code == .timedOut)
+            #expect(transfer.failureText.contains("127.0.0.2"))
+        }
+        withExtendedLifetime((server, hole)) {}
+    }
+
+    @Test("an idle time-out ends an exchange whose connection is being made")
+    func idle() async throws {
+        let (server, hole, url) = try race()
+        try await EngineStage.play({ $0.addressOverrides = ["race.test": ["127.0.0.2"]] }) { stage in
+            let transfer = try await stage.end(url) { $0.idleTimeout = 0.05 }
+            #expect(transfer.code == .timedOut)
+        }
+        withExtendedLifetime((server, hole)) {}
+    }
+
+    @Test("the address guard judges every address, and an allowed one is used")
+    func addressGuard() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let url = try #require(URL(string: "http://race.test:\(server.port)/"))
+        let network = try #require(IPNetwork("127.0.0.2"))
+        for (addresses, isAllowed) in [(["127.0.0.2"], false), (["127.0.0.2", "127.0.0.1"], true)] {
+            try await EngineStage.play({ options in
+                options.addressOverrides = ["race.test": addresses]
+                options.addressGuard = AddressGuard(refusing: [network])
+            }) { stage in
+                let transfer = try await stage.end(url)
+                #expect(transfer.code == (isAllowed ? nil : .resourceUnavailable))
+            }
+        }
+    }
+
+    @Test(
+        "a name without an address, and one that only Tor has, cannot be found", arguments: ["none.invalid", "a.onion"])
+    func unknown(host: String) async throws {
+        try await EngineStage.play { stage in
+            let transfer = try await stage.end(try #require(URL(string: "http://\(host)/")))
+            #expect(transfer.code == .cannotFindHost || host == "none.invalid" && transfer.code != nil)
+            #expect(transfer.failureText.contains(host))
+        }
+    }
+
+    @Test("localhost needs no name service (RFC 6761 §6.3)")
+    func localhost() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play { stage in
+            let url = try #require(URL(string: "http://localhost:\(server.port)/"))
+            let transfer = try await stage.end(url)
+            #expect(transfer.code == nil)
+        }
+    }
+
+    @Test("a path that is too long, or where nobody listens, is named in the error")
+    func paths() async throws {
+        let folder = try TemporaryFolder()
+        for path in [folder.file("nobody").path, "/" + String(repeating: "x", count: 107)] {
+            try await EngineStage.play({ $0.unixSocketPath = path }) { stage in
+                let transfer = try await stage.end(try #require(URL(string: "http://a.test/")))
+                #expect(transfer.code == .cannotConnectToHost)
+                #expect(transfer.failureText.contains(path))
+            }
+        }
+    }
+
+    @Test("https is refused with a clear error until there is TLS")
+    func secure() async throws {
+        try await EngineStage.play { stage in
+            let transfer = try await stage.end(try #require(URL(string: "https://a.test/")))
+            #expect(transfer.code == .unsupportedURL)
+            #expect(transfer.failureText.contains("TLS"))
+        }
+    }
+}
+
+/// A port that takes no further connections: its line is full.
+private final class BlackHole: Sendable {
+    private let descriptors: [Int32]
+
+    init?(address: String, port: UInt16) {
+        guard let host = IPAddress(address) else { return nil }
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let place = SocketAddress.internet(host, port: port)
+        guard place.withSocketAddress({ bind(listener, $0, $1) }) == 0, listen(listener, 0) == 0 else {
+            close(listener)
+            return nil
+        }
+        let clients = (0..<4).map { _ in
+            let client = socket(
+                AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+            _ = place.withSocketAddress { connect(client, $0, $1) }
+            return client
+        }
+        descriptors = clients + [listener]
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
+}

@@ -1,0 +1,110 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("The engine's connections", .timeLimit(.minutes(Patience.minutes)))
+struct ReuseTests {
+    @Test("messages one after another go over one connection")
+    func reuse() async throws {
+        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let server = try ScriptedServer.start(exchange + exchange + exchange + [.hold])
+        try await EngineStage.play { stage in
+            for index in 0..<3 {
+                let transfer = try await stage.end(server.url())
+                #expect(transfer.code == nil && transfer.record.end?.report.isReusedConnection == (index > 0))
+            }
+            #expect(server.events.events.count { if case .accepted = $0 { true } else { false } } == 1)
+        }
+    }
+
+    /// What ends an idle connection, and how the server's script goes on after the first answer.
+    private static let endings: [(name: String, answer: String, rest: [ScriptedServer.Step])] = [
+        ("the server closes", Answer.small, [.wait(for: "end"), .shutdownWrite, .hold]),
+        ("bytes come that nobody asked for", Answer.small, [.wait(for: "end"), .send(Answer.small), .hold]),
+        ("a single byte comes", Answer.small, [.wait(for: "end"), .send("\n"), .hold]),
+        ("the server says so", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", [.hold]),
+        ("the server speaks HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", [.hold]),
+        ("bytes follow the answer", Answer.small + "HTTP/1.1 200 OK\r\n\r\n", [.hold]),
+        (
+            "the server keeps it for no time",
+            "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\nContent-Length: 5\r\n\r\nhello",
+            [.hold]
+        ),
+    ]
+
+    @Test("an idle connection is closed at once when", arguments: endings)
+    func closed(row: (name: String, answer: String, rest: [ScriptedServer.Step])) async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send(row.answer)] + row.rest, [.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play { stage in
+            let first = try await stage.end(server.url())
+            #expect(first.code == nil && first.record.content == Data("hello".utf8))
+            server.signal("end")
+            try await server.events.next(.closedByPeer(0))
+            // A method that may not be repeated shows that no stale connection was tried.
+            let second = try await stage.end(server.url()) { $0.method = "POST" }
+            #expect(second.code == nil && second.record.end?.report.isReusedConnection == false)
+            #expect(second.record.end?.earlierReports.isEmpty == true)
+        }
+    }
+
+    @Test("an idle connection is closed when its time is over")
+    func idleTime() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play({ $0.maximumConnectionIdleTime = .milliseconds(20) }) { stage in
+            _ = try await stage.end(server.url())
+            try await server.events.next(.closedByPeer(0))
+        }
+    }
+
+    @Test("a message that is sent again tells of both tries")
+    func again() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send(Answer.small), .receiveHead, .close], [.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play { stage in
+            _ = try await stage.end(server.url())
+            let second = try await stage.end(server.url())
+            let end = try #require(second.record.end)
+            #expect(end.failure == nil && second.record.content == Data("hello".utf8))
+            #expect(end.earlierReports.map(\.isReusedConnection) == [true] && !end.report.isReusedConnection)
+            #expect(end.earlierReports.first?.requestHeaderByteCount == end.report.requestHeaderByteCount)
+            #expect(end.earlierReports.first?.responseStart == 0)
+        }
+    }
+
+    @Test("a message is sent again once")
+    func once() async throws {
+        let closing: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
+        let server = try ScriptedServer.start(closing, [.receiveHead, .close])
+        try await EngineStage.play { stage in
+            _ = try await stage.end(server.url())
+            let second = try await stage.end(server.url())
+            #expect(second.code == .networkConnectionLost)
+            let heads = server.events.events.count { if case .head = $0 { true } else { false } }
+            #expect(heads == 3)
+        }
+    }
+
+    @Test("a peer that answers nothing loses its idle connections at the first time-out")
+    func silent() async throws {
+        let keeping: [ScriptedServer.Step] = [
+            .receiveHead, .wait(for: "both"), .send(Answer.small), .receiveHead, .hold,
+        ]
+        let server = try ScriptedServer.start(keeping, keeping, [.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play { stage in
+            let two = [stage.transfer(server.url()), stage.transfer(server.url())]
+            for transfer in two { transfer.start() }
+            for number in 0..<2 {
+                _ = try await server.events.first { if case .head(number, _) = $0 { true } else { false } }
+            }
+            server.signal("both")
+            for transfer in two { try await transfer.end() }
+            let timedOut = try await stage.end(server.url()) { $0.idleTimeout = 0.05 }
+            #expect(timedOut.code == .timedOut)
+            let next = try await stage.end(server.url())
+            #expect(next.code == nil && next.record.end?.report.isReusedConnection == false)
+        }
+    }
+}
