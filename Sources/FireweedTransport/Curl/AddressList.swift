@@ -1,4 +1,4 @@
-// Addresses that the options have for a host, in the form that libcurl takes them in.
+// Addresses and routes that the options have, in the form that libcurl takes them in.
 
 import CCurl
 import Foundation
@@ -16,5 +16,10 @@ enum AddressList {
         // libcurl looks the name up with the dot at its end, if it has one.
         let name = CanonicalHost.text(of: host) + (host.hasSuffix(".") ? "." : "")
         return curl_slist_append(nil, "\(name):\(port):\(known.joined(separator: ","))")
+    }
+
+    /// The list of `CURLOPT_CONNECT_TO`; `nil` when the options have no routes.
+    static func makeRoutes(options: TransportOptions) -> UnsafeMutablePointer<curl_slist>? {
+        options.connectionRoutes.reduce(nil) { curl_slist_append($0, $1.text) }
     }
 }

@@ -13,6 +13,10 @@ extension CurlHandle {
         check(fw_easy_set_long(easy, option, value))
     }
 
+    func setOffset(_ option: CURLoption, _ value: Int64) {
+        check(fw_easy_set_offset(easy, option, curl_off_t(value)))
+    }
+
     func set(_ option: CURLoption, _ value: String?) {
         check(fw_easy_set_string(easy, option, value))
     }

@@ -171,8 +171,4 @@ extension EasyHandle {
 
     /// libcurl's limit, with room for content and for what libcurl adds.
     private static let maximumHeadByteCount = 1024 * 1024 - RequestContent.inlineLimit - 16 * 1024
-
-    private func setOffset(_ option: CURLoption, _ value: Int64) {
-        check(fw_easy_set_offset(easy, option, curl_off_t(value)))
-    }
 }

@@ -40,6 +40,8 @@ final class EasyHandle: CurlHandle {
     var openedSockets: [OpenedSocket] = []
     /// The address that the session's guard refused last.
     var refusedAddress: IPAddress?
+    /// Where libcurl connects to instead of URLs' hosts, for as long as the handle lives.
+    private let routes: UnsafeMutablePointer<curl_slist>?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     // What the handle was told last, so that it is not told again.
@@ -74,6 +76,7 @@ final class EasyHandle: CurlHandle {
         self.parts = parts
         self.pool = pool
         self.hasLargeBuffer = hasLargeBuffer
+        routes = AddressList.makeRoutes(options: pool.settings.options)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         applyPoolSettings()
         if hasLargeBuffer { pool.settings.options.applyReceiveBuffer(isLarge: true, to: self) }
@@ -85,6 +88,7 @@ final class EasyHandle: CurlHandle {
         curl_slist_free_all(list)
         curl_slist_free_all(proxyList)
         curl_slist_free_all(addresses)
+        curl_slist_free_all(routes)
         errorText.deallocate()
     }
 
@@ -232,6 +236,7 @@ final class EasyHandle: CurlHandle {
         set(CURLOPT_HEADER, 1)  // see `announced`
         pool.shareSessions(with: self)
         headReader.limits = HeadReader.Limits(pool.settings.options)
+        if routes != nil { check(fw_easy_set_list(easy, CURLOPT_CONNECT_TO, routes)) }
         do { try pool.settings.options.apply(to: self) } catch { optionFailure = error }
     }
 }

@@ -17,7 +17,8 @@ final class OriginAddresses {
 
     /// `nil` for an origin whose host is an address, or is looked up by libcurl, by a proxy or by nobody.
     init?(origin: String, options: TransportOptions) {
-        guard options.unixSocketPath == nil, options.proxy.map({ $0.scheme == nil }) ?? !Proxy.isInEnvironment,
+        guard options.unixSocketPath == nil, options.ipVersion == .any, options.connectionRoutes.isEmpty,
+            options.proxy.map({ $0.scheme == nil }) ?? !Proxy.isInEnvironment,
             let start = origin.firstIndex(of: ":"), origin[start...].hasPrefix("://")
         else { return nil }
         let authority = origin[origin.index(start, offsetBy: 3)...]

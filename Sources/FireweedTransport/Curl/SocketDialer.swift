@@ -36,6 +36,7 @@ final class SocketDialer: CurlHandle {
     private var descriptor: Int32 = -1
     private(set) var isHungUp = false
     private var addresses: UnsafeMutablePointer<curl_slist>?
+    private let routes: UnsafeMutablePointer<curl_slist>?
     private let proxyFields: UnsafeMutablePointer<curl_slist>?
     private var refusal: TransferFailure?
     private var refusedAddress: IPAddress?
@@ -58,6 +59,7 @@ final class SocketDialer: CurlHandle {
         self.multi = multi
         self.url = url
         proxyFields = FieldList.makeForProxy(fields)
+        routes = AddressList.makeRoutes(options: settings.options)
         self.settings = settings
         self.context = context
         self.owner = owner
@@ -84,6 +86,7 @@ final class SocketDialer: CurlHandle {
         curl_multi_cleanup(multi)
         curl_slist_free_all(addresses)
         curl_slist_free_all(proxyFields)
+        curl_slist_free_all(routes)
     }
 
     /// True when bytes that came may be held above the socket, where no readiness tells of them: TLS does that.
@@ -102,6 +105,7 @@ final class SocketDialer: CurlHandle {
         } catch {
             return owner.dialerDidFail(error)
         }
+        if routes != nil { check(fw_easy_set_list(easy, CURLOPT_CONNECT_TO, routes)) }
         setAddresses(AddressList.make(for: url, options: settings.options))
         // What follows is HTTP/1.1 (RFC 6455 §4.1), through a proxy by CONNECT, in clear text too.
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))

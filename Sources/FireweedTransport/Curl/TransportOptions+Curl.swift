@@ -10,6 +10,7 @@ extension TransportOptions {
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeoutMilliseconds)
         applyReceiveBuffer(isLarge: false, to: handle)
         if let unixSocketPath { try handle.setText(CURLOPT_UNIX_SOCKET_PATH, unixSocketPath) }
+        try applyRoute(to: handle)
         if let proxy {
             try apply(proxy, to: handle)
         } else if !Proxy.isInEnvironment {
@@ -29,7 +30,29 @@ extension TransportOptions {
 
     /// How much is read at once.
     func bufferByteCount(isLarge: Bool) -> Int {
-        min(max(receiveBufferByteCount ?? (isLarge ? largeBufferByteCount : 60 * 1024), 1024), 512 * 1024)
+        let byteCount = receiveBufferByteCount ?? (isLarge ? largeBufferByteCount : 60 * 1024)
+        // libcurl reads a whole buffer, and waits then until the rate allows another one; it does not count the first one.
+        let limited = min(byteCount, rate(maximumReceivedBytesPerSecond).map { $0 / 8 } ?? .max)
+        return min(max(limited, 1024), 512 * 1024)
+    }
+
+    /// A rate that is a limit; `nil` for none.
+    private func rate(_ bytesPerSecond: Int?) -> Int? {
+        bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Sets with which protocol, from where and how fast bytes move.
+    private func applyRoute(to handle: some CurlHandle) throws(TransferFailure) {
+        switch ipVersion {
+        case .any: break
+        case .v4: handle.set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V4))
+        case .v6: handle.set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V6))
+        }
+        if let networkInterface { try handle.setText(CURLOPT_INTERFACE, networkInterface) }
+        if let rate = rate(maximumReceivedBytesPerSecond) {
+            handle.setOffset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate))
+        }
+        if let rate = rate(maximumSentBytesPerSecond) { handle.setOffset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)) }
     }
 
     /// As much as can expand to twice the allowed ratio, and be kept.

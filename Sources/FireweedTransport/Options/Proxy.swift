@@ -11,6 +11,10 @@ public struct Proxy: Sendable, Hashable {
         case http
         /// An HTTP proxy that is itself spoken to over TLS.
         case https
+        /// SOCKS 4; names are looked up here, and IPv4 addresses alone can be reached. The user is sent as the user ID.
+        case socks4
+        /// SOCKS 4a; names are looked up by the proxy. The user is sent as the user ID.
+        case socks4a
         /// SOCKS 5 (RFC 1928); names are looked up here.
         case socks5
         /// SOCKS 5; names are looked up by the proxy.
@@ -120,7 +124,7 @@ extension Proxy.Scheme {
         switch self {
         case .http: 8080
         case .https: 443
-        case .socks5, .socks5h: 1080
+        case .socks4, .socks4a, .socks5, .socks5h: 1080
         }
     }
 }

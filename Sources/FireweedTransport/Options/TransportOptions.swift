@@ -135,6 +135,35 @@ public struct TransportOptions: Sendable {
     /// race, IPv6 with a head start of 200 ms. Empty by default. Certificates are still checked for the host.
     public var addressOverrides: [String: [String]] = [:]
 
+    /// The version of the Internet Protocol to connect with.
+    ///
+    /// Default: `.any`. A name without an address of the version fails with `URLError.cannotFindHost`, an address of the other
+    /// version with `cannotConnectToHost`. With a proxy, the version is that of the connection to the proxy.
+    public var ipVersion: IPVersion = .any
+
+    /// Where connections leave this machine: the name of a network interface, or one of its IP addresses.
+    ///
+    /// Default: `nil`, as the kernel routes. A name can be written as `if!NAME`, and an address as `host!ADDRESS`, to rule out that one
+    /// is taken for the other. A request fails with `URLError.cannotConnectToHost` when no interface has the name or the address.
+    public var networkInterface: String?
+
+    /// Rules that connect to another host and port than the URL's; the first that applies wins.
+    ///
+    /// Empty by default. Certificates are still checked for the URL's host. With a proxy, the proxy is asked for the other host.
+    public var connectionRoutes: [ConnectionRoute] = []
+
+    /// How many bytes of content one request receives a second, on average.
+    ///
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. The first bytes can come faster, up to
+    /// what is read at once. The idle time-out continues to run, so that a rate below one read in that time fails. WebSockets ignore
+    /// the rate.
+    public var maximumReceivedBytesPerSecond: Int?
+
+    /// How many bytes of content one request sends a second, on average.
+    ///
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. WebSockets ignore the rate.
+    public var maximumSentBytesPerSecond: Int?
+
     /// The most bytes that are read from a connection at once, from 1,024 to 524,288.
     ///
     /// Each transfer that runs has a buffer of this size, of which only what was read takes memory. Default: `nil`,

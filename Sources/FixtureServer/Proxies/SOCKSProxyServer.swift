@@ -1,18 +1,22 @@
-// A small SOCKS 5 proxy.
+// A small SOCKS proxy.
 
 import Foundation
 import Glibc
 import Synchronization
 
-/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`.
+/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`; a SOCKS 4 and
+/// 4a proxy too.
 public final class SOCKSProxyServer: Sendable {
     /// The port.
     public let port: UInt16
-    private let connections = Mutex(0)
+    private let connected = Mutex<[String]>([])
     private let listener: Int32
 
     /// How many connections went through.
-    public var connectionCount: Int { connections.withLock { $0 } }
+    public var connectionCount: Int { requests.count }
+
+    /// What each of them was asked with: `5 localhost`, `4 user 127.0.0.1` or `4a user localhost`.
+    public var requests: [String] { connected.withLock { $0 } }
 
     /// Starts a proxy.
     public init() throws {
@@ -22,8 +26,8 @@ public final class SOCKSProxyServer: Sendable {
                 let client = accept(listener, nil, nil)
                 guard client >= 0 else { break }
                 Thread { [weak self] in
-                    if let peer = Self.connectAsAsked(client) {
-                        self?.connections.withLock { $0 += 1 }
+                    if let (request, peer) = Self.connectAsAsked(client) {
+                        self?.connected.withLock { $0.append(request) }
                         SocketRelay.run(client, peer)
                         close(peer)
                     }
@@ -36,29 +40,56 @@ public final class SOCKSProxyServer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    private static func connectAsAsked(_ client: Int32) -> Int32? {
-        guard let greeting = read(client, 2), read(client, Int(greeting[1])) != nil, write(client, [5, 0]),
-            let request = read(client, 4), request[1] == 1, let port = readPort(client, kind: request[3])
+    private static func connectAsAsked(_ client: Int32) -> (request: String, peer: Int32)? {
+        guard let greeting = read(client, 2) else { return nil }
+        let isFour = greeting[0] == 4
+        guard let (request, port) = isFour ? readFour(client, command: greeting[1]) : readFive(client, greeting[1]),
+            let peer = LoopbackSocket.connect(to: port)
         else { return nil }
-        guard let peer = LoopbackSocket.connect(to: port) else { return nil }
-        guard write(client, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
+        guard write(client, isFour ? [0, 90, 0, 0, 0, 0, 0, 0] : [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]) else {
             close(peer)
             return nil
         }
-        return peer
+        return (request, peer)
     }
 
-    /// The rest of a request behind its kind of address: the port, where the address is one of loopback (RFC 1928 §5).
-    private static func readPort(_ client: Int32, kind: UInt8) -> UInt16? {
-        switch kind {
-        case 1: guard let address = read(client, 4), address[0] == 127 else { return nil }
+    /// The rest of SOCKS 4's and 4a's only message: a port, an address, a user and, after 0.0.0.x, a name.
+    private static func readFour(_ client: Int32, command: UInt8) -> (request: String, port: UInt16)? {
+        guard command == 1, let head = read(client, 6), let user = readText(client) else { return nil }
+        let port = UInt16(head[0]) << 8 | UInt16(head[1])
+        if head[2] == 127 { return ("4 \(user) \(head[2...].map(String.init).joined(separator: "."))", port) }
+        guard head[2...4].allSatisfy({ $0 == 0 }), let name = readText(client), name == "localhost" else { return nil }
+        return ("4a \(user) \(name)", port)
+    }
+
+    /// Methods and request of SOCKS 5: the address is one of loopback (RFC 1928 §3–5).
+    private static func readFive(_ client: Int32, _ methodCount: UInt8) -> (request: String, port: UInt16)? {
+        guard read(client, Int(methodCount)) != nil, write(client, [5, 0]), let request = read(client, 4),
+            request[1] == 1
+        else { return nil }
+        let host: String
+        switch request[3] {
+        case 1:
+            guard let address = read(client, 4), address[0] == 127 else { return nil }
+            host = address.map(String.init).joined(separator: ".")
         case 3:
             guard let count = read(client, 1), let name = read(client, Int(count[0])),
                 name.elementsEqual("localhost".utf8)
             else { return nil }
+            host = "localhost"
         default: return nil
         }
-        return read(client, 2).map { UInt16($0[0]) << 8 | UInt16($0[1]) }
+        return read(client, 2).map { ("5 \(host)", UInt16($0[0]) << 8 | UInt16($0[1])) }
+    }
+
+    /// Text up to a NUL.
+    private static func readText(_ client: Int32) -> String? {
+        var text: [UInt8] = []
+        while let byte = read(client, 1)?[0] {
+            if byte == 0 { return String(decoding: text, as: UTF8.self) }
+            text.append(byte)
+        }
+        return nil
     }
 
     private static func read(_ descriptor: Int32, _ count: Int) -> [UInt8]? {

@@ -1,0 +1,91 @@
+// Where to connect instead of the URL's own host and port.
+
+/// A rule that sends connections for some origins to another host and port.
+///
+/// The request does not change: its `Host` field, the name in the TLS handshake, and the name that the certificate is
+/// checked for are the URL's. `TransportOptions.connectionRoutes` has the rules of a session.
+public struct ConnectionRoute: Sendable, Hashable {
+    /// The host of the URLs that the rule is for, without case; IPv6 addresses without brackets.
+    ///
+    /// `nil` for every host.
+    public let host: String?
+    /// The port of the URLs that the rule is for.
+    ///
+    /// `nil` for every port.
+    public let port: Int?
+    /// The host to connect to, a name or an address; IPv6 addresses without brackets.
+    ///
+    /// `nil` for the URL's own.
+    public let targetHost: String?
+    /// The port to connect to, from 1 to 65,535.
+    ///
+    /// `nil` for the URL's own.
+    public let targetPort: Int?
+
+    /// Makes a rule.
+    ///
+    /// - Parameters:
+    ///   - host: the host of the URLs that the rule is for; `nil` for every host.
+    ///   - port: the port of the URLs that the rule is for; `nil` for every port.
+    ///   - targetHost: the host to connect to; `nil` for the URL's own.
+    ///   - targetPort: the port to connect to; `nil` for the URL's own.
+    public init(host: String? = nil, port: Int? = nil, targetHost: String? = nil, targetPort: Int? = nil) {
+        self.host = host
+        self.port = port
+        self.targetHost = targetHost
+        self.targetPort = targetPort
+    }
+
+    /// Reads `HOST1:PORT1:HOST2:PORT2`, the form of curl's `--connect-to`.
+    ///
+    /// Each part may be empty, which makes it `nil`. IPv6 addresses stand in brackets. `nil` for any other text.
+    public init?(_ text: String) {
+        var parts: [String] = []
+        var rest = text[...]
+        while true {
+            let isBracketed = rest.hasPrefix("[")
+            guard let end = isBracketed ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
+            else {
+                guard !isBracketed else { return nil }
+                parts.append(String(rest))
+                break
+            }
+            parts.append(String(isBracketed ? rest[..<end].dropFirst().dropLast() : rest[..<end]))
+            guard end < rest.endIndex else { break }
+            guard rest[end] == ":" else { return nil }
+            rest = rest[rest.index(after: end)...]
+        }
+        guard parts.count == 4, let port = Self.port(parts[1]), let targetPort = Self.port(parts[3]) else { return nil }
+        self.init(
+            host: parts[0].isEmpty ? nil : parts[0], port: port, targetHost: parts[2].isEmpty ? nil : parts[2],
+            targetPort: targetPort)
+    }
+
+    /// A port, `.some(nil)` for an empty text, `nil` for anything else.
+    private static func port(_ text: String) -> Int?? {
+        if text.isEmpty { return .some(nil) }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(text), port > 0 else {
+            return nil
+        }
+        return .some(Int(port))
+    }
+
+    /// The rule in the form of curl's `--connect-to`.
+    package var text: String {
+        let ports = [port, targetPort].map { $0.map(String.init) ?? "" }
+        let hosts = [host, targetHost].map { host in
+            host.map { $0.contains(":") ? "[\($0)]" : $0 } ?? ""
+        }
+        return "\(hosts[0]):\(ports[0]):\(hosts[1]):\(ports[1])"
+    }
+}
+
+/// A version of the Internet Protocol to connect with.
+public enum IPVersion: Sendable, Hashable {
+    /// Both: IPv6 with a head start of 200 ms, then IPv4 (happy eyeballs, RFC 8305).
+    case any
+    /// IPv4 alone (RFC 791).
+    case v4
+    /// IPv6 alone (RFC 8200).
+    case v6
+}
