@@ -16,13 +16,14 @@ do {
         defaults: ConfigurationFile.words() + (isSecureAlias ? ["--default-scheme", "https"] : []))
     let code: ExitCode
     switch invocation.task {
-    case .help(let isLong):
-        Terminal.write("\(isLong ? Help.text : Help.text(of: invocation.subcommand))\n")
+    case .help(let topic):
+        Terminal.write("\(Help.text(of: topic))\n")
         code = .success
     case .version:
         Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")
         code = .success
-    case .serve(let port, let folder): code = await ServeRunner(port: port, folder: folder).run()
+    case .serve(let port, let folder):
+        code = await ServeRunner(port: port, folder: folder, invocation: invocation).run()
     case .webSocket: code = try await WebSocketRunner(invocation).run()
     case .status(let target): code = await StatusRunner(target: target, watches: invocation.watches).run()
     case .request:

@@ -92,14 +92,44 @@ struct CURLCommandTests {
         let printed = try run([
             "--curl", "-a", "u:p", "-k", "-x", "http://p.example:8080", "--noproxy", "h.example,x", "--tls-max", "1.3",
             "--max-time", "3", "--no-follow", "--http1.1", "--resolve", "h.example:127.0.0.1", "--unix-socket", "/s p",
+            "-4", "--interface", "lo", "--limit-rate", "2K", "--connect-to", "h.example::x:1", "--proto", "=https",
             "--pin", "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "https://h.example", "Accept:",
         ]).output
         for part in [
             "-u u:p", "-k", "-x http://p.example:8080", "--noproxy h.example,x", "--tls-max 1.3", "-m 3.0", "--http1.1",
             "--resolve h.example:443:127.0.0.1", "--unix-socket '/s p'", "--pinnedpubkey sha256//47", "-H Accept: ",
+            "-4", "--interface lo", "--limit-rate 2048", "--connect-to h.example::x:1", "--proto =https",
         ] { #expect(printed.contains(part), "\(part) in \(printed)") }
         #expect(!printed.contains("\t-L "))
         #expect(try run(["--curl", "h.example"]).output.contains("-L \\\n\t--max-redirs 20"))
+    }
+
+    @Test("after a 303 the printed command sends GET too; where it cannot, that is said")
+    func seeOther() throws {
+        server.route("/303") { _ in FixtureResponse(status: 303, fields: [("Location", "/anything")]) }
+        let printed = try run(["--curl", url("/303"), "a=b"])
+        #expect(printed.errors.isEmpty && !printed.output.contains("-X"), "\(printed.output)")
+        #expect(try run(["-c", printed.output], program: URL(fileURLWithPath: "/bin/sh")).code == 0)
+        #expect(server.requests.map(\.method) == ["POST", "GET"])
+        let put = try run(["--curl", "PUT", url("/303"), "a=b"])
+        #expect(put.code == 0 && put.errors.contains("curl repeats PUT"), "\(put.errors)")
+        #expect(try run(["--curl", "--no-follow", "PUT", url("/303"), "a=b"]).errors.isEmpty)
+    }
+
+    @Test("--from-curl takes routes, addresses, rates and schemes over, and the user of a proxy")
+    func routes() throws {
+        let away = "http://a.test/anything"
+        let route = "--connect-to a.test:80:127.0.0.1:\(server.port)"
+        for options in [route, "\(route) -4", "\(route) --interface lo --limit-rate 1M --proto =http"] {
+            #expect(try run(["--from-curl", "curl \(options) \(away)"]).code == 0, "\(options)")
+        }
+        #expect(try run(["--from-curl", "curl \(route) -6 \(away)"]).code == 6)
+        #expect(try run(["--from-curl", "curl \(route) --proto =https \(away)"]).code == 64)
+        #expect(try run(["--from-curl", "curl \(route) --fail-with-body http://a.test/status/404"]).code == 4)
+        let proxy = try HTTPProxyServer(user: "user", password: "secret")
+        let through = "curl -x http://127.0.0.1:\(proxy.port) -U user:secret \(url())"
+        #expect(try run(["--check-status", "--from-curl", through]).code == 0)
+        #expect(proxy.requests.count == 1)
     }
 
     @Test("there and back: --from-curl with --curl prints the command anew")

@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 @Suite("Options for scripts, and messages", .timeLimit(.minutes(Patience.minutes)))
@@ -270,8 +271,68 @@ struct CheckTests {
         }
         #expect(await running.read(until: "..%2fsecret → 404").contains("GET /a.txt → 200"))
         running.process.terminate()
-        _ = await running.rest()
+        #expect(await running.rest().code == 143)
         #expect(try text(run(server.url("/").absoluteString)).contains("/anything"))
+    }
+
+    @Test("serve sends large files as they are read, and nothing that is not a file")
+    func serveFiles() async throws {
+        let large = Data((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        try large.write(to: folder.file("large"))
+        try Data().write(to: folder.file("empty"))
+        mkfifo(folder.file("fifo").path, 0o600)
+        let running = try RunningCommand(["serve", "."], in: folder.url, hasInput: false)
+        let line = await running.read(until: "\n")
+        let url = try #require(line.split(separator: " ").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try run("\(url)/large").output == large && run("\(url)/empty").output.isEmpty)
+        #expect(try run("--check-status", "\(url)/fifo").code == 4)
+        running.process.interrupt()
+        #expect(await running.rest().code == 130)
+    }
+
+    @Test("serve speaks TLS with a certificate of its own or a given one, has a WebSocket and events")
+    func serveTLS() async throws {
+        let running = try RunningCommand(["serve", "--tls"], in: folder.url, hasInput: false)
+        let said = await running.read(until: ".pem\n")
+        let words = said.split(whereSeparator: \.isWhitespace).map(String.init)
+        let url = try #require(words.first { $0.hasPrefix("https://") })
+        let authority = try #require(words.last)
+        #expect(try run("--cacert", authority, "--check-status", "\(url)/get").code == 0)
+        #expect(try run("\(url)/get").code == 7)
+        let events = try run("--cacert", authority, "\(url)/sse?count=2&duration=0")
+        #expect(text(events).hasSuffix("id: 2\nevent: tick\ndata: {\"id\": 2}\n\n"))
+        let socket = url.replacing("https:", with: "wss:") + "/websocket"
+        let echoed = try Command.run(["ws", "--cacert", authority, socket], in: folder.url, input: "a\nb\n")
+        #expect(echoed.code == 0 && text(echoed) == "a\nb\n", "\(echoed.errors)")
+        #expect(try run("--cacert", authority, "--check-status", "\(url)/websocket").code == 4)
+        running.process.interrupt()
+        #expect(await running.rest().code == 130)
+        #expect(!FileManager.default.fileExists(atPath: authority))
+
+        let own = try CertificateAuthority()
+        let issued = try own.issue()
+        let files = ["--cert", issued.certificate.path, "--key", issued.key.path]
+        let second = try RunningCommand(["serve"] + files, in: folder.url, hasInput: false)
+        let line = await second.read(until: "\n")
+        let place = try #require(line.split(separator: " ").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try run("--cacert", own.certificate.path, "--check-status", "\(place)/get").code == 0)
+        second.process.terminate()
+        _ = await second.rest()
+        #expect(try run("serve", "--key", issued.key.path).code == 64)
+        #expect(try run("serve", "--cert", "/nope").code == 64)
+        let swapped = try run("serve", "--cert", issued.key.path, "--key", issued.certificate.path)
+        #expect(swapped.code == 1 && swapped.errors.contains("with this certificate"), "\(swapped.errors)")
+    }
+
+    @Test("the short help is short, and --help TOPIC prints one part")
+    func help() throws {
+        let short = try text(run("--help"))
+        #expect(short.contains("--form") && short.contains("--help all") && !short.contains("--max-expansion"))
+        #expect(try text(run("--help", "all")).contains("--max-expansion"))
+        #expect(try text(run("--help", "TLS")).hasPrefix("TLS:\n"))
+        #expect(try text(run("--help", "connection")).contains("--connect-to"))
+        #expect(try text(run("serve", "--help")).contains("--tls"))
+        #expect(try text(run("GET", "h.example", "--help")) == short)
     }
 
     @Test("text on a terminal is read in its character set, and colours can be switched off")

@@ -62,6 +62,19 @@ struct ExchangeOptionTests {
         #expect(attempts.value == 2)
     }
 
+    /// A lower bound of time holds on a machine of any load.
+    @Test("--retry-delay is how long each retry waits, unless the server says")
+    func retryDelay() throws {
+        server.route("/busy") { [attempts] _ in
+            attempts.next() <= 2 ? FixtureResponse(status: 503) : .text("there you are")
+        }
+        let start = ContinuousClock.now
+        let result = try run("--retry", "2", "--retry-delay", "0.4", server.url("/busy").absoluteString)
+        #expect(result.code == 0 && String(decoding: result.output, as: UTF8.self) == "there you are")
+        #expect(result.errors.contains("retry 1 of 2 in 0.4 s") && result.errors.contains("retry 2 of 2 in 0.4 s"))
+        #expect(ContinuousClock.now - start >= .milliseconds(800))
+    }
+
     @Test("without --retry, and for a POST, there is one attempt")
     func noRetry() throws {
         let url = failing(9)

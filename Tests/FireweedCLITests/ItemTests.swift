@@ -90,7 +90,7 @@ struct ArgumentParserTests {
 
     @Test("every option is in the help")
     func help() {
-        for option in Option.all { #expect(Help.text.contains(option.heading)) }
+        for option in Option.all { #expect(Help.whole.contains(option.heading)) }
         #expect(Set(Option.all.flatMap(\.names)).count == Option.all.flatMap(\.names).count)
     }
 
@@ -109,7 +109,7 @@ struct ArgumentParserTests {
 
     @Test("the help fits into 80 columns")
     func width() {
-        for page in [Help.text, Help.text(of: "ws"), Help.text(of: "status"), Help.text(of: "serve")] {
+        for page in [Help.whole, Help.short, Help.text(of: "ws"), Help.text(of: "status"), Help.text(of: "serve")] {
             for line in page.split(separator: "\n") { #expect(line.count <= Help.width, "\(line)") }
         }
     }

@@ -85,6 +85,16 @@ struct TrustCommandTests {
         #expect(try run("--tls-min=1.4", url).code == 64)
     }
 
+    @Test("--tls-max and --ssl refuse newer versions")
+    func maximumVersion() throws {
+        let new = try OpenSSLServer([gallery.server, gallery.intermediate], ["-tls1_3"])
+        let authority = "--cacert=\(gallery.root.certificate.path)"
+        #expect(try run(authority, "--tls-max=1.3", new.url().absoluteString).code == 0)
+        for option in ["--tls-max=1.2", "--ssl=tls1.2"] {
+            #expect(try run(authority, option, new.url().absoluteString).code == 7, "\(option)")
+        }
+    }
+
     @Test("--cert and --key are shown to servers that ask, in PEM and PKCS #12")
     func clientCertificate() throws {
         let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)

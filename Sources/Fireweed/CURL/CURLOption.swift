@@ -69,6 +69,7 @@ struct CURLOption {
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
         row("compressed", .ignored), row("basic", .ignored), row("anyauth", .ignored), row("http1.1", .ignored),
         row("http2", .ignored), row("path-as-is", .ignored), row("connect-timeout", .ignoredValue),
+        row("limit-rate", .ignoredValue),
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),
         row("ipv4", "4", .ignored), row("ipv6", "6", .ignored), row("disable", "q", .ignored),
         row("globoff", "g", .ignored),
@@ -76,7 +77,8 @@ struct CURLOption {
         row("proxy", "x", .sessionValue), row("proxy-user", "U", .sessionValue), row("noproxy", .sessionValue),
         row("cacert", .sessionValue), row("cert", "E", .sessionValue), row("key", .sessionValue),
         row("pass", .sessionValue), row("cert-type", .sessionValue), row("unix-socket", .sessionValue),
-        row("resolve", .sessionValue), row("tlsv1.2", .session), row("tlsv1.3", .session),
+        row("resolve", .sessionValue), row("connect-to", .sessionValue), row("interface", .sessionValue),
+        row("proto", .sessionValue), row("tlsv1.2", .session), row("tlsv1.3", .session),
         row("tls-max", .sessionValue),
         row("ciphers", .sessionValue), row("http2-prior-knowledge", .session),
         // What curl shows, and where it saves.

@@ -21,8 +21,7 @@ enum ArgumentParser {
         for use in OptionReader.cancelling(given) { try use.apply(to: &invocation) }
         switch invocation.task {
         case .help:
-            invocation.task = .help(isLong: words.isEmpty && kind != .fromCURL)
-            invocation.subcommand = words.first
+            invocation.task = .help(topic: words.first.flatMap { Help.isTopic($0) ? $0 : nil })
             return invocation
         case .version: return invocation
         default: break
@@ -54,8 +53,11 @@ enum ArgumentParser {
             } else if folder == nil {
                 folder = word
             } else {
-                throw UsageError(message: "usage: fireweed serve [PORT] [FOLDER]")
+                throw UsageError(message: "usage: fireweed serve [OPTIONS] [PORT] [FOLDER]")
             }
+        }
+        guard invocation.keyFile == nil || invocation.certificateFile != nil else {
+            throw UsageError(message: "--key needs --cert")
         }
         invocation.task = .serve(port: port ?? 0, folder: folder)
         return invocation

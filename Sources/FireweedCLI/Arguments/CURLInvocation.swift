@@ -32,6 +32,18 @@ enum CURLInvocation {
             // What curl saves, it saves whatever the status is.
             if name == "output" { invocation.savesAnyStatus = !invocation.writesToStandardOutput }
         }
+        if let user = options.last(where: { $0.name == "proxy-user" })?.value, let proxy = invocation.proxy {
+            invocation.proxy = withUser(user, proxy)
+        }
+    }
+
+    /// The URL of a proxy with the user and password of `--proxy-user`, which win over those of the URL.
+    private static func withUser(_ user: String, _ proxy: String) -> String {
+        let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+        let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+        let rest = proxy[start...].lastIndex(of: "@").map { proxy[proxy.index(after: $0)...] } ?? proxy[start...]
+        return "\(proxy[..<start])\(parts.joined(separator: ":"))@\(rest)"
     }
 
     /// Options with a value that mean the same here, under our names.
@@ -40,7 +52,8 @@ enum CURLInvocation {
         "retry-delay": "--retry-delay", "retry-max-time": "--retry-max-time", "proxy": "--proxy",
         "noproxy": "--noproxy", "cacert": "--cacert", "cert": "--cert", "key": "--key", "pass": "--cert-key-pass",
         "cert-type": "--cert-type", "tls-max": "--tls-max", "ciphers": "--ciphers", "unix-socket": "--unix-socket",
-        "resolve": "--resolve", "output": "--output", "write-out": "--write-out",
+        "resolve": "--resolve", "connect-to": "--connect-to", "interface": "--interface",
+        "limit-rate": "--limit-rate", "proto": "--proto", "output": "--output", "write-out": "--write-out",
     ]
 
     /// Options without a value, and what they are here; the others change nothing that is seen.
@@ -51,7 +64,8 @@ enum CURLInvocation {
         "verbose": {
             $0.print = "HBhb"
             $0.isVerbose = true
-        }, "fail": { $0.checksStatus = true }, "fail-with-body": { $0.checksStatus = true },
+        }, "fail": { $0.checksStatus = true }, "fail-with-body": { $0.failsWithContent = true },
+        "ipv4": { $0.ipVersion = .v4 }, "ipv6": { $0.ipVersion = .v6 },
         "remote-name": {
             $0.isDownload = true
             $0.savesAnyStatus = true

@@ -15,10 +15,27 @@ struct CURLOptions {
 
     /// The command with these options behind its `-v`.
     func adding(to command: String) -> String {
+        let command = withoutMethod(command)
         let lines = options.map { option in option.map(Self.quoted).joined(separator: " ") }
         guard !lines.isEmpty, let range = command.firstRange(of: "curl -v") else { return command }
         let added = lines.map { " \\\n\t\($0)" }.joined()
         return command[..<range.upperBound] + added + command[range.upperBound...]
+    }
+
+    /// The command without `-X POST`, where redirects are followed.
+    ///
+    /// Content makes curl send a POST anyway. With `-X`, curl repeats the method after a 303 too, which asks for a GET
+    /// (RFC 9110 §15.4.4).
+    private func withoutMethod(_ command: String) -> String {
+        guard invocation.followsRedirects, plan.method == .post else { return command }
+        return command.replacing(" \\\n\t-X POST", with: "", maxReplacements: 1)
+    }
+
+    /// What curl does differently with the command, for people; `nil` when there is nothing.
+    var warning: String? {
+        let isRepeated = ![.get, .head, .post].contains(plan.method)
+        guard invocation.followsRedirects, isRepeated else { return nil }
+        return "after a 303, curl repeats \(plan.method.rawValue), where fireweed sends GET"
     }
 
     private var options: [[String]] {
@@ -50,6 +67,17 @@ struct CURLOptions {
         for rule in invocation.addresses {
             let port = rule.port ?? plan.url.effectivePort
             options.append(["--resolve", "\(rule.host):\(port):\(rule.addresses.joined(separator: ","))"])
+        }
+        for route in invocation.routes { options.append(["--connect-to", route.text]) }
+        switch invocation.ipVersion {
+        case .any: break
+        case .v4: options.append(["-4"])
+        case .v6: options.append(["-6"])
+        }
+        if let name = invocation.networkInterface { options.append(["--interface", name]) }
+        if let rate = invocation.rateLimit { options.append(["--limit-rate", "\(rate)"]) }
+        if let schemes = invocation.allowedSchemes {
+            options.append(["--proto", "=" + schemes.sorted().joined(separator: ",")])
         }
         switch invocation.httpVersion {
         case .automatic: break

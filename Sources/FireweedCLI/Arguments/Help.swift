@@ -6,8 +6,8 @@ enum Help {
     static let width = 80
     private static let indentation = 26
 
-    /// The whole help.
-    static var text: String {
+    /// Everything.
+    static var whole: String {
         [
             usage, about, items, examples,
             Option.Group.allCases.map { section($0.rawValue, options(of: $0)) }.joined(separator: "\n\n"),
@@ -15,9 +15,17 @@ enum Help {
         ].joined(separator: "\n\n")
     }
 
-    /// The page of a subcommand; a request's, which is the shorter half of the whole, for anything else.
-    static func text(of subcommand: String?) -> String {
-        switch subcommand {
+    /// What most people need.
+    static var short: String {
+        [usage, about, items, examples, section("The options that are used most", common), more].joined(
+            separator: "\n\n")
+    }
+
+    /// The help about a topic: everything for `all`, the page of a subcommand, the options of a group, the short help for `nil`.
+    static func text(of topic: String?) -> String {
+        switch topic?.lowercased() {
+        case nil: short
+        case "all": whole
         case "ws":
             [
                 "Usage: fireweed ws [OPTIONS] URL [ITEM ...]", webSocketText,
@@ -28,9 +36,43 @@ enum Help {
                 "Usage: fireweed status [HOST[:PORT]|URL] [--watch]", statusText,
                 section("Options", Option.all.filter { $0.scope.contains(.status) }),
             ].joined(separator: "\n\n")
-        case "serve": ["Usage: fireweed serve [PORT] [FOLDER]", serveText].joined(separator: "\n\n")
-        default: text
+        case "serve":
+            [
+                "Usage: fireweed serve [OPTIONS] [PORT] [FOLDER]", serveText,
+                section("Options", Option.all.filter { $0.scope.contains(.serve) }),
+            ].joined(separator: "\n\n")
+        case let topic?:
+            group(topic).map { section($0.rawValue, options(of: $0)) } ?? short
         }
+    }
+
+    /// Whether there is help about a word.
+    static func isTopic(_ word: String) -> Bool {
+        ["all", "ws", "status", "serve"].contains(word.lowercased()) || group(word) != nil
+    }
+
+    /// The group of options whose title begins with a word, without case.
+    private static func group(_ word: String) -> Option.Group? {
+        guard !word.isEmpty else { return nil }
+        return Option.Group.allCases.first { $0.rawValue.lowercased().hasPrefix(word.lowercased()) }
+    }
+
+    private static let commonNames = [
+        "--form", "--raw", "--upload", "--verbose", "--headers", "--body", "--select", "--offline", "--output",
+        "--download", "--continue", "--check-status", "--expect", "--parallel", "--auth", "--session", "--no-follow",
+        "--timeout", "--retry", "--proxy", "--insecure", "--curl", "--from-curl",
+    ]
+
+    private static var common: [Option] {
+        commonNames.compactMap { name in Option.all.first { $0.names.contains(name) } }
+    }
+
+    private static var more: String {
+        let topics = Option.Group.allCases.map { $0.rawValue.split(separator: ",")[0].split(separator: " ")[0] }
+        return paragraph(
+            "fireweed --help all prints every option, the exit codes and the configuration file. fireweed --help TOPIC "
+                + "prints one part: ws, status, serve, or a group of options: "
+                + topics.filter { !["fireweed", "The"].contains($0) }.joined(separator: ", ") + ".")
     }
 
     private static func options(of group: Option.Group) -> [Option] { Option.all.filter { $0.group == group } }
@@ -68,8 +110,8 @@ enum Help {
                fireweed [OPTIONS] --from-curl 'curl …'
                fireweed ws [OPTIONS] URL [ITEM ...]
                fireweed status [HOST[:PORT]|URL] [--watch]
-               fireweed serve [PORT] [FOLDER]
-               fireweed ws|status|serve --help
+               fireweed serve [OPTIONS] [PORT] [FOLDER]
+               fireweed --help all
         """
 
     private static let about = [
@@ -121,7 +163,8 @@ enum Help {
 
     private static let serveText = paragraph(
         "fireweed serve starts a server on loopback to try things out against; it logs each request, lists its "
-            + "endpoints at /, and stops with Ctrl-C. With FOLDER it serves the files of the folder.")
+            + "endpoints at /, and stops with Ctrl-C. It has a WebSocket at /websocket and server-sent events at /sse. "
+            + "With FOLDER it serves the files of the folder, with --tls or --cert it speaks TLS.")
 
     private static let configurationText = paragraph(
         "~/.config/fireweed/config (or the file that FIREWEED_CONFIG names) has options that every run begins with, "

@@ -11,7 +11,8 @@ struct Invocation: Sendable, Equatable {
         case serve(port: UInt16, folder: String?)
         case webSocket
         case status(target: String?)
-        case help(isLong: Bool)
+        /// The topic is the word that `--help` was given with, such as `all` or `ws`; `nil` for the short help.
+        case help(topic: String?)
         case version
     }
 
@@ -39,8 +40,6 @@ struct Invocation: Sendable, Equatable {
     }
 
     var task = Task.request
-    /// The word that `--help` was given with, such as `ws`.
-    var subcommand: String?
     var method: String?
     var url = ""
     /// User and password of the URL, decoded, as `USER:PASSWORD`.
@@ -72,8 +71,10 @@ struct Invocation: Sendable, Equatable {
     var writeOut: String?
     var expectations: [Expectation] = []
     var outputFile: String?
-    /// Save content whatever the status is.
+    /// Save content whatever the status is: `--any-status`.
     var savesAnyStatus = false
+    /// Fail with the status, and print or save the content all the same: `--fail-with-body`.
+    var failsWithContent = false
     var ignoresStandardInput = false
     var isDownload = false
     var goesOn = false
@@ -99,8 +100,16 @@ struct Invocation: Sendable, Equatable {
     var schemeProxies: [String: String] = [:]
     var bypassedHosts: [String] = []
     var unixSocket: String?
-    /// Addresses to connect to in the place of a look-up.
+    /// Addresses to connect to instead of a look-up.
     var addresses: [AddressRule] = []
+    /// Hosts and ports to connect to instead of the URL's.
+    var routes: [ConnectionRoute] = []
+    var ipVersion = IPVersion.any
+    var networkInterface: String?
+    /// Bytes a second, in each direction.
+    var rateLimit: Int?
+    /// The schemes that may be sent, redirects included; `nil` for all.
+    var allowedSchemes: Set<String>?
     var httpVersion: RequestMessage.HTTPVersion = .automatic
     var maximumFieldCount: Int?
     var maximumExpansion: Int?
@@ -110,7 +119,7 @@ struct Invocation: Sendable, Equatable {
     var usesCache = false
     /// Print the request as a curl command, and send nothing.
     var printsCURL = false
-    /// A curl command in the place of URL and items.
+    /// A curl command instead of URL and items.
     var curlCommand: String?
     /// `USER:PASSWORD`, or a token.
     var authentication: String?
@@ -130,6 +139,8 @@ struct Invocation: Sendable, Equatable {
     var pingInterval: Double?
     var compresses = false
     var quietTime = 0.5
+    /// `fireweed serve` speaks TLS.
+    var servesTLS = false
     var watches = false
 
     /// Whether `--output` names standard output, which is written to directly.
@@ -141,6 +152,12 @@ struct Invocation: Sendable, Equatable {
     var savesToFile: Bool {
         !writesToStandardOutput && (isDownload || goesOn || outputFile != nil)
     }
+
+    /// Whether a file gets the content of every status.
+    var savesEveryStatus: Bool { savesAnyStatus || failsWithContent }
+
+    /// Whether a status decides about the exit code.
+    var failsWithStatus: Bool { checksStatus || failsWithContent }
 
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {

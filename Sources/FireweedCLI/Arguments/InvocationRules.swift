@@ -47,7 +47,7 @@ enum InvocationRules {
                 "\(name) sends nothing, so there is nothing for --download or --output"
             ),
             (
-                sendsNothing && (!invocation.expectations.isEmpty || invocation.checksStatus),
+                sendsNothing && (!invocation.expectations.isEmpty || invocation.failsWithStatus),
                 "\(name) sends nothing, so there is no response to check"
             ),
             (

@@ -71,8 +71,8 @@ extension Option {
                 return Proxy($1) != nil
             },
             help:
-                "Go through a proxy: http://…, https://…, socks5://… or socks5h://…. With http: or https: in front it "
-                + "is for URLs of that scheme alone.", scope: .exchange),
+                "Go through a proxy: http://…, https://…, socks4://…, socks4a://…, socks5://… or socks5h://…. With "
+                + "http: or https: in front it is for URLs of that scheme alone.", scope: .exchange),
         Option(
             names: ["--noproxy"], group: .connection,
             effect: .word("HOSTS") { $0.bypassedHosts = $1.split(separator: ",").map(String.init) },
@@ -89,6 +89,40 @@ extension Option {
             }, help: "Connect to this address instead of looking HOST up; may be given several times.", scope: .exchange
         ),
         Option(
+            names: ["--connect-to"], group: .connection,
+            effect: .value("HOST1:PORT1:HOST2:PORT2", expected: "HOST1:PORT1:HOST2:PORT2, each of which may be empty") {
+                guard let route = ConnectionRoute($1) else { return false }
+                $0.routes.append(route)
+                return true
+            },
+            help: "Connect to HOST2:PORT2 for URLs with HOST1:PORT1; what is left out is any, or stays. May be given "
+                + "several times.", scope: .exchange),
+        Option(
+            names: ["-4", "--ipv4"], group: .connection, effect: .flag { $0.ipVersion = .v4 },
+            help: "Connect to IPv4 addresses only.", scope: .exchange),
+        Option(
+            names: ["-6", "--ipv6"], group: .connection, effect: .flag { $0.ipVersion = .v6 },
+            help: "Connect to IPv6 addresses only.", scope: .exchange),
+        Option(
+            names: ["--interface"], group: .connection, effect: .word("NAME") { $0.networkInterface = $1 },
+            help: "Connect from this network interface, or from this address of the machine.", scope: .exchange),
+        Option(
+            names: ["--limit-rate"], group: .connection,
+            effect: .value("SPEED", expected: "bytes a second, such as 500000, 200K or 1.5M") { invocation, text in
+                invocation.rateLimit = Self.byteCount(text)
+                return invocation.rateLimit != nil
+            },
+            help: "Send and receive no more than so many bytes a second; K, M and G stand for 1024 of the smaller."),
+        Option(
+            names: ["--proto"], group: .connection,
+            effect: .value("LIST", expected: "schemes such as =https, or -http") { invocation, text in
+                guard let schemes = Self.schemes(text) else { return false }
+                invocation.allowedSchemes = schemes
+                return true
+            },
+            help: "The schemes that may be sent, redirects included, as curl writes them: =https allows https alone, "
+                + "-http refuses http."),
+        Option(
             names: ["--http1.1"], group: .connection, effect: .flag { $0.httpVersion = .http1Only },
             help: "Speak HTTP/1.1 only."),
         Option(
@@ -101,6 +135,42 @@ extension Option {
             names: ["--cache"], group: .connection, effect: .flag { $0.usesCache = true },
             help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered."),
     ]
+
+    /// A number of bytes with curl's suffixes; `nil` for another text and for less than one byte.
+    static func byteCount(_ text: String) -> Int? {
+        let factors: [Character: Double] = [
+            "b": 1, "k": 1024, "m": 1_048_576, "g": 1_073_741_824, "t": 1_099_511_627_776, "p": 1_125_899_906_842_624,
+        ]
+        let suffix = text.last.flatMap { factors[Character($0.lowercased())] }
+        let digits = suffix == nil ? text[...] : text.dropLast()
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let number = Double(digits) else {
+            return nil
+        }
+        let count = number * (suffix ?? 1)
+        return (1...1e18).contains(count) ? Int(count) : nil
+    }
+
+    /// The schemes of curl's `--proto`: words after `=` replace what is allowed, after `-` they are taken away.
+    ///
+    /// `nil` for another text. Words for what is not HTTP change nothing.
+    static func schemes(_ text: String) -> Set<String>? {
+        var allowed: Set<String> = ["http", "https"]
+        for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
+            let sign = part.first.flatMap { "=+-".contains($0) ? $0 : nil }
+            let word = String(sign == nil ? part : part.dropFirst())
+            guard !word.isEmpty, word.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+            else {
+                return nil
+            }
+            let named = Set(["http", "https"]).filter { word == "all" || word == $0 }
+            switch sign {
+            case "=": allowed = named
+            case "-": allowed.subtract(named)
+            default: allowed.formUnion(named)
+            }
+        }
+        return allowed
+    }
 
     static let socketOptions: [Option] = [
         Option(
@@ -125,12 +195,17 @@ extension Option {
         Option(
             names: ["--watch"], group: .status, effect: .flag { $0.watches = true },
             help: "Follow the changes.", scope: .status),
+        Option(
+            names: ["--tls"], group: .serve, effect: .flag { $0.servesTLS = true },
+            help: "Speak TLS, with a certificate for localhost that is made for this run, or with --cert.",
+            scope: .serve),
     ]
 
     static let generalOptions: [Option] = [
         Option(
-            names: ["--help"], group: .general, effect: .flag { $0.task = .help(isLong: true) },
-            help: "Print this help.", scope: .all),
+            names: ["--help"], group: .general, effect: .flag { $0.task = .help(topic: nil) },
+            help: "Print the short help; --help all prints everything, and --help TLS or --help ws one part.",
+            scope: .all),
         Option(
             names: ["--version"], group: .general, effect: .flag { $0.task = .version }, help: "Print the version.",
             scope: .all),

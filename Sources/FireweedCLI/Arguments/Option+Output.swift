@@ -115,6 +115,9 @@ extension Option {
             names: ["--check-status"], group: .checks, effect: .flag { $0.checksStatus = true },
             help: "Exit with 3, 4 or 5 for a status of 3xx, 4xx or 5xx, and say which."),
         Option(
+            names: ["--fail-with-body"], group: .checks, effect: .flag { $0.failsWithContent = true },
+            help: "As --check-status; -o and -d save the content too, whatever the status is."),
+        Option(
             names: ["--expect"], group: .checks,
             effect: .value("FACT", expected: "a fact such as status==200, header.content-type~=json or json.id==7") {
                 guard let expectation = Expectation($1) else { return false }

@@ -27,10 +27,12 @@ extension Option {
             help: "Trust the authorities in this PEM file, and no others.", scope: .exchange),
         Option(
             names: ["--cert"], group: .trust, effect: .word("FILE[:PASSPHRASE]") { $0.certificateFile = $1 },
-            help: "Show this certificate to servers that ask for one.", scope: .exchange),
+            help: "Show this certificate to servers that ask for one; with serve, to every client.",
+            scope: [.exchange, .serve]),
         Option(
             names: ["--key", "--cert-key"], group: .trust, effect: .word("FILE") { $0.keyFile = $1 },
-            help: "The certificate's private key; the certificate's own file when it is not given.", scope: .exchange),
+            help: "The certificate's private key; the certificate's own file when it is not given.",
+            scope: [.exchange, .serve]),
         Option(
             names: ["--cert-key-pass"], group: .trust, effect: .text("PASSPHRASE") { $0.keyPassphrase = $1 },
             help: "The private key's passphrase.", scope: .exchange),

@@ -43,6 +43,7 @@ struct Option: Sendable {
         case curl = "curl"
         case webSocket = "fireweed ws"
         case status = "fireweed status"
+        case serve = "fireweed serve"
         case general = "The command"
     }
 

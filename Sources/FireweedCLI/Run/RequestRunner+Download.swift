@@ -40,7 +40,7 @@ extension RequestRunner {
 
     /// Refuses what may be tried again; at last, what is not to be saved.
     private func validate(_ task: DownloadRequest) {
-        let savesAnyStatus = invocation.savesAnyStatus
+        let savesAnyStatus = invocation.savesEveryStatus
         let retries = invocation.retryCount > 0
         task.validate { _, response, _ in
             if retries, case .failure = Self.retried(response) { return .failure(RefusedStatus()) }
@@ -80,7 +80,7 @@ extension RequestRunner {
         _ response: AFDownloadResponse<URL>, savedByteCount: Int64, hasPartialFile: Bool
     ) -> ExitCode {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
-            let hint: TerminalText = invocation.savesAnyStatus ? "" : "; --any-status saves it"
+            let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
             let code = finish(Outcome(response: response.response, metrics: response.metrics))
             return code == .success ? .failure : code

@@ -47,8 +47,11 @@ extension RequestRunner {
             return (failure.code, failure.message)
         }
         guard let status = outcome.status else { return (.network, "no response came") }
+        if let target = invocation.refusedTarget(of: outcome.response) {
+            return (.failure, "the redirect to \(target.absoluteString) may not be followed (--proto)")
+        }
         if let failure = outcome.printingFailure { return (.failure, failure) }
-        guard invocation.checksStatus else { return (.success, nil) }
+        guard invocation.failsWithStatus else { return (.success, nil) }
         let code = ExitCode(status: status)
         return (code, code == .success ? nil : "the status is \(status)")
     }
@@ -68,6 +71,17 @@ extension RequestRunner {
         }
         for failure in failures { Terminal.tell("\(failure)") }
         return failures.isEmpty
+    }
+}
+
+extension Invocation {
+    /// Where a response redirects to that `--proto` does not let be followed.
+    func refusedTarget(of response: HTTPURLResponse?) -> URL? {
+        guard followsRedirects, let allowedSchemes, let response, response.isRedirect, let base = response.url,
+            let location = response.value(forHTTPHeaderField: "Location"),
+            let target = URL(string: location, relativeTo: base)?.absoluteURL, let scheme = target.scheme?.lowercased()
+        else { return nil }
+        return allowedSchemes.contains(scheme) ? nil : target
     }
 }
 

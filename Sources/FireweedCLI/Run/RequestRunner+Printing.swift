@@ -16,7 +16,9 @@ extension RequestRunner {
         // Without the prompt, so that a shell can take it from a pipe.
         let described = request.cURLDescription()
         let command = described.hasPrefix("$ ") ? String(described.dropFirst(2)) : described
-        Terminal.writeContent(CURLOptions(invocation, plan: plan).adding(to: command) + "\n")
+        let options = CURLOptions(invocation, plan: plan)
+        Terminal.writeContent(options.adding(to: command) + "\n")
+        if let warning = options.warning { note("fireweed: \(warning)\n") }
         return .success
     }
 
@@ -77,7 +79,8 @@ extension RequestRunner {
         }
         meter.end()
         if let code = interruption.code { return code }  // what is half there stays unprinted
-        let isHidden = held != nil && completion?.error != nil
+        let isRefused = completion?.error != nil || invocation.refusedTarget(of: completion?.response) != nil
+        let isHidden = held != nil && isRefused
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
         return finish(
@@ -127,7 +130,7 @@ extension RequestRunner {
 
 extension HTTPURLResponse {
     /// Whether the response sends to another place (RFC 9110 §15.4).
-    fileprivate var isRedirect: Bool {
+    var isRedirect: Bool {
         [301, 302, 303, 307, 308].contains(statusCode) && value(forHTTPHeaderField: "Location") != nil
     }
 }

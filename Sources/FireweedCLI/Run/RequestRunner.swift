@@ -25,6 +25,9 @@ struct RequestRunner {
         var invocation = invocation
         try OutputFile.check(invocation)
         var plan = try RequestPlan(invocation, standardInput: standardInput)
+        if let scheme = plan.url.scheme?.lowercased(), invocation.allowedSchemes?.contains(scheme) == false {
+            throw UsageError(message: "\(scheme) may not be sent (--proto)")
+        }
         file = try invocation.sessionName.map { try SessionFile(name: $0) }
         var saved = try file?.load() ?? SavedSession()
         let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)

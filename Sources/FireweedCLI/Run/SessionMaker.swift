@@ -58,6 +58,11 @@ enum SessionMaker {
         }
         if let ratio = invocation.maximumExpansion { options.maximumExpansionRatio = ratio == .max ? nil : ratio }
         options.unixSocketPath = invocation.unixSocket
+        options.connectionRoutes = invocation.routes
+        options.ipVersion = invocation.ipVersion
+        options.networkInterface = invocation.networkInterface
+        options.maximumReceivedBytesPerSecond = invocation.rateLimit
+        options.maximumSentBytesPerSecond = invocation.rateLimit
         for rule in invocation.addresses where rule.port == nil || rule.port == plan.url.effectivePort {
             options.addressOverrides[rule.host, default: []] += rule.addresses
         }
@@ -97,7 +102,14 @@ enum SessionMaker {
 
     private static func redirector(for invocation: Invocation) -> Redirector? {
         guard invocation.followsRedirects else { return .doNotFollow }
-        return invocation.maximumRedirectCount.map { Redirector(behavior: .follow, maximumRedirectCount: $0) }
+        let count = invocation.maximumRedirectCount
+        guard let allowed = invocation.allowedSchemes else {
+            return count.map { Redirector(behavior: .follow, maximumRedirectCount: $0) }
+        }
+        let behavior = Redirector.Behavior.modify { _, request, _ in
+            allowed.contains(request.url?.scheme?.lowercased() ?? "") ? request : nil
+        }
+        return Redirector(behavior: behavior, maximumRedirectCount: count)
     }
 
     private static func netrc(for invocation: Invocation) throws -> Netrc? {

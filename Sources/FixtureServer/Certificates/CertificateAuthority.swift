@@ -20,6 +20,12 @@ public final class CertificateAuthority: Sendable {
         public let certificate: URL
         /// Its private key.
         public let key: URL
+
+        /// Names the files.
+        public init(certificate: URL, key: URL) {
+            self.certificate = certificate
+            self.key = key
+        }
     }
 
     /// The authority's own certificate, in PEM.

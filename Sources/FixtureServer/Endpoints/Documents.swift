@@ -31,7 +31,8 @@ enum Documents {
         /status/404                      a status
         /delay/1 /drip?bytes=10          late, or slowly
         /bytes/1024 /stream-bytes/1024   bytes, with a length or in chunks
-        /stream/3                        lines of JSON
+        /stream/3 /sse?count=3           lines of JSON, server-sent events
+        /websocket                       a WebSocket that sends messages back
         /redirect/2 /redirect-to?url=/   redirects
         /cookies /cookies/set?a=1        cookies
         /basic-auth/user/password        challenges; also /bearer and /digest-auth

@@ -8,6 +8,7 @@ enum Endpoints {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         let name = parts.first ?? ""
         let rest = Array(parts.dropFirst())
+        if request.path == "/websocket" { return WebSocketEcho.response(to: request) }
         return Echoing.answer(name, rest, request) ?? Timing.answer(name, rest, request)
             ?? Redirecting.answer(name, rest, request) ?? CookieEndpoints.answer(name, rest, request)
             ?? Authenticating.answer(name, rest, request) ?? Coding.answer(name, request)

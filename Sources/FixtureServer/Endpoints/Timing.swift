@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip`.
+/// `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip`, `/sse`.
 enum Timing {
     private static let mostBytes = 16 << 30
 
@@ -14,6 +14,7 @@ enum Timing {
         case "stream-bytes": bytes(rest, isChunked: true)
         case "stream": stream(rest, request)
         case "drip": drip(request)
+        case "sse": events(request)
         default: nil
         }
     }
@@ -88,5 +89,21 @@ enum Timing {
                 if number / 2 >= count { return .end }
                 return number % 2 == 0 ? .bytes(Data("*".utf8)) : .wait(pause)
             }, delay: min(max(number("delay", default: 0), 0), 600))
+    }
+
+    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the one that `Last-Event-ID` names.
+    private static func events(_ request: ReceivedRequest) -> FixtureResponse {
+        let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
+        let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2
+        let pause = count > 0 ? min(max(duration, 0), 600) / Double(count) : 0
+        let first = min(max(request.field("Last-Event-ID").flatMap(Int.init) ?? 0, 0), count)
+        return FixtureResponse(
+            fields: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
+            body: .pieces(byteCount: nil) { number in
+                let id = first + number / 2 + 1
+                if id > count { return .end }
+                return number % 2 == 0
+                    ? .bytes(Data("id: \(id)\nevent: tick\ndata: {\"id\": \(id)}\n\n".utf8)) : .wait(pause)
+            })
     }
 }

@@ -27,7 +27,7 @@ public final class FixtureServer: Sendable {
     /// Answers a request.
     public typealias Handler = @Sendable (ReceivedRequest) -> FixtureResponse
 
-    /// Where the server is: `http://127.0.0.1:PORT`.
+    /// Where the server is: `http://127.0.0.1:PORT`, or `https://` with a certificate.
     public let url: URL
     /// The port; 0 for a server on a Unix-domain socket.
     public let port: UInt16
@@ -44,9 +44,20 @@ public final class FixtureServer: Sendable {
     /// - Parameters:
     ///   - port: 0 for a free port.
     ///   - threads: how many threads serve; each connection stays with one of them.
-    public static func start(port: UInt16 = 0, threads: Int = 1) throws -> FixtureServer {
+    ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
+    ///
+    /// Throws `ServerError` where the port is taken or the certificate cannot be used, and what reading the files throws.
+    public static func start(
+        port: UInt16 = 0, threads: Int = 1, certificate: CertificateAuthority.Issued? = nil
+    ) throws -> FixtureServer {
+        let identity = try certificate.map { files in
+            (
+                certificate: try String(contentsOf: files.certificate, encoding: .utf8),
+                key: try String(contentsOf: files.key, encoding: .utf8)
+            )
+        }
         let (descriptor, port) = try LoopbackSocket.listen(port: port)
-        return try FixtureServer(descriptor: descriptor, port: port, threads: threads)
+        return try FixtureServer(descriptor: descriptor, port: port, threads: threads, identity: identity)
     }
 
     /// Starts a server on a Unix-domain socket.
@@ -54,12 +65,15 @@ public final class FixtureServer: Sendable {
         try FixtureServer(descriptor: LoopbackSocket.listen(path: path), port: 0, threads: 1)
     }
 
-    private init(descriptor: Int32, port: UInt16, threads: Int) throws {
-        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
+    private init(
+        descriptor: Int32, port: UInt16, threads: Int, identity: (certificate: String, key: String)? = nil
+    ) throws {
+        let scheme = identity == nil ? "http" : "https"
+        guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
         self.url = url
         self.port = port
         let core = ServerCore(events: events)
-        daemon = try Daemon(descriptor: descriptor, threads: threads, core: core)
+        daemon = try Daemon(descriptor: descriptor, threads: threads, core: core, identity: identity)
         core.attach(answer: { [weak self] in self?.answer($0) ?? .status(503) })
     }
 

@@ -12,14 +12,18 @@ final class Daemon: @unchecked Sendable {
     private let daemon: Mutex<UInt>
     private let core: ServerCore
 
-    init(descriptor: Int32, threads: Int, core: ServerCore) throws {
+    /// Starts a daemon on a socket that listens; with a certificate and its key, both in PEM, it speaks TLS.
+    init(descriptor: Int32, threads: Int, core: ServerCore, identity: (certificate: String, key: String)?) throws {
         self.core = core
         let owner = Unmanaged.passUnretained(core).toOpaque()
         guard
             let started = fw_start_daemon(
                 descriptor, threads > 1 ? UInt32(threads) : 0, owner, requestArrived, targetArrived, exchangeCompleted,
-                connectionChanged)
-        else { throw ServerError(description: "libmicrohttpd cannot be started") }
+                connectionChanged, identity?.certificate, identity?.key)
+        else {
+            let hint = identity == nil ? "" : " with this certificate and key"
+            throw ServerError(description: "libmicrohttpd cannot be started\(hint)")
+        }
         daemon = Mutex(UInt(bitPattern: started))
     }
 
@@ -30,6 +34,7 @@ final class Daemon: @unchecked Sendable {
         }
         guard let taken else { return }
         core.resumeAll()  // libmicrohttpd must not be stopped while connections are suspended
+        core.sockets.endAll()
         MHD_stop_daemon(taken)
     }
 }
@@ -39,6 +44,7 @@ final class Daemon: @unchecked Sendable {
 /// The daemon keeps it until it has stopped.
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
+    let sockets = UpgradedSockets()
     private let answering = Mutex<FixtureServer.Handler>({ _ in FixtureResponse(status: 503) })
     private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
 
@@ -142,6 +148,9 @@ final class Exchange {
             if core.rest(connection, seconds: response.delay) { return fw_yes }
         }
         if let digest = DigestChallenge(request) { return digest.answer(on: connection) }
+        if response.status == 101, let echo = WebSocketEcho(request) {
+            return echo.answer(on: connection, core.sockets)
+        }
         return queue(response)
     }
 

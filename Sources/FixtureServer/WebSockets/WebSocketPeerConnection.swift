@@ -10,11 +10,15 @@ public final class WebSocketPeerConnection: Sendable {
     public struct Ended: Error {}
 
     private let descriptor: Int32
+    /// The longest payload of one frame that is read.
+    private static let maximumPayload = 1 << 30
 
-    init(descriptor: Int32) {
+    /// Makes a connection of a socket that blocks.
+    ///
+    /// - Parameter seconds: how long a read waits; 0 for ever. A client of a test that says nothing must not keep the thread.
+    init(descriptor: Int32, seconds: Int = Patience.seconds) {
         self.descriptor = descriptor
-        // A client that says nothing must not keep the thread for ever.
-        var limit = timeval(tv_sec: Patience.seconds, tv_usec: 0)
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var yes: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -75,6 +79,7 @@ public final class WebSocketPeerConnection: Sendable {
         guard head[1] & 0x80 != 0 else { throw Ended() }  // a client masks (§5.1)
         var length = Int(head[1] & 0x7F)
         if length >= 126 { length = try read(length == 126 ? 2 : 8).reduce(0) { $0 << 8 | Int($1) } }
+        guard (0...Self.maximumPayload).contains(length) else { throw Ended() }
         let mask = try read(4)
         var payload = try read(length)
         Self.unmask(&payload, mask)
@@ -140,12 +145,15 @@ public final class WebSocketPeerConnection: Sendable {
     private func agree(to text: String, _ answer: WebSocketPeer.Answer) throws {
         let line = text.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key:") }
         let key = line?.dropFirst(18).trimmingCharacters(in: .whitespaces) ?? ""
-        let accept = Data(FixtureSHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
-            .base64EncodedString()
-        var fields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
+        var fields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": Self.accept(key)]
         fields.merge(answer.fields) { $1 }
         let lines = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.sorted().joined()
         try send(bytes: Array("\(answer.statusLine)\r\n\(lines)\r\n".utf8))
+    }
+
+    /// The value of `Sec-WebSocket-Accept` for a key (RFC 6455 §4.2.2).
+    static func accept(_ key: String) -> String {
+        Data(FixtureSHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
     }
 }
 

@@ -1,0 +1,92 @@
+// A WebSocket at an endpoint of the fixture server, which sends every message back.
+
+import CMicrohttpd
+import Foundation
+import Glibc
+import Synchronization
+
+/// `/websocket`: switches protocols (RFC 6455 §4.2.2) where a request asks for it.
+struct WebSocketEcho {
+    private let accept: String
+
+    /// `nil` for a request to another endpoint, and for one that is not a handshake.
+    init?(_ request: ReceivedRequest) {
+        guard Self.isHandshake(request), let key = request.field("Sec-WebSocket-Key") else { return nil }
+        accept = WebSocketPeerConnection.accept(key)
+    }
+
+    /// The status of the answer: 101 for a handshake, 426 for every other request (RFC 9110 §15.5.22).
+    static func response(to request: ReceivedRequest) -> FixtureResponse {
+        isHandshake(request)
+            ? FixtureResponse(status: 101)
+            : .text("a WebSocket is here\n", status: 426, fields: [("Upgrade", "websocket")])
+    }
+
+    private static func isHandshake(_ request: ReceivedRequest) -> Bool {
+        request.path == "/websocket" && request.method == "GET"
+            && request.field("Upgrade")?.lowercased() == "websocket" && request.field("Sec-WebSocket-Key") != nil
+    }
+
+    func answer(on connection: OpaquePointer, _ sockets: UpgradedSockets) -> MHD_Result {
+        // The daemon keeps the core, and with it the sockets, until it has stopped.
+        let owner = Unmanaged.passUnretained(sockets).toOpaque()
+        guard let made = MHD_create_response_for_upgrade(protocolSwitched, owner) else { return fw_no }
+        defer { MHD_destroy_response(made) }
+        MHD_add_response_header(made, "Upgrade", "websocket")
+        MHD_add_response_header(made, "Sec-WebSocket-Accept", accept)
+        return MHD_queue_response(connection, 101, made)
+    }
+
+    /// Sends messages back, fragment by fragment, and answers pings and the close frame.
+    static func run(on connection: WebSocketPeerConnection) throws {
+        while true {
+            let frame = try connection.receive()
+            switch frame.opcode {
+            case 0...2: try connection.send(frame)
+            case 8: return try connection.send(.init(8, Array(frame.payload.prefix(2))))
+            case 9: try connection.send(.init(10, frame.payload))
+            default: break
+            }
+        }
+    }
+}
+
+/// The sockets of connections that have switched protocols: they have to be closed before the daemon stops.
+final class UpgradedSockets: Sendable {
+    private let open = Mutex<Set<Int32>>([])
+    private let running = DispatchGroup()
+
+    /// Echoes on a thread of its own; `close` gives the socket back to libmicrohttpd.
+    func echo(_ descriptor: Int32, close: @escaping @Sendable () -> Void) {
+        open.withLock { _ = $0.insert(descriptor) }
+        running.enter()
+        Thread { [self] in
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+            // A client that ends without a close frame has ended all the same.
+            try? WebSocketEcho.run(on: WebSocketPeerConnection(descriptor: descriptor, seconds: 0))
+            open.withLock { _ = $0.remove(descriptor) }
+            close()
+            running.leave()
+        }.start()
+    }
+
+    /// Ends all of them, and waits for that.
+    func endAll() {
+        open.withLock { open in
+            for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+        running.wait()
+    }
+}
+
+// On a thread of the daemon. What the client sent before it had our answer is lost: RFC 6455 §4.1 lets it send nothing.
+private func protocolSwitched(
+    _ owner: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?,
+    _: Int, _ descriptor: Int32, _ upgrade: OpaquePointer?
+) {
+    guard let owner else { return }
+    let handle = UInt(bitPattern: upgrade)
+    Unmanaged<UpgradedSockets>.fromOpaque(owner).takeUnretainedValue().echo(descriptor) {
+        _ = fw_close_upgraded(OpaquePointer(bitPattern: handle))
+    }
+}
