@@ -35,9 +35,17 @@ public final class FixtureServer: Sendable {
     public let events = EventLog<Event>()
     private let routes = Mutex<[String: Handler]>([:])
     private let received = Mutex<[ReceivedRequest]>([])
-    private let fallback = Mutex<Handler?>(nil)
-    private let observer = Mutex<(@Sendable (ReceivedRequest, FixtureResponse) -> Void)?>(nil)
+    private let closures = Mutex(Closures())
     private let daemon: Daemon
+
+    /// The closures that answer and watch.
+    ///
+    /// A closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read: after 10,000 requests the
+    /// thunks fill the stack. As a property of a struct it stays as it is.
+    private struct Closures {
+        var fallback: Handler?
+        var observer: (@Sendable (ReceivedRequest, FixtureResponse) -> Void)?
+    }
 
     /// Starts a server on a port, or on any free one.
     ///
@@ -99,12 +107,12 @@ public final class FixtureServer: Sendable {
 
     /// Answers every path that no route has, instead of the endpoints.
     public func answer(_ handler: @escaping Handler) {
-        fallback.withLock { $0 = handler }
+        closures.withLock { $0.fallback = handler }
     }
 
     /// Is told of each request and its answer, before the answer goes out, on a thread of the server.
     public func observe(_ observer: @escaping @Sendable (ReceivedRequest, FixtureResponse) -> Void) {
-        self.observer.withLock { $0 = observer }
+        closures.withLock { $0.observer = observer }
     }
 
     /// Every request that has been answered, in order.
@@ -113,15 +121,16 @@ public final class FixtureServer: Sendable {
     /// How many connections have been opened.
     public var connectionCount: Int { events.events.count { $0 == .connectionOpened } }
 
-    private func answer(_ request: ReceivedRequest) -> FixtureResponse {
+    func answer(_ request: ReceivedRequest) -> FixtureResponse {
         // A server for benchmarks answers millions: only the last ones are kept.
         received.withLock { received in
             if received.count >= 20_000 { received.removeFirst(10_000) }
             received.append(request)
         }
-        let handler = routes.withLock { $0[request.path] } ?? fallback.withLock { $0 }
+        let closures = closures.withLock { $0 }
+        let handler = routes.withLock { $0[request.path] } ?? closures.fallback
         let response = handler?(request) ?? Endpoints.answer(request)
-        if let observer = observer.withLock({ $0 }) { observer(request, response) }
+        closures.observer?(request, response)
         return response
     }
 }

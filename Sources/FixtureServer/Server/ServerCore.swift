@@ -45,19 +45,24 @@ final class Daemon: @unchecked Sendable {
 final class ServerCore: Sendable {
     let events: EventLog<FixtureServer.Event>
     let sockets = UpgradedSockets()
-    private let answering = Mutex<FixtureServer.Handler>({ _ in FixtureResponse(status: 503) })
+    private let answering = Mutex(Answering())
     private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
+
+    /// A struct, since a closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read.
+    private struct Answering {
+        var handler: FixtureServer.Handler = { _ in FixtureResponse(status: 503) }
+    }
 
     init(events: EventLog<FixtureServer.Event>) {
         self.events = events
     }
 
     func attach(answer: @escaping FixtureServer.Handler) {
-        answering.withLock { $0 = answer }
+        answering.withLock { $0.handler = answer }
     }
 
     func answer(_ request: ReceivedRequest) -> FixtureResponse {
-        answering.withLock { $0 }(request)
+        answering.withLock { $0 }.handler(request)
     }
 
     /// Lets a connection rest for some seconds; false when the server is stopping.

@@ -1,0 +1,21 @@
+import Foundation
+import Testing
+
+@testable import FixtureServer
+
+@Suite("Handlers of the fixture server")
+struct HandlerTests {
+    @Test("a server answers any number of requests with the same handler")
+    func manyRequests() throws {
+        let server = try FixtureServer.start()
+        server.answer { _ in FixtureResponse(status: 204) }
+        server.observe { _, _ in }
+        let core = ServerCore(events: EventLog())
+        core.attach { server.answer($0) }
+        let request = ReceivedRequest(
+            method: "GET", target: "/", path: "/", query: [], fields: [], body: Data(), bodyByteCount: 0,
+            bodyChecksum: 0)
+        #expect((0..<50_000).allSatisfy { _ in core.answer(request).status == 204 })
+        server.stop()
+    }
+}
