@@ -23,7 +23,9 @@ struct StatusRunner {
             Terminal.write("\(Self.text(of: status))\n")
             return Self.code(of: status)
         }
-        for await status in manager.statuses() { Terminal.write("\(Self.clock(Date())) \(Self.text(of: status))\n") }
+        for await status in manager.statuses() {
+            Terminal.write("\(ClockText.now(hasMilliseconds: true)) \(Self.text(of: status))\n")
+        }
         return .success
     }
 
@@ -43,12 +45,6 @@ struct StatusRunner {
         case .notReachable: .network
         case .unknown: .failure
         }
-    }
-
-    private static func clock(_ date: Date) -> String {
-        let formatter = DateFormatter()
-        formatter.dateFormat = "HH:mm:ss.SSS"
-        return formatter.string(from: date)
     }
 }
 

@@ -31,8 +31,8 @@ extension TransportOptions {
     /// How much is read at once.
     func bufferByteCount(isLarge: Bool) -> Int {
         let byteCount = receiveBufferByteCount ?? (isLarge ? largeBufferByteCount : 60 * 1024)
-        // libcurl reads a whole buffer, and waits then until the rate allows another one; it does not count the first one.
-        let limited = min(byteCount, rate(maximumReceivedBytesPerSecond).map { $0 / 8 } ?? .max)
+        // libcurl 7.88 looks at the rate only after 100 full buffers, or when the socket is empty.
+        let limited = min(byteCount, rate(maximumReceivedBytesPerSecond).map { $0 / 400 } ?? .max)
         return min(max(limited, 1024), 512 * 1024)
     }
 

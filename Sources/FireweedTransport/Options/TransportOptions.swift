@@ -154,9 +154,9 @@ public struct TransportOptions: Sendable {
 
     /// How many bytes of content one request receives a second, on average.
     ///
-    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. The first bytes can come faster, up to
-    /// what is read at once. The idle time-out continues to run, so that a rate below one read in that time fails. WebSockets ignore
-    /// the rate.
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. Up to 100 KiB can come at once, or the
+    /// bytes of a quarter of a second where those are more; shorter content is not slowed down. The idle time-out continues to run while
+    /// the rate is waited for. WebSockets ignore the rate.
     public var maximumReceivedBytesPerSecond: Int?
 
     /// How many bytes of content one request sends a second, on average.

@@ -50,10 +50,21 @@ final class LoadedIdentity {
         } catch CertificateError.unreadableFile(let url, let reason) {
             throw .unreadableFile(url, reason: reason)
         } catch {
-            throw .malformedFile(certificateFile, reason: "\(error)")
+            throw .malformedFile(certificateFile, reason: reason(of: error))
         }
         guard let first = chain.first else { throw .noCertificate(certificateFile) }
         return (first, Array(chain.dropFirst()), try readKey(keyFile, passphrase))
+    }
+
+    private static func reason(of error: any Error) -> String {
+        switch error as? CertificateError {
+        case .malformedFile(_, let cause): reason(of: cause)
+        case .malformedDER, .noCertificateInPEM: "there is no certificate in it"
+        case .malformedPEM: "a certificate in PEM has no end, or its content is not Base64"
+        case .unreadablePublicKey: "a key is malformed, or of a kind that OpenSSL does not know"
+        case .unreadableFile(_, let reason): reason
+        case .malformedPin, nil: "\(error)"
+        }
     }
 
     private static func readKey(_ file: URL, _ passphrase: String?) throws(ClientIdentityError) -> OwnedKey {
