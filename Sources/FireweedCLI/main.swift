@@ -28,7 +28,11 @@ do {
     case .status(let target): code = await StatusRunner(target: target, watches: invocation.watches).run()
     case .request:
         if invocation.showsDebugging { Terminal.tell("* fireweed \(AFInfo.version), \(CurlTransport.engineVersion)\n") }
-        code = try await RequestRunner(invocation, standardInput: StandardInput.content(for: invocation)).run()
+        let input = StandardInput.content(for: invocation)
+        code =
+            invocation.urlCount > 1
+            ? try await SeveralRequests(invocation, standardInput: input).run()
+            : try await RequestRunner(invocation, standardInput: input).run()
     }
     exit(code.rawValue)
 } catch let error as UsageError {

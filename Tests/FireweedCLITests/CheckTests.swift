@@ -96,7 +96,13 @@ struct CheckTests {
             (["--cert", "/nope", "https://h.example"], 64, "the file /nope cannot be read: No such file"),
             (["--session", "x/", "http://127.0.0.1:PORT/"], 64, "needs a file"),
             (["--max-redirects", "1", "http://127.0.0.1:PORT/redirect/3"], 6, "did not end after 1 (--max-redirects)"),
-            (["ftp://h.example"], 64, "has the scheme ftp"),
+            (["ftp://h.example"], 64, "has the scheme ftp"), (["ht!tp://h"], 64, "has a scheme that is not one"),
+            ([":abc"], 64, "a port or a path follows"), (["http://h:99999/"], 64, "not from 1 to 65535"),
+            (["http://h:0/"], 64, "not from 1 to 65535"), (["serve", "99999"], 64, "a port is a number"),
+            (["serve", "nowhere"], 1, "nowhere is not a folder"),
+            (["serve", "PORT"], 1, "cannot listen on 127.0.0.1:"),
+            (["--unix-socket", "/nope", "http://h/"], 6, "the socket /nope cannot be connected to"),
+            (["--cert", "/etc/passwd", "https://h/"], 64, "/etc/passwd is damaged: there is no certificate in it"),
             (["-o", "/nope/x", "http://127.0.0.1:PORT/"], 1, "/nope/x"),
         ])
     func messages(arguments: [String], code: Int32, part: String) throws {

@@ -97,6 +97,21 @@ struct SocketCommandTests {
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         """#
 
+    @Test("Ctrl-C at the prompt ends it with the code for that, and so does a signal in a pipe")
+    func interrupted() async throws {
+        let folder = try TemporaryFolder()
+        let url = try WebSocketServer.shared.url("/echo").absoluteString
+        let prompt = try RunningCommand(["ws", url], in: folder.url, onTerminal: true)
+        _ = await prompt.read(until: "> ")
+        try prompt.type("\u{3}")
+        #expect(await prompt.rest().code == 130)
+        let piped = try RunningCommand(["ws", url], in: folder.url)
+        try piped.type("hello\n")
+        _ = await piped.read(until: "hello")
+        piped.process.interrupt()
+        #expect(await piped.rest().code == 130)
+    }
+
     @Test("at a terminal lines can be edited, recalled, and commands given; Ctrl-D says goodbye")
     func terminal() throws {
         let process = Process()

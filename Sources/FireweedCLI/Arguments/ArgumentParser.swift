@@ -48,7 +48,10 @@ enum ArgumentParser {
         var invocation = invocation
         var (port, folder): (UInt16?, String?)
         for word in words {
-            if port == nil, let number = UInt16(word) {
+            if port == nil, word.allSatisfy(\.isNumber) {
+                guard let number = UInt16(word) else {
+                    throw UsageError(message: "a port is a number from 0 to 65535, and not \(word)")
+                }
                 port = number
             } else if folder == nil {
                 folder = word
@@ -102,17 +105,32 @@ enum ArgumentParser {
         else {
             throw UsageError(message: "a URL is missing; see fireweed --help")
         }
-        (invocation.url, invocation.userInfo) = URLShorthand.withoutUserInfo(
-            try URLShorthand.expanded(url, default: invocation.defaultScheme))
+        let others = words.prefix { isFurtherURL($0) }
+        words = words.dropFirst(others.count)
+        invocation.urlPatterns = try ([url] + others).map {
+            invocation.takesURLsLiterally ? URLPattern(literal: $0) : try URLPattern($0)
+        }
+        try invocation.takeURL(at: 0)
+        if invocation.urlCount == 1 { invocation.urlPatterns = [] }
         for word in words {
+            guard !word.hasPrefix("http://"), !word.hasPrefix("https://") else {
+                throw UsageError(message: "the URL \(word) stands behind an item; URLs come first")
+            }
             guard let item = Item(word) else {
                 throw UsageError(
                     message: "\"\(word)\" is not an item: Header:value, name==query, field=text, field:=json or "
-                        + "field@file")
+                        + "field@file; further URLs stand behind the first one")
             }
             invocation.items.append(item)
         }
         return try InvocationRules.checked(invocation)
+    }
+
+    /// Whether a word behind a URL is one more: it has a scheme or is `:8080/x`, or it is no item and has a path.
+    private static func isFurtherURL(_ word: String) -> Bool {
+        if word.hasPrefix("http://") || word.hasPrefix("https://") || word.hasPrefix(":/") { return true }
+        if word.hasPrefix(":"), word.dropFirst().first?.isNumber == true { return true }
+        return Item(word) == nil && word.contains("/")
     }
 
     /// Methods that are understood in lower case too.

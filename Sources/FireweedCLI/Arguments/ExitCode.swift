@@ -26,4 +26,7 @@ enum ExitCode: Int32 {
     case interrupted = 130
     /// Ended by SIGTERM.
     case terminated = 143
+
+    /// Whether a signal has ended the command.
+    var isInterruption: Bool { [.hungUp, .interrupted, .terminated].contains(self) }
 }

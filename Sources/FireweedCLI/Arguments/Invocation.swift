@@ -42,6 +42,14 @@ struct Invocation: Sendable, Equatable {
     var task = Task.request
     var method: String?
     var url = ""
+    /// The words for URLs, where they stand for more than one; `url` is the first one then.
+    var urlPatterns: [URLPattern] = []
+    /// The texts of the URL's ranges and alternatives, for `#1` in `outputFile`.
+    var patternValues: [String] = []
+    /// Leave ranges and alternatives of URLs alone.
+    var takesURLsLiterally = false
+    /// How many requests run at a time, where there are several URLs.
+    var parallelCount = 1
     /// User and password of the URL, decoded, as `USER:PASSWORD`.
     var userInfo: String?
     var items: [Item] = []
@@ -162,6 +170,45 @@ struct Invocation: Sendable, Equatable {
     /// The method to send: as given, else POST for requests with content, else GET.
     var effectiveMethod: String {
         method ?? (rawBody != nil || uploadFile != nil || items.contains(where: \.isData) ? "POST" : "GET")
+    }
+}
+
+extension Invocation {
+    /// How many URLs the command line stands for.
+    var urlCount: Int { max(1, urlPatterns.reduce(0) { $0 + $1.count }) }
+
+    /// Takes one of the URLs; throws `UsageError` for a word that is not a URL.
+    mutating func takeURL(at index: Int) throws {
+        var rest = index
+        for pattern in urlPatterns {
+            guard rest >= pattern.count else {
+                let (text, values) = pattern.url(at: rest)
+                (url, userInfo) = URLShorthand.withoutUserInfo(
+                    try URLShorthand.expanded(text, default: defaultScheme))
+                patternValues = values
+                return
+            }
+            rest -= pattern.count
+        }
+    }
+
+    /// The invocation of one of several URLs, with a file of its own; throws `UsageError` for a word that is not a URL.
+    func invocation(at index: Int) throws -> Invocation {
+        var invocation = self
+        try invocation.takeURL(at: index)
+        invocation.outputFile = outputFile.map { Self.fileName($0, invocation.patternValues) }
+        return invocation
+    }
+
+    /// Whether a file name is another one for each URL.
+    static func namesSeveralFiles(_ name: String) -> Bool { name.firstMatch(of: /#[0-9]/) != nil }
+
+    /// A file name with the texts of a URL for `#1`, `#2` and so on; what has no text stays.
+    private static func fileName(_ name: String, _ values: [String]) -> String {
+        name.replacing(/#([0-9]+)/) { match in
+            guard let number = Int(match.1), values.indices.contains(number - 1) else { return String(match.0) }
+            return values[number - 1]
+        }
     }
 }
 

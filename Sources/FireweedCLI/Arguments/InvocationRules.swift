@@ -6,7 +6,8 @@ import Fireweed
 enum InvocationRules {
     /// The invocation, when all of it goes together; throws `UsageError`.
     static func checked(_ invocation: Invocation) throws -> Invocation {
-        for (isBroken, message) in content(invocation) + output(invocation) + connection(invocation) where isBroken {
+        let rules = content(invocation) + output(invocation) + connection(invocation) + several(invocation)
+        for (isBroken, message) in rules where isBroken {
             throw UsageError(message: message)
         }
         if invocation.bodyForm == .json, let file = invocation.items.first(where: \.isFile) {
@@ -68,6 +69,33 @@ enum InvocationRules {
             ),
             (invocation.savesAnyStatus && !invocation.savesToFile, "--any-status needs --download or --output"),
             (invocation.keepsRemoteTime && !invocation.savesToFile, "--remote-time needs --download or --output"),
+        ]
+    }
+
+    /// What does not go with several URLs, or with several requests at a time.
+    private static func several(_ invocation: Invocation) -> [(Bool, String)] {
+        guard invocation.urlCount > 1 else { return [] }
+        let isParallel = invocation.parallelCount > 1
+        let file = invocation.outputFile ?? "#1"
+        let isShared = !["/dev/null", "-", "/dev/stdout"].contains(file) && !Invocation.namesSeveralFiles(file)
+        return [
+            (
+                isShared && invocation.patternValues.isEmpty,
+                "--output is one file, and there are several URLs; use --download, or #1 with a range in the URL"
+            ),
+            (
+                isShared,
+                "--output is one file, and there are several URLs; #1 in its name stands for the URL's first range"
+            ),
+            (
+                isParallel && (invocation.print?.contains(where: "HBh".contains) == true || invocation.showsAll),
+                "heads are printed for one request at a time; leave --parallel out, or print b and m alone"
+            ),
+            (
+                isParallel && (invocation.isStreamed || invocation.showsDebugging || invocation.isOffline),
+                "--stream, --debug and --offline are for one request at a time; leave --parallel out"
+            ),
+            (isParallel && invocation.printsCURL, "--curl sends nothing; leave --parallel out"),
         ]
     }
 

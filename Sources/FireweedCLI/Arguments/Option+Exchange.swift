@@ -89,6 +89,13 @@ extension Option {
             }, help: "Connect to this address instead of looking HOST up; may be given several times.", scope: .exchange
         ),
         Option(
+            names: ["--parallel"], group: .connection, effect: .count(1...1000) { $0.parallelCount = $1 },
+            help: "Run N requests at a time where there are several URLs; responses are printed in the order of the "
+                + "URLs.", scope: .request),
+        Option(
+            names: ["-g", "--globoff"], group: .connection, effect: .flag { $0.takesURLsLiterally = true },
+            help: "Take {a,b}, {1..9} and [1-9] in a URL as they are.", scope: .request),
+        Option(
             names: ["--connect-to"], group: .connection,
             effect: .value("HOST1:PORT1:HOST2:PORT2", expected: "HOST1:PORT1:HOST2:PORT2, each of which may be empty") {
                 guard let route = ConnectionRoute($1) else { return false }
@@ -112,7 +119,8 @@ extension Option {
                 invocation.rateLimit = Self.byteCount(text)
                 return invocation.rateLimit != nil
             },
-            help: "Send and receive no more than so many bytes a second; K, M and G stand for 1024 of the smaller."),
+            help: "Send and receive no more than so many bytes a second, on average; K, M and G stand for 1024 of the "
+                + "smaller."),
         Option(
             names: ["--proto"], group: .connection,
             effect: .value("LIST", expected: "schemes such as =https, or -http") { invocation, text in

@@ -25,12 +25,21 @@ enum URLShorthand {
             for prefix in ["://", "//"] where rest.hasPrefix(prefix) { rest.removeFirst(prefix.count) }
             if rest.hasPrefix(":") {
                 let port = rest.dropFirst()
+                guard port.first.map({ $0.isNumber || "/?#".contains($0) }) ?? true else {
+                    throw UsageError(message: "\"\(text)\" is not a URL: a port or a path follows the colon")
+                }
                 rest = port.first?.isNumber == true ? "localhost\(rest)" : "localhost\(port)"
+            }
+            if let end = rest.firstRange(of: "://"), !rest[..<end.lowerBound].contains(where: { "/?#".contains($0) }) {
+                throw UsageError(message: "\"\(text)\" has a scheme that is not one")
             }
             full = "\(scheme ?? (isLoopback(rest) ? schemes.clear : schemes.secure))://\(rest)"
         }
         guard let url = URL(string: full), url.host?.isEmpty == false else {
             throw UsageError(message: "\"\(text)\" is not a URL")
+        }
+        guard url.port.map((1...65_535).contains) ?? true else {
+            throw UsageError(message: "\"\(text)\" has a port that is not from 1 to 65535")
         }
         return full
     }

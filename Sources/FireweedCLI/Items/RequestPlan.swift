@@ -16,6 +16,8 @@ struct RequestPlan {
     }
 
     var url: URL
+    /// Names and values that items add to the query, encoded.
+    private let query: [String]
     let method: HTTPMethod
     let headers: HTTPHeaders
     /// Names of fields that are not sent, whoever would add them.
@@ -34,7 +36,8 @@ struct RequestPlan {
             self = try RequestPlan(command)
             return
         }
-        url = try Self.url(invocation)
+        query = try Self.query(invocation)
+        url = try Self.url(invocation.url, adding: query)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
         let lines = try invocation.items.compactMap(Self.line)
@@ -116,6 +119,7 @@ struct RequestPlan {
         }
         guard let url = request.url else { throw UsageError(message: "the curl command has no URL") }
         self.url = url
+        query = []
         lines = []
         method = request.method ?? .get
         headers = request.headers
@@ -124,19 +128,29 @@ struct RequestPlan {
         timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
     }
 
-    private static func url(_ invocation: Invocation) throws -> URL {
-        guard var components = URLComponents(string: invocation.url) else {
-            throw UsageError(message: "\"\(invocation.url)\" is not a URL")
-        }
-        let added = try invocation.items.filter { $0.kind == .query || $0.kind == .queryFromFile }.map { item in
+    /// The same request for another URL; throws `UsageError` for a text that is not a URL.
+    func with(url text: String) throws -> RequestPlan {
+        var plan = self
+        plan.url = try Self.url(text, adding: query)
+        return plan
+    }
+
+    private static func query(_ invocation: Invocation) throws -> [String] {
+        try invocation.items.filter { $0.kind == .query || $0.kind == .queryFromFile }.map { item in
             let value = item.kind == .query ? item.value : try LocalFile.line(item.value, for: item.name)
             return "\(URLEncoding.default.escape(item.name))=\(URLEncoding.default.escape(value))"
         }
-        if !added.isEmpty {
-            let present = components.percentEncodedQuery.map { [$0] } ?? []
-            components.percentEncodedQuery = (present + added).joined(separator: "&")
+    }
+
+    private static func url(_ text: String, adding query: [String]) throws -> URL {
+        guard var components = URLComponents(string: text) else {
+            throw UsageError(message: "\"\(text)\" is not a URL")
         }
-        guard let url = components.url else { throw UsageError(message: "\"\(invocation.url)\" is not a URL") }
+        if !query.isEmpty {
+            let present = components.percentEncodedQuery.map { [$0] } ?? []
+            components.percentEncodedQuery = (present + query).joined(separator: "&")
+        }
+        guard let url = components.url else { throw UsageError(message: "\"\(text)\" is not a URL") }
         return url
     }
 

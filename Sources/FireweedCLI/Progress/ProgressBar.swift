@@ -14,7 +14,7 @@ struct ProgressBar {
         let rate = elapsed > 0 ? Double(completed - base) / elapsed : 0
         var tail = " \(Self.size(completed))"
         if let total { tail += " of \(Self.size(total))" }
-        tail += "  \(Self.size(Int64(rate)))/s"
+        tail += "  \(Self.size(Int64(min(rate, 1e18))))/s"
         if let total, total > completed, rate > 0 { tail += "  \(Self.time(Double(total - completed) / rate)) left" }
         guard let total, total > 0 else { return String(tail.dropFirst().prefix(width)) }
         let room = max(0, min(40, width - tail.count - 8))

@@ -19,6 +19,10 @@ struct ErrorText {
             message = Self.timeOut(invocation, metrics)
             return
         }
+        if Self.urlError(in: error)?.code == .cannotConnectToHost, let path = invocation?.unixSocket {
+            message = "the socket \(path) cannot be connected to"
+            return
+        }
         if Self.urlError(in: error)?.code == .httpTooManyRedirects, let invocation {
             let count = invocation.maximumRedirectCount ?? 20
             message = "the redirects did not end after \(count) (--max-redirects)"

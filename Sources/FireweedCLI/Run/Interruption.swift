@@ -6,7 +6,8 @@ import Synchronization
 
 /// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process
 /// at once.
-final class Interruption {
+final class Interruption: @unchecked Sendable {
+    // SAFETY: both properties are constants; libdispatch's sources may be used by every thread.
     private let sources: [any DispatchSourceSignal]
     private let happened: Flag
 

@@ -4,7 +4,10 @@ import Fireweed
 import Foundation
 
 extension RequestRunner {
-    func download() async -> ExitCode {
+    /// Saves the response's content.
+    ///
+    /// - Parameter shared: what ends several requests at once; `nil` where a signal ends this one.
+    func download(_ shared: Interruption? = nil) async -> ExitCode {
         let place = invocation.goesOn ? partialFile : nil
         if let place, let code = await codeOfFinished(place) { return code }
         let meter = TransferMeter()
@@ -26,7 +29,7 @@ extension RequestRunner {
             task.staged(beside: URL(fileURLWithPath: invocation.outputFile ?? "fireweed-download"))
         }
         if canShowMeter { task.downloadProgress(queue: .global()) { meter.show($0) } }
-        let interruption = Interruption { task.cancel() }
+        let interruption = shared ?? Interruption { task.cancel() }
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
         // The process may end before the last reference to the library's own file goes.

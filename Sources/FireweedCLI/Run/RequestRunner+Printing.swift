@@ -30,20 +30,41 @@ extension RequestRunner {
         return isWhole ? await printWhole() : await printStream()
     }
 
+    /// A response whose content is in memory.
+    struct Fetched: Sendable {
+        var outcome: Outcome
+        /// Set where a signal has ended the request.
+        var interruption: ExitCode?
+    }
+
     private func printWhole() async -> ExitCode {
+        show(await fetch())
+    }
+
+    /// Gets the response with its content.
+    ///
+    /// - Parameter shared: what ends several requests at once; `nil` where a signal ends this one.
+    func fetch(_ shared: Interruption? = nil) async -> Fetched {
         let request = prepare(dataRequest())
         let meter = uploadMeter(for: request)
-        let interruption = Interruption { request.cancel() }
+        let interruption = shared ?? Interruption { request.cancel() }
         let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
         meter.end()
-        if let code = interruption.code { return code }
         var outcome = Outcome(error: visible(response.error), response: response.response, metrics: response.metrics)
         outcome.content = response.data
-        if let answer = response.response {
+        return Fetched(outcome: outcome, interruption: interruption.code)
+    }
+
+    /// Prints a response.
+    func show(_ fetched: Fetched) -> ExitCode {
+        if let code = fetched.interruption { return code }
+        var outcome = fetched.outcome
+        if let answer = outcome.response {
             if let recorder { heads.showResponse(answer, recorder) }
             var printer = printer(for: answer)
-            if parts.contains("b") {
-                Terminal.write(printer.take(response.data ?? Data()))
+            let isHidden = outcome.error != nil || invocation.refusedTarget(of: answer) != nil
+            if parts.contains("b"), !isHidden || !answer.isRedirect {
+                Terminal.write(printer.take(outcome.content ?? Data()))
                 Terminal.write(printer.finish())
             }
             outcome.printingFailure = printer.failure
@@ -98,7 +119,7 @@ extension RequestRunner {
     }
 
     /// Whether a bar can be drawn, and is wanted.
-    var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet }
+    var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet && invocation.parallelCount == 1 }
 
     /// How content is printed: a pipe gets every byte as it comes, unless something else is asked for.
     private func printer(for response: HTTPURLResponse?) -> ContentPrinter {

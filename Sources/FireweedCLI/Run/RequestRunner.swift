@@ -4,11 +4,14 @@ import Fireweed
 import Foundation
 
 /// Carries an invocation out.
-struct RequestRunner {
+struct RequestRunner: @unchecked Sendable {
+    // SAFETY: all properties are constants, and of types that may be shared, apart from the form of a plan, which nothing changes.
     let invocation: Invocation
     let plan: RequestPlan
     private let made: SessionMaker.Made
     let headers: HTTPHeaders
+    /// Credentials of the command line, not those of the URL.
+    private let givenAuthentication: Authentication?
     let authentication: Authentication?
     private let file: SessionFile?
     private let saved: SavedSession
@@ -21,17 +24,32 @@ struct RequestRunner {
     let recorder: WireRecorder?
     var session: Session { made.session }
 
-    init(_ invocation: Invocation, standardInput: StandardInput.Content?) throws {
+    /// Makes a runner.
+    ///
+    /// - Parameters:
+    ///   - standardInput: what is piped into the command.
+    ///   - first: the runner of the first of several URLs, whose session, content and password are shared.
+    ///
+    /// Throws `UsageError`, and what reading and writing files throws.
+    init(
+        _ invocation: Invocation, standardInput: StandardInput.Content? = nil, beside first: RequestRunner? = nil
+    ) throws {
         var invocation = invocation
         try OutputFile.check(invocation)
-        var plan = try RequestPlan(invocation, standardInput: standardInput)
+        var plan = try first?.plan.with(url: invocation.url) ?? RequestPlan(invocation, standardInput: standardInput)
         if let scheme = plan.url.scheme?.lowercased(), invocation.allowedSchemes?.contains(scheme) == false {
             throw UsageError(message: "\(scheme) may not be sent (--proto)")
         }
-        file = try invocation.sessionName.map { try SessionFile(name: $0) }
-        var saved = try file?.load() ?? SavedSession()
-        let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
-        if let given { saved.set(given, for: plan.url) }
+        file = try first.map(\.file) ?? invocation.sessionName.map { try SessionFile(name: $0) }
+        var saved = try first?.saved ?? file?.load() ?? SavedSession()
+        let isShared = invocation.authentication != nil || invocation.userInfo == nil
+        let given =
+            if let first, isShared { first.givenAuthentication } else {
+                try Authentication(invocation, askForPassword: Terminal.askForPassword)
+            }
+        givenAuthentication = isShared ? given : nil
+        // Without a file, credentials of one URL are not for another one.
+        if let given, file != nil { saved.set(given, for: plan.url) }
         authentication = given ?? saved.authentication(for: plan.url)
         var headers = plan.headers
         // A field of the command line wins.
@@ -40,7 +58,7 @@ struct RequestRunner {
         try RequestPlan.check(headers)
         self.headers = headers
         self.saved = saved
-        offlineServer = invocation.isOffline ? try OfflineServer() : nil
+        offlineServer = try first?.offlineServer ?? (invocation.isOffline ? OfflineServer() : nil)
         if let offlineServer {
             invocation.unixSocket = offlineServer.path
             invocation.bypassedHosts = ["*"]
@@ -61,9 +79,11 @@ struct RequestRunner {
             parts: parts, showsAll: invocation.showsAll, text: text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "",
             write: { if toFile { Terminal.tell($0) } else { Terminal.write($0) } })
-        recorder = Self.recorder(invocation, heads)
-        made = try SessionMaker.session(
-            for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
+        recorder = first.map(\.recorder) ?? Self.recorder(invocation, heads)
+        made =
+            try first?.made
+            ?? SessionMaker.session(
+                for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
     }
 
     private static func recorder(_ invocation: Invocation, _ heads: HeadPrinter) -> WireRecorder? {
@@ -84,14 +104,20 @@ struct RequestRunner {
         return Terminal.isOutput && !isAlone ? "hb" : "b"
     }
 
+    /// Sends the request, and writes what is to stay.
     func run() async -> ExitCode {
+        let code = await perform()
+        return await keep() || code != .success ? code : .failure
+    }
+
+    /// Sends the request, and prints or saves its response.
+    func perform() async -> ExitCode {
+        recorder?.begin()
         if invocation.printsCURL { return printCURL() }
         if invocation.isInsecure, plan.url.scheme == "https" {
             note("fireweed: warning: the server's certificate is not checked; anyone in between can read along\n")
         }
-        let code = invocation.savesToFile ? await download() : await print()
-        if invocation.usesCache { await session.flushResponseStore() }
-        return keep() ? code : .failure
+        return invocation.savesToFile ? await download() : await print()
     }
 
     /// Says something that is not a failure.
@@ -100,7 +126,8 @@ struct RequestRunner {
     }
 
     /// Writes what is to stay: the session's file and the archive; false when one of them could not be written.
-    private func keep() -> Bool {
+    func keep() async -> Bool {
+        if invocation.usesCache { await session.flushResponseStore() }
         var isKept = true
         let complain = { (what: String, path: String, error: any Error) in
             Terminal.tell("fireweed: \(what) \(path) cannot be written: \(error.localizedDescription)\n")

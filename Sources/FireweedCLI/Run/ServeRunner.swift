@@ -17,7 +17,7 @@ struct ServeRunner {
             let server = try FixtureServer.start(port: port, certificate: try certificate(authority))
             server.observe { request, response in
                 let count = request.bodyByteCount > 0 ? ", \(request.bodyByteCount) bytes came" : ""
-                Terminal.tell("\(Self.clock()) \(request.method) \(request.target) → \(response.status)\(count)\n")
+                Terminal.tell("\(ClockText.now()) \(request.method) \(request.target) → \(response.status)\(count)\n")
             }
             if let files { server.answer { files.response(to: $0) } }
             Terminal.write("Serving \(folder.map { "\($0) " } ?? "")on \(server.url.absoluteString)\n")
@@ -26,7 +26,13 @@ struct ServeRunner {
             server.stop()
             return withExtendedLifetime(authority) { code }
         } catch {
-            Terminal.tell("fireweed: \((error as? UsageError)?.message ?? "\(error)")\n")
+            let message =
+                switch error {
+                case let error as UsageError: error.message
+                case let error as ServerError: error.description
+                default: error.localizedDescription
+                }
+            Terminal.tell("fireweed: \(message)\n")
             return error is UsageError ? .usage : .failure
         }
     }
@@ -47,11 +53,5 @@ struct ServeRunner {
         let key = invocation.keyFile ?? file
         for path in [file, key] { _ = try LocalFile.isRegular(path) }
         return CertificateAuthority.Issued(certificate: URL(fileURLWithPath: file), key: URL(fileURLWithPath: key))
-    }
-
-    private static func clock() -> String {
-        let formatter = DateFormatter()
-        formatter.dateFormat = "HH:mm:ss"
-        return formatter.string(from: Date())
     }
 }

@@ -39,6 +39,7 @@ enum SessionMaker {
         configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
         if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
         configuration.urlCache = nil
+        if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
         configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
@@ -63,8 +64,14 @@ enum SessionMaker {
         options.networkInterface = invocation.networkInterface
         options.maximumReceivedBytesPerSecond = invocation.rateLimit
         options.maximumSentBytesPerSecond = invocation.rateLimit
-        for rule in invocation.addresses where rule.port == nil || rule.port == plan.url.effectivePort {
-            options.addressOverrides[rule.host, default: []] += rule.addresses
+        for rule in invocation.addresses {
+            if let port = rule.port, port != plan.url.effectivePort {
+                // For a redirect, or another of several URLs: overrides know no ports.
+                options.connectionRoutes.append(
+                    ConnectionRoute(host: rule.host, port: port, targetHost: rule.addresses.first))
+            } else {
+                options.addressOverrides[rule.host, default: []] += rule.addresses
+            }
         }
         try apply(invocation, to: &options)
         return options

@@ -68,6 +68,12 @@ final class WireRecorder: WireObserver {
     /// What was sent last, and what has come for it.
     var last: Exchange? { exchanges.withLock { $0.last } }
 
+    /// Forgets what was sent for another request.
+    func begin() {
+        flush()
+        exchanges.withLock { $0 = [] }
+    }
+
     /// Waits until everything that is to be shown so far is shown.
     func flush() { queue.sync {} }
 

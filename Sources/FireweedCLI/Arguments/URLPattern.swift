@@ -1,0 +1,136 @@
+// URLs with ranges and alternatives; pure.
+
+/// A word that stands for several URLs: `{a,b}` and `{1..9}`, `[1-9]`, `[001-100]`, `[a-z]` and `[0-100:10]`.
+///
+/// Brackets and braces with anything else in them are text, as `[::1]` and `filter[name]` have it.
+struct URLPattern: Sendable, Equatable {
+    /// A part that stands for itself, or for one of several texts.
+    enum Part: Sendable, Equatable {
+        case text(String)
+        case choices([String])
+        /// Numbers with at least so many digits.
+        case numbers(first: Int, step: Int, count: Int, width: Int)
+        case letters(first: UInt8, step: Int, count: Int)
+
+        var count: Int {
+            switch self {
+            case .text: 1
+            case .choices(let texts): texts.count
+            case .numbers(_, _, let count, _), .letters(_, _, let count): count
+            }
+        }
+
+        subscript(index: Int) -> String {
+            switch self {
+            case .text(let text): return text
+            case .choices(let texts): return texts[index]
+            case .numbers(let first, let step, _, let width):
+                let digits = String(first + index * step)
+                return String(repeating: "0", count: max(0, width - digits.count)) + digits
+            case .letters(let first, let step, _):
+                return String(Unicode.Scalar(UInt8(Int(first) + index * step)))
+            }
+        }
+    }
+
+    let parts: [Part]
+    /// How many URLs it stands for.
+    let count: Int
+
+    /// The most URLs that one command line may stand for.
+    static let maximumCount = 10_000_000
+
+    /// A word that stands for itself alone.
+    init(literal word: String) {
+        parts = [.text(word)]
+        count = 1
+    }
+
+    /// Reads a word; throws `UsageError` for one that stands for too many URLs.
+    init(_ word: String) throws {
+        var parts: [Part] = []
+        var text = ""
+        var rest = word[...]
+        while let character = rest.popFirst() {
+            let end: Character? = character == "{" ? "}" : character == "[" ? "]" : nil
+            guard let end, let close = rest.firstIndex(of: end), let part = Self.part(rest[..<close], in: character)
+            else {
+                text.append(character)
+                continue
+            }
+            if !text.isEmpty { parts.append(.text(text)) }
+            text = ""
+            parts.append(part)
+            rest = rest[rest.index(after: close)...]
+        }
+        if !text.isEmpty { parts.append(.text(text)) }
+        self.parts = parts
+        var count = 1
+        for part in parts {
+            let (product, isTooLarge) = count.multipliedReportingOverflow(by: part.count)
+            guard !isTooLarge, product <= Self.maximumCount else {
+                throw UsageError(message: "\"\(word)\" stands for more than \(Self.maximumCount) URLs")
+            }
+            count = product
+        }
+        self.count = count
+    }
+
+    /// The URL of a number, and the texts that its parts have there, without those that stand for themselves.
+    ///
+    /// The last part changes first.
+    func url(at index: Int) -> (text: String, values: [String]) {
+        var rest = index
+        var texts: [String] = []
+        var values: [String] = []
+        for part in parts.reversed() {
+            let text = part[rest % part.count]
+            rest /= part.count
+            texts.append(text)
+            if case .text = part { continue }
+            values.append(text)
+        }
+        return (texts.reversed().joined(), values.reversed())
+    }
+
+    private static func part(_ text: Substring, in opening: Character) -> Part? {
+        if opening == "[" { return range(text, separator: "-", stepSeparator: ":") }
+        if let range = range(text, separator: "..", stepSeparator: "..") { return range }
+        guard text.contains(","), !text.contains(where: { "{}".contains($0) }) else { return nil }
+        return .choices(text.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+    }
+
+    /// `1-9`, `a-z` and `0-100:10`, or `1..9`, `a..z` and `0..100..10`; `nil` for another text.
+    private static func range(_ text: Substring, separator: String, stepSeparator: String) -> Part? {
+        guard let middle = text.firstRange(of: separator) else { return nil }
+        let first = text[..<middle.lowerBound]
+        var last = text[middle.upperBound...]
+        var step = 1
+        if let end = last.firstRange(of: stepSeparator) {
+            guard let given = number(last[end.upperBound...]), given > 0 else { return nil }
+            step = given
+            last = last[..<end.lowerBound]
+        }
+        if let start = number(first), let stop = number(last), start <= stop {
+            let width = first.hasPrefix("0") ? first.count : 0
+            return .numbers(first: start, step: step, count: (stop - start) / step + 1, width: width)
+        }
+        guard let start = letter(first), let stop = letter(last), start <= stop, start < 0x61 ? stop <= 0x5A : true
+        else {
+            return nil
+        }
+        return .letters(first: start, step: step, count: (Int(stop) - Int(start)) / step + 1)
+    }
+
+    private static func number(_ text: Substring) -> Int? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+
+    private static func letter(_ text: Substring) -> UInt8? {
+        guard text.utf8.count == 1, let byte = text.utf8.first else { return nil }
+        return (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) ? byte : nil
+    }
+}

@@ -1,0 +1,107 @@
+// The requests of a command line with several URLs.
+
+import Fireweed
+import Foundation
+
+/// Sends one request for each URL, over the connections of one session.
+struct SeveralRequests {
+    private let invocation: Invocation
+    private let first: RequestRunner
+
+    /// Throws what making the first request throws, and `UsageError` for content that can be sent only once.
+    init(_ invocation: Invocation, standardInput: StandardInput.Content?) throws {
+        self.invocation = invocation
+        first = try RequestRunner(invocation.invocation(at: 0), standardInput: standardInput)
+        switch first.plan.content {
+        case .input, .stream:
+            throw UsageError(message: "content that is read as it is sent can be sent to one URL only")
+        case .none, .data, .file, .multipart: break
+        }
+    }
+
+    /// Sends all of them; the exit code is the first that is not 0, in the order of the URLs.
+    func run() async -> ExitCode {
+        let code = invocation.parallelCount > 1 ? await runInParallel() : await runInTurn()
+        return await first.keep() || code != .success ? code : .failure
+    }
+
+    private func runInTurn() async -> ExitCode {
+        var result = ExitCode.success
+        for index in 0..<invocation.urlCount {
+            var code: ExitCode
+            do {
+                code = try await runner(at: index).perform()
+            } catch {
+                code = Self.tell(error)
+            }
+            if result == .success { result = code }
+            if code.isInterruption { return code }
+        }
+        return result
+    }
+
+    private func runner(at index: Int) throws -> RequestRunner {
+        index == 0 ? first : try RequestRunner(invocation.invocation(at: index), beside: first)
+    }
+
+    /// Says why a request could not be made.
+    private static func tell(_ error: any Error) -> ExitCode {
+        Terminal.tell("fireweed: \((error as? UsageError)?.message ?? error.localizedDescription)\n")
+        return error is UsageError ? .usage : .failure
+    }
+
+    // MARK: In parallel
+
+    /// What became of a request that runs beside others.
+    private enum Result: Sendable {
+        /// The response, to be printed when it is its turn.
+        case fetched(RequestRunner, RequestRunner.Fetched)
+        /// Content has gone to a file, or nothing could be sent.
+        case finished(ExitCode)
+    }
+
+    /// Responses are printed in the order of the URLs: those that came early wait in memory.
+    private func runInParallel() async -> ExitCode {
+        let (limit, count) = (invocation.parallelCount, invocation.urlCount)
+        let interruption = Interruption { [session = first.session] in session.cancelAllRequests() }
+        var waiting: [Int: Result] = [:]
+        var (started, running, printed) = (0, 0, 0)
+        var code = ExitCode.success
+        await withTaskGroup(of: (Int, Result).self) { group in
+            while printed < count, interruption.code == nil {
+                // No request runs far ahead of the oldest one: what it gets would wait.
+                while running < limit, started < min(count, printed + 8 * limit) {
+                    let index = started
+                    group.addTask { [self] in (index, await result(at: index, interruption)) }
+                    (started, running) = (started + 1, running + 1)
+                }
+                guard let (index, result) = await group.next() else { break }
+                running -= 1
+                waiting[index] = result
+                while interruption.code == nil, let next = waiting.removeValue(forKey: printed) {
+                    let ended = show(next)
+                    if code == .success { code = ended }
+                    printed += 1
+                }
+            }
+        }
+        return interruption.code ?? code
+    }
+
+    private func result(at index: Int, _ interruption: Interruption) async -> Result {
+        do {
+            let runner = try runner(at: index)
+            guard invocation.savesToFile else { return .fetched(runner, await runner.fetch(interruption)) }
+            return .finished(await runner.download(interruption))
+        } catch {
+            return .finished(Self.tell(error))
+        }
+    }
+
+    private func show(_ result: Result) -> ExitCode {
+        switch result {
+        case .finished(let code): code
+        case .fetched(let runner, let fetched): runner.show(fetched)
+        }
+    }
+}
