@@ -26,7 +26,7 @@ extension EasyHandle {
             head.status != 204, head.status != 304, transfer.message.method != "HEAD",
             let coding = head.value(of: "Content-Encoding")
         else { return }
-        codingEnd = ContentCodingEnds.end(of: coding)
+        codingEnd = ContentCodingEnd.end(of: coding)
         // libcurl decodes content itself; its debug callback alone has the bytes as they came.
         if codingEnd != nil { set(CURLOPT_VERBOSE, 1) }
     }
@@ -69,15 +69,13 @@ extension EasyHandle {
 
     /// Which limit a content of so many decoded bytes exceeds.
     func refusal(ofContent total: Int64) -> TransferRefusal? {
-        // Not by a copy of the options: this is asked for every piece.
-        if let limit = pool.settings.options.maximumBodyByteCount, total > limit { return .bodyBytes(limit: limit) }
-        // Small contents may expand as they like: they are small.
-        guard total > Self.freeExpansion, let ratio = pool.settings.options.maximumExpansionRatio else { return nil }
-        var received: curl_off_t = 0
-        fw_easy_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
-        let (allowed, overflow) = Int64(received).multipliedReportingOverflow(by: Int64(max(ratio, 1)))
-        return overflow || total <= max(allowed, Self.freeExpansion) ? nil : .expansion(limit: ratio)
+        contentLimits.refusal(decoded: total, received: downloadedByteCount)
     }
 
-    private static let freeExpansion: Int64 = 16 * 1024 * 1024
+    /// How many bytes of content came, coding still on.
+    private var downloadedByteCount: Int64 {
+        var received: curl_off_t = 0
+        fw_easy_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
+        return Int64(received)
+    }
 }

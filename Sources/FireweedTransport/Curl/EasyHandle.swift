@@ -21,7 +21,9 @@ final class EasyHandle: CurlHandle {
     var isDecoding = true
     var sendings = SendingGuard()
     /// Looks for the end of coded content that ends with the connection; `nil` for all other content.
-    var codingEnd: (any ContentCodingEnd)?
+    var codingEnd: ContentCodingEnd?
+    /// The limits on content, apart from the options: they are asked for every piece.
+    lazy var contentLimits = ContentLimits(pool.settings.options)
     /// True when the head is all that the response has, though libcurl does not know it.
     var endsWithHead = false
     /// Why libcurl refused an option of the session.

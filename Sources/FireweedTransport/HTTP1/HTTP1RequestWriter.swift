@@ -44,7 +44,7 @@ package struct HTTP1RequestWriter {
     /// - Parameters:
     ///   - writing: how fields are written; `nil` for as messages have them.
     ///   - acceptedCodings: the value of `Accept-Encoding` for messages that have none.
-    package init(writing: FieldWriting? = nil, acceptedCodings: String = "deflate, gzip, br, zstd") {
+    package init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
         self.writing = writing
         self.acceptedCodings = acceptedCodings
     }

@@ -18,7 +18,7 @@ package enum Coding {
 
     private static let codings: [String: (key: String, token: String, encode: @Sendable (Data) -> Data?)] = [
         "gzip": ("gzipped", "gzip", gzip),
-        "deflate": ("deflated", "deflate", { deflated($0, windowBits: 15) }),
+        "deflate": ("deflated", "deflate", { deflate($0) }),
         "brotli": ("brotli", "br", brotli),
         "zstd": ("zstd", "zstd", zstd),
     ]
@@ -26,6 +26,16 @@ package enum Coding {
     /// The data in the content coding `gzip`.
     package static func gzip(_ data: Data) -> Data? {
         deflated(data, windowBits: 15 + 16)
+    }
+
+    /// The data in the content coding `deflate`.
+    package static func deflate(_ data: Data) -> Data? {
+        deflated(data, windowBits: 15)
+    }
+
+    /// The data in the content coding `deflate` without zlib's header, as some servers send it.
+    package static func bareDeflate(_ data: Data) -> Data? {
+        deflated(data, windowBits: -15)
     }
 
     private static func deflated(_ data: Data, windowBits: Int32) -> Data? {
@@ -44,7 +54,7 @@ package enum Coding {
                 stream.avail_in = UInt32(input.count)
                 stream.next_out = room.baseAddress
                 stream.avail_out = UInt32(capacity)
-                return deflate(&stream, Z_FINISH)
+                return CZlib.deflate(&stream, Z_FINISH)
             }
         }
         return status == Z_STREAM_END ? Data(output.prefix(capacity - Int(stream.avail_out))) : nil

@@ -14,7 +14,7 @@ struct ContentCodingEndTests {
     ]
 
     private func isWhole(_ bytes: some Collection<UInt8>, _ coding: String, inPiecesOf size: Int) throws -> Bool {
-        let end = try #require(ContentCodingEnds.end(of: coding))
+        let end = try #require(ContentCodingEnd.end(of: coding))
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
             rest.prefix(size).withUnsafeBytes { end.append($0) }
@@ -41,7 +41,7 @@ struct ContentCodingEndTests {
         #expect(try isWhole(Array("no frame at all".utf8), "zstd", inPiecesOf: 4))
         #expect(try isWhole(Array(repeating: 0xFF, count: 40), "br", inPiecesOf: 4))
         for coding in ["identity", "compress", "gzip, gzip", "gzip, br", ""] {
-            #expect(ContentCodingEnds.end(of: coding) == nil)
+            #expect(ContentCodingEnd.end(of: coding) == nil)
         }
     }
 

@@ -1,0 +1,23 @@
+// How much content a response may have.
+
+/// The limits of `TransportOptions` on the content of a response.
+package struct ContentLimits: Sendable {
+    private let maximumByteCount: Int?
+    private let maximumExpansionRatio: Int?
+    /// Small contents may expand as they like: they are small.
+    private static let freeExpansion: Int64 = 16 * 1024 * 1024
+
+    /// Takes the limits from options.
+    package init(_ options: TransportOptions) {
+        maximumByteCount = options.maximumBodyByteCount
+        maximumExpansionRatio = options.maximumExpansionRatio
+    }
+
+    /// Which limit a content of so many decoded bytes exceeds that came as so many coded ones.
+    package func refusal(decoded total: Int64, received: @autoclosure () -> Int64) -> TransferRefusal? {
+        if let maximumByteCount, total > maximumByteCount { return .bodyBytes(limit: maximumByteCount) }
+        guard total > Self.freeExpansion, let ratio = maximumExpansionRatio else { return nil }
+        let (allowed, overflow) = received().multipliedReportingOverflow(by: Int64(max(ratio, 1)))
+        return overflow || total <= max(allowed, Self.freeExpansion) ? nil : .expansion(limit: ratio)
+    }
+}

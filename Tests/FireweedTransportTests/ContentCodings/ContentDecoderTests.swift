@@ -1,0 +1,169 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("Content codings")
+struct ContentDecoderTests {
+    /// The decoded content; throws where it is refused, also for not being whole.
+    private func decode(
+        _ pieces: [ArraySlice<UInt8>], _ codings: String, outputByteCount: Int = 4096, endedByClose: Bool = false
+    ) throws -> [UInt8] {
+        let decoder = try #require(try ContentDecoder.make(for: codings))
+        var content: [UInt8] = []
+        try withUnsafeTemporaryAllocation(byteCount: outputByteCount, alignment: 1) { output in
+            for piece in pieces {
+                try Array(piece).withUnsafeBytes { bytes in
+                    var rest = bytes
+                    while case let count = try decoder.decode(&rest, into: output), count > 0 {
+                        content += output[..<count]
+                    }
+                    #expect(rest.isEmpty)
+                }
+            }
+        }
+        try decoder.finish(isEmpty: pieces.allSatisfy(\.isEmpty), endedByClose: endedByClose)
+        return content
+    }
+
+    /// Half of it compresses well, half of it hardly.
+    private static let content =
+        (0..<30_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 7) }
+        + [UInt8](repeating: 7, count: 30_000)
+
+    private static func coded(_ content: [UInt8], _ coding: String) throws -> [UInt8] {
+        let data = Data(content)
+        switch coding {
+        case "gzip", "x-gzip": return Array(try #require(Coding.gzip(data)))
+        case "br": return Array(try #require(Coding.brotli(data)))
+        case "zstd": return Array(try #require(Coding.zstd(data)))
+        case "deflate": return Array(try #require(Coding.deflate(data)))
+        default: return Array(try #require(Coding.bareDeflate(data)))
+        }
+    }
+
+    private static let rows = [
+        ("gzip", "gzip"), ("x-gzip", "X-GZIP"), ("deflate", "deflate"), ("bare", "Deflate"), ("br", "br"),
+        ("zstd", "zstd"),
+    ]
+
+    @Test("are taken off, however the bytes come and however small the pieces are", arguments: rows)
+    func decodes(kind: String, coding: String) throws {
+        let coded = try Self.coded(Self.content, kind)
+        for count in [4096, 7, 1, 60_000] {
+            #expect(try decode([coded[...]], coding, outputByteCount: count) == Self.content, "\(count)")
+        }
+        var generator = SeededGenerator(seed: 16)
+        #expect(try decode(coded.cut(by: &generator), coding, outputByteCount: 1000) == Self.content)
+        #expect(try decode([coded[...]], coding, endedByClose: true) == Self.content)
+        let small = try Self.coded(Array("hello".utf8), kind)
+        #expect(try decode(small.indices.map { small[$0...$0] }, coding) == Array("hello".utf8))
+        #expect(try decode([Self.coded([], kind)[...]], coding).isEmpty)
+    }
+
+    @Test("that are cut are an error at every byte", arguments: rows)
+    func cut(kind: String, coding: String) throws {
+        let coded = try Self.coded(Array("hello hello hello".utf8), kind)
+        for count in 1..<coded.count {
+            let error = #expect(throws: TransferFailure.self) { try decode([coded[..<count]], coding) }
+            #expect(error?.urlError(failingURL: "").code == .cannotDecodeContentData, "\(count)")
+            let closed = #expect(throws: TransferFailure.self) {
+                try decode([coded[..<count]], coding, endedByClose: true)
+            }
+            #expect(closed?.urlError(failingURL: "").code == .networkConnectionLost, "\(count)")
+        }
+    }
+
+    @Test("without a byte of content are whole, unless the close of the connection is the end", arguments: rows)
+    func empty(kind: String, coding: String) throws {
+        #expect(try decode([], coding).isEmpty)
+        #expect(throws: TransferFailure.self) { try decode([], coding, endedByClose: true) }
+    }
+
+    @Test("are refused where something follows them that is not of them", arguments: rows)
+    func trailing(kind: String, coding: String) throws {
+        let coded = try Self.coded(Array("hello".utf8), kind)
+        let garbage = coded + Array("garbage".utf8)
+        #expect(throws: TransferFailure.self) { try decode([garbage[...]], coding) }
+        #expect(throws: TransferFailure.self) { try decode([coded[...], garbage[coded.count...]], coding) }
+        #expect(throws: TransferFailure.self) { try decode(garbage.indices.map { garbage[$0...$0] }, coding) }
+        // Four bytes of a checksum without its header, which libcurl lets pass too.
+        let four = coded + [1, 2, 3, 4]
+        if kind == "bare" {
+            #expect(try decode(four.indices.map { four[$0...$0] }, coding) == Array("hello".utf8))
+        } else {
+            #expect(throws: TransferFailure.self) { try decode([four[...]], coding) }
+        }
+    }
+
+    @Test("gzip members and Zstandard frames may follow one another", arguments: ["gzip", "zstd"])
+    func members(coding: String) throws {
+        let (one, two) = (try Self.coded([1, 2], coding), try Self.coded([3], coding))
+        let both = one + two
+        #expect(try decode([both[...]], coding) == [1, 2, 3])
+        #expect(try decode(both.indices.map { both[$0...$0] }, coding) == [1, 2, 3])
+        #expect(throws: TransferFailure.self) { try decode([both.dropLast()], coding) }
+    }
+
+    @Test("are refused where the bytes are not of them", arguments: rows)
+    func malformed(kind: String, coding: String) throws {
+        let bytes = [UInt8](repeating: 0xFF, count: 64)
+        let error = #expect(throws: TransferFailure.self) { try decode([bytes[...]], coding) }
+        #expect(error?.urlError(failingURL: "").code == .cannotDecodeContentData)
+        var broken = try Self.coded(Self.content, kind)
+        broken[broken.count / 2] ^= 0xFF
+        #expect(throws: TransferFailure.self) {
+            if try decode([broken[...]], coding) != Self.content { throw TransferFailure.cancelled }
+        }
+    }
+
+    @Test("are taken off in layers, the last of the list first")
+    func layers() throws {
+        let coded = try Self.coded(Self.coded(Self.coded(Self.content, "deflate"), "br"), "gzip")
+        let list = "deflate, identity , br,,GZIP"
+        #expect(try decode([coded[...]], list) == Self.content)
+        #expect(try decode([coded[...]], list, outputByteCount: 10) == Self.content)
+        var generator = SeededGenerator(seed: 5)
+        #expect(try decode(coded.cut(by: &generator), list) == Self.content)
+        for count in [1, coded.count / 2, coded.count - 1] {
+            #expect(throws: TransferFailure.self) { try decode([coded[..<count]], list) }
+        }
+        // The outer layer is whole, and the inner one is not.
+        let cut = try Self.coded(Self.coded(Self.content, "br").dropLast(), "gzip")
+        #expect(throws: TransferFailure.self) { try decode([cut[...]], "br, gzip") }
+    }
+
+    @Test("that are not known are left on, and more than five are refused")
+    func unknown() throws {
+        for list in ["", "identity", "none", "compress", "gzip, compress", "aws-chunked", " , "] {
+            #expect(try ContentDecoder.make(for: list) == nil, "\(list)")
+        }
+        let five = Array(repeating: "gzip", count: 5).joined(separator: ",")
+        #expect(try ContentDecoder.make(for: five) != nil)
+        #expect(throws: TransferFailure.self) { try ContentDecoder.make(for: five + ", gzip") }
+    }
+
+    @Test("a few bytes that expand come out in bounded pieces, so that a limit ends them")
+    func bomb() throws {
+        let coded = try Self.coded(Self.coded([UInt8](repeating: 0, count: 40 << 20), "gzip"), "gzip")
+        let decoder = try #require(try ContentDecoder.make(for: "gzip, gzip"))
+        let limits = ContentLimits(TransportOptions())
+        var (total, refusal): (Int64, TransferRefusal?) = (0, nil)
+        try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { output in
+            try coded.withUnsafeBytes { bytes in
+                var rest = bytes
+                while refusal == nil, case let count = try decoder.decode(&rest, into: output), count > 0 {
+                    total += Int64(count)
+                    refusal = limits.refusal(decoded: total, received: Int64(coded.count - rest.count))
+                }
+            }
+        }
+        #expect(refusal == .expansion(limit: 200))
+        #expect(total <= 16 << 20 + 65536)
+        var options = TransportOptions()
+        options.maximumBodyByteCount = 10
+        #expect(ContentLimits(options).refusal(decoded: 11, received: 11) == .bodyBytes(limit: 10))
+        #expect(ContentLimits(options).refusal(decoded: 10, received: 1) == nil)
+    }
+}
