@@ -11,6 +11,7 @@ final class ConnectionTable {
     let timers = DeadlineHeap()
     let resolver: NameResolver
     let parserLimits: HTTP1ResponseParser.Limits
+    let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     private var origins: [OriginKey: Origin] = [:]
@@ -32,8 +33,9 @@ final class ConnectionTable {
         self.context = context
         self.resolver = resolver
         parserLimits = HTTP1ResponseParser.Limits(settings.options)
-        // Codings are not asked for until they are taken off.
-        writer = HTTP1RequestWriter(writing: settings.options.fieldWriting, acceptedCodings: "")
+        contentLimits = ContentLimits(settings.options)
+        writer = HTTP1RequestWriter(
+            writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         context.add(self)
     }
 

@@ -11,14 +11,14 @@ extension HTTP1Connection {
     /// Reads what has come, as far as the exchange takes it.
     func receive() {
         if isHoldingBack {
-            guard let exchange, mayTakeNext(exchange) else { return }
+            guard let exchange, mayTakeNext(exchange), resumeDecoding(exchange) else { return }
             var kept: [UInt8] = []
             swap(&kept, &unread)
             kept.withUnsafeBytes { process($0) }
         }
         let size = readByteCount
         var budget = Self.turnByteCount
-        while isReadable, !isClosed, unread.isEmpty, let exchange, mayTakeNext(exchange) {
+        while isReadable, !isClosed, !isHoldingBack, let exchange, mayTakeNext(exchange) {
             guard budget > 0 else { return context.continueAfterSockets(self) }
             let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<size])
             switch channel.receive(into: buffer) {
@@ -39,7 +39,7 @@ extension HTTP1Connection {
     }
 
     /// Whether something was read that has not been told: bytes, or the end.
-    var isHoldingBack: Bool { !unread.isEmpty || exchange != nil && parser.isAtEnd }
+    var isHoldingBack: Bool { !unread.isEmpty || undecoded != nil || exchange != nil && parser.isAtEnd }
 
     /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large pieces.
     private var readByteCount: Int {
@@ -55,7 +55,8 @@ extension HTTP1Connection {
     /// Whether the next event of the response may be told: a head, or content, or the end.
     private func mayTakeNext(_ exchange: Exchange) -> Bool {
         guard !exchange.isStopped else { return false }
-        return !exchange.hasDeliveredHead || parser.isAtEnd ? exchange.mayReceiveHead : exchange.mayReceiveContent
+        let isHead = !exchange.hasDeliveredHead || parser.isAtEnd && undecoded == nil
+        return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
     /// Takes bytes apart; what may not be told yet is kept.
@@ -70,9 +71,9 @@ extension HTTP1Connection {
                 switch try parser.next(&rest) {
                 case .needsMore: return
                 case .interim(let head): took(interim: head, for: exchange)
-                case .head(let head, _): took(head, for: exchange)
+                case .head(let head, let framing): try took(head, framing, for: exchange)
                 case .content(let content): try took(content: content, for: exchange)
-                case .end: return responseEnded(exchange, hasExcess: !rest.isEmpty)
+                case .end: return try responseEnded(exchange, hasExcess: !rest.isEmpty)
                 }
             } catch {
                 return exchange.end(error)
@@ -86,7 +87,9 @@ extension HTTP1Connection {
         if head.status == 100 { continueSending() }
     }
 
-    private func took(_ head: ResponseHead, for exchange: Exchange) {
+    private func took(
+        _ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange
+    ) throws(TransferFailure) {
         show(head)
         exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
         if head.status == 417, awaitsContinue {
@@ -98,6 +101,10 @@ extension HTTP1Connection {
         // An answer that is none of success ends an upload (RFC 9112 §9.5); a server may well answer with success while
         // it reads. Content that waits for a 100 is not sent after any answer.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }
+        endsWithClose = framing == .untilClose
+        if framing != .none, head.marks.contains(.hasContentCoding), let codings = head.value(of: "Content-Encoding") {
+            decoder = try ContentDecoder.make(for: codings)
+        }
         exchange.deliver(head)
     }
 
@@ -107,16 +114,55 @@ extension HTTP1Connection {
             if !exchange.discard(content.count) { exchange.end(nil) }
             return
         }
-        if let limit = origin.table.settings.options.maximumBodyByteCount,
-            exchange.report.responseDecodedByteCount + Int64(content.count) > limit
-        {
-            throw .refused(.bodyBytes(limit: limit))
+        guard let decoder else { return try deliver(content, to: exchange) }
+        try decode(content, with: decoder, for: exchange)
+    }
+
+    private func deliver(_ content: UnsafeRawBufferPointer, to exchange: Exchange) throws(TransferFailure) {
+        let total = exchange.report.responseDecodedByteCount + Int64(content.count)
+        let received = exchange.report.responseBodyByteCount
+        if let refusal = origin.table.contentLimits.refusal(decoded: total, received: received) {
+            throw .refused(refusal)
         }
         exchange.deliver(content)
     }
 
-    /// The response is whole.
-    private func responseEnded(_ exchange: Exchange, hasExcess: Bool) {
+    /// Takes codings off, piece by piece; what the exchange does not take now is kept undecoded.
+    private func decode(
+        _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
+    ) throws(TransferFailure) {
+        var rest = content
+        while true {
+            guard exchange.discardedByteCount == nil else { return }
+            guard exchange.mayReceiveContent, !exchange.isStopped else {
+                undecoded = Array(rest)
+                return
+            }
+            let count = try decoder.decode(&rest, into: context.decodingBuffer)
+            guard count > 0 else { return }
+            try deliver(UnsafeRawBufferPointer(rebasing: context.decodingBuffer[..<count]), to: exchange)
+        }
+    }
+
+    /// Goes on with content whose decoding stopped; false when the exchange has ended or takes no more.
+    private func resumeDecoding(_ exchange: Exchange) -> Bool {
+        guard let kept = undecoded.take(), let decoder else { return true }
+        do {
+            try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
+                try decode(UnsafeRawBufferPointer(bytes), with: decoder, for: exchange)
+            }
+        } catch {
+            exchange.end(error)
+        }
+        return self.exchange === exchange && undecoded == nil
+    }
+
+    /// The response is whole, if its codings are.
+    private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
+        if let decoder, exchange.discardedByteCount == nil {
+            try decoder.finish(
+                isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endsWithClose)
+        }
         // What follows a response without having been asked for is a fault of the server's.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
     }

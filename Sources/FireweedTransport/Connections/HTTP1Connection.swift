@@ -31,6 +31,12 @@ final class HTTP1Connection: Timed {
     var hasPeerClosed = false
     /// What was read and may not be told yet.
     var unread: [UInt8] = []
+    /// Takes the content codings of the present response off; `nil` when it has none.
+    var decoder: ContentDecoder?
+    /// Content whose decoding stopped, since the exchange takes no more for now.
+    var undecoded: [UInt8]?
+    /// The content of the present response ends with the connection.
+    var endsWithClose = false
 
     // MARK: Writing
 
@@ -114,6 +120,8 @@ final class HTTP1Connection: Timed {
         fill(exchange)
         self.exchange = nil
         content = .none
+        decoder = nil
+        undecoded = nil
         if pending.capacity > Self.keptRoom { pending = [] }
         let isClean = pendingOffset == pending.count || !hasWritten
         guard keeps, isClean, !isClosed, !hasPeerClosed, !isSendingStopped, unread.isEmpty, !closesAfterExchange,

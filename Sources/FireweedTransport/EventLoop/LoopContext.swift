@@ -39,6 +39,8 @@ final class LoopContext {
     ///
     /// What is in it is good until the loop's next call of a connection. Loops live as long as the process.
     lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * 1024, alignment: 4096)
+    /// Where content is decoded to, good as long as the call that hands it on.
+    lazy var decodingBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 4096)
 
     /// So many reports at most wait for the end of a turn.
     private static let endingLimit = 16

@@ -13,13 +13,6 @@ struct EngineSubject: ConformanceSubject {
     func makeTransport() -> any Transport { EngineTransport(settings: PoolSettings(maximumConnectionsPerHost: 0)) }
 
     func url(of scenario: Scenario) throws -> String { try ConformanceServers.shared.url(of: scenario) }
-
-    func obstacle(to scenario: Scenario) -> String? { Self.obstacle(to: scenario) }
-
-    /// What the engine cannot do yet.
-    static func obstacle(to scenario: Scenario) -> String? {
-        scenario == .gzip ? "the engine does not take content codings off yet" : nil
-    }
 }
 
 /// `EngineTransport` through a Unix-domain socket.
@@ -48,9 +41,6 @@ struct EngineUnixSocketSubject: ConformanceSubject {
     func url(of scenario: Scenario) -> String { "http://localhost\(ConformanceServers.path(of: scenario) ?? "")" }
 
     func obstacle(to scenario: Scenario) -> String? {
-        guard ConformanceServers.path(of: scenario) != nil else {
-            return "the fixture server alone listens on such a socket"
-        }
-        return EngineSubject.obstacle(to: scenario)
+        ConformanceServers.path(of: scenario) == nil ? "the fixture server alone listens on such a socket" : nil
     }
 }
