@@ -24,20 +24,8 @@ struct ConnectedSocket {
     let isReadable: Bool
 }
 
-/// What a dialer is told.
-struct DialTarget {
-    /// The host in its canonical form, and the port; or the path of a Unix-domain socket.
-    enum Place: Hashable {
-        case host(String, port: UInt16)
-        case path(String)
-    }
-
-    let place: Place
-    let overrides: [String: [String]]
-    let addressGuard: AddressGuard
-    /// When the attempt to connect fails at the latest, counted from its beginning.
-    let timeout: LoopInstant?
-}
+/// Makes a socket, as socket(2) does.
+typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 
 /// Connects to the addresses of a host (RFC 8305), or to a path.
 ///
@@ -53,7 +41,7 @@ final class Dialer: Timed {
     private let userTimeout: Double
     private let context: LoopContext
     private let timers: DeadlineHeap
-    private let resolver: NameResolver
+    private let parts: EngineParts
     private weak var owner: (any DialerOwner)?
     /// The exchange that the connection is made for, as long as it waits.
     var sponsor: Exchange?
@@ -73,16 +61,16 @@ final class Dialer: Timed {
 
     init(
         _ target: DialTarget, userTimeout: Double, context: LoopContext, timers: DeadlineHeap,
-        resolver: NameResolver, owner: any DialerOwner
+        parts: EngineParts, owner: any DialerOwner
     ) {
         self.target = target
         self.userTimeout = userTimeout
         self.context = context
         self.timers = timers
-        self.resolver = resolver
+        self.parts = parts
         self.owner = owner
         start = context.now
-        race = HappyEyeballs(awaiting: Set(AddressFamily.allCases))
+        race = HappyEyeballs(awaiting: target.families)
     }
 
     deinit { abandon() }
@@ -99,11 +87,14 @@ final class Dialer: Timed {
                 guard !known.isEmpty else {
                     return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
                 }
-                // Both families at once: neither answer is waited for.
-                handle(.answered(.ipv6, known.filter { $0.family == .ipv6 }.map { $0.with(port: port) }))
-                if !isOver { handle(.answered(.ipv4, known.filter { $0.family == .ipv4 }.map { $0.with(port: port) })) }
+                // Both families at once, IPv6 first: neither answer is waited for.
+                for family in AddressFamily.allCases where target.families.contains(family) && !isOver {
+                    handle(.answered(family, known.filter { $0.family == family }.map { $0.with(port: port) }))
+                }
             } else {
-                for family in AddressFamily.allCases where !isOver { lookUp(host, port, family) }
+                for family in AddressFamily.allCases where target.families.contains(family) && !isOver {
+                    lookUp(host, port, family)
+                }
             }
         }
         setTimer()
@@ -114,7 +105,7 @@ final class Dialer: Timed {
         guard !isOver else { return }
         isOver = true
         timers.remove(self)
-        for ticket in tickets { resolver.cancel(ticket) }
+        for ticket in tickets { parts.resolver.cancel(ticket) }
         tickets = []
         for attempt in attempts { close(attempt) }
         attempts = []
@@ -124,7 +115,7 @@ final class Dialer: Timed {
 
     private func lookUp(_ host: String, _ port: UInt16, _ family: AddressFamily) {
         let reply = DialerReply(self)
-        let outcome = resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
+        let outcome = parts.resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
             loop.post { _ in reply.dialer?.answered(answer, family, port) }
         }
         switch outcome {
@@ -198,12 +189,25 @@ final class Dialer: Timed {
 
     private func openSocket(_ address: SocketAddress) -> Int32? {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        var descriptor = Glibc.socket(address.familyNumber, type, 0)
-        if descriptor < 0, errno == EMFILE || errno == ENFILE, owner?.dialerNeedsDescriptor(self) == true {
-            descriptor = Glibc.socket(address.familyNumber, type, 0)
+        var descriptor = parts.openSocket(address.familyNumber, type)
+        var error = errno
+        if descriptor < 0, error == EMFILE || error == ENFILE, owner?.dialerNeedsDescriptor(self) == true {
+            descriptor = parts.openSocket(address.familyNumber, type)
+            error = errno
         }
-        guard descriptor >= 0 else { return nil }
-        guard address.family != nil else { return descriptor }
+        guard descriptor >= 0 else {
+            errno = error
+            return nil
+        }
+        guard let family = address.family else { return descriptor }
+        if let interface = target.networkInterface {
+            let error = LocalEnd.bind(descriptor, to: interface, family: family)
+            guard error == 0 else {
+                Glibc.close(descriptor)
+                errno = error
+                return nil
+            }
+        }
         var on: Int32 = 1
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         KeepAlive.enable(on: descriptor)
@@ -227,7 +231,7 @@ final class Dialer: Timed {
     }
 
     private func failWhole() {
-        if case .host(let host, _) = target.place, !causes.isEmpty { resolver.forget(host) }
+        if case .host(let host, _) = target.place, !causes.isEmpty { parts.resolver.forget(host) }
         guard causes.isEmpty else { return fail(.notConnected(to: placeText, causes)) }
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
         fail(.nameNotFound(placeText, lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")))

@@ -9,7 +9,7 @@ final class ConnectionTable {
     let settings: PoolSettings
     let context: LoopContext
     let timers = DeadlineHeap()
-    let resolver: NameResolver
+    let parts: EngineParts
     let parserLimits: HTTP1ResponseParser.Limits
     let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
@@ -28,10 +28,10 @@ final class ConnectionTable {
     /// When there are more origins than this, the ones with nothing to do are forgotten.
     private static let originLimit = 256
 
-    init(settings: PoolSettings, context: LoopContext, resolver: NameResolver) {
+    init(settings: PoolSettings, context: LoopContext, parts: EngineParts) {
         self.settings = settings
         self.context = context
-        self.resolver = resolver
+        self.parts = parts
         parserLimits = HTTP1ResponseParser.Limits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
@@ -85,6 +85,9 @@ final class ConnectionTable {
         let target = try RequestTarget(exchange.message.url)
         guard !target.isSecure else {
             throw .exchange(.unsupportedURL, detail: "this transport has no TLS: https is not supported", engineCode: 0)
+        }
+        guard settings.options.proxy?.scheme == nil else {
+            throw .exchange(.unsupportedURL, detail: "this transport has no proxies", engineCode: 0)
         }
         exchange.target = target
         let key = OriginKey(target)

@@ -23,11 +23,7 @@ final class Origin {
         self.table = table
         let settings = table.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
-        let timeout = settings.options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
-        target = DialTarget(
-            place: settings.options.unixSocketPath.map { .path($0) } ?? .host(key.host, port: key.port),
-            overrides: settings.options.addressOverrides, addressGuard: settings.options.addressGuard,
-            timeout: timeout)
+        target = DialTarget(key, options: settings.options)
     }
 
     /// Whether there is nothing to remember.
@@ -100,7 +96,7 @@ final class Origin {
         guard let sponsor = line.first(where: { $0.dialer == nil }) else { return false }
         let dialer = Dialer(
             target, userTimeout: sponsor.message.idleTimeout, context: table.context, timers: table.timers,
-            resolver: table.resolver, owner: self)
+            parts: table.parts, owner: self)
         dialers.append(dialer)
         dialer.sponsor = sponsor
         sponsor.dialer = dialer

@@ -5,20 +5,20 @@ final class EngineLane: @unchecked Sendable {
     let loop: EventLoop
     // SAFETY: read and written only by work that the loop runs, which is what `withTable` posts.
     private let settings: PoolSettings
-    private let resolver: NameResolver
+    private let parts: EngineParts
     private var table: ConnectionTable?
     private var isShutDown = false
 
-    init(loop: EventLoop, settings: PoolSettings, resolver: NameResolver) {
+    init(loop: EventLoop, settings: PoolSettings, parts: EngineParts) {
         self.loop = loop
         self.settings = settings
-        self.resolver = resolver
+        self.parts = parts
     }
 
     /// The table, for work that is on the loop's thread already.
     func table(in context: LoopContext) -> ConnectionTable {
         if let table { return table }
-        let made = ConnectionTable(settings: settings, context: context, resolver: resolver)
+        let made = ConnectionTable(settings: settings, context: context, parts: parts)
         table = made
         if isShutDown { made.shutDown() }
         return made

@@ -4,6 +4,12 @@ import Foundation
 import Glibc
 import Synchronization
 
+/// What the engine asks of the system; tests have their own.
+struct EngineParts: Sendable {
+    var resolver = NameResolver.shared
+    var openSocket: SocketOpener = { socket($0, $1, 0) }
+}
+
 /// Moves exchanges over HTTP/1.1 in clear text, on connections of its own for each of its event loops.
 ///
 /// TLS, proxies, HTTP/2 and WebSockets are not there yet: such messages fail with `unsupportedURL`, or go without them.
@@ -11,7 +17,7 @@ package final class EngineTransport: Transport {
     /// What the transport was made with.
     package let options: TransportOptions
     private let settings: PoolSettings
-    private let resolver: NameResolver
+    private let parts: EngineParts
     /// Empty when the process was out of descriptors when the transport was made.
     private let lanes: [EngineLane]
     /// What is used instead of `lanes` where they are empty.
@@ -25,12 +31,12 @@ package final class EngineTransport: Transport {
 
     /// Makes a transport; no connection is opened yet.
     package convenience init(settings: PoolSettings) {
-        self.init(settings: settings, resolver: .shared)
+        self.init(settings: settings, parts: EngineParts())
     }
 
-    init(settings: PoolSettings, resolver: NameResolver) {
+    init(settings: PoolSettings, parts: EngineParts) {
         options = settings.options
-        self.resolver = resolver
+        self.parts = parts
         // The limit of a host is shared by the loops, each of which has a pool.
         var settings = settings
         let loops = EventLoopGroup.loops(settings.options.eventLoops)
@@ -38,7 +44,7 @@ package final class EngineTransport: Transport {
             settings.maximumConnectionsPerHost = max(1, settings.maximumConnectionsPerHost / loops.count)
         }
         self.settings = settings
-        lanes = loops.map { [settings] in EngineLane(loop: $0, settings: settings, resolver: resolver) }
+        lanes = loops.map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
     }
 
     deinit {
@@ -66,7 +72,7 @@ package final class EngineTransport: Transport {
         guard present.isEmpty else { return present }
         // Made outside the lock. Of several threads the first one counts: a lane without exchanges is nothing yet.
         let made = EventLoopGroup.loops(options.eventLoops)
-            .map { EngineLane(loop: $0, settings: settings, resolver: resolver) }
+            .map { EngineLane(loop: $0, settings: settings, parts: parts) }
         let (lanes, isShutDown) = late.withLock { late in
             if late.lanes.isEmpty { late.lanes = made }
             return (late.lanes, late.isShutDown)

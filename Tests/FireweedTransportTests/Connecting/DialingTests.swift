@@ -1,6 +1,7 @@
 import FixtureServer
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import FireweedTransport
@@ -109,6 +110,77 @@ struct DialingTests {
                 #expect(transfer.code == .cannotConnectToHost)
                 #expect(transfer.failureText.contains(path))
             }
+        }
+    }
+
+    @Test("a version of IP, a route and an interface are followed")
+    func options() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let url = try #require(URL(string: "http://race.test:\(server.port)/"))
+        typealias Row = (change: (inout TransportOptions) -> Void, code: URLError.Code?)
+        let rows: [Row] = [
+            ({ $0.ipVersion = .v4 }, nil), ({ $0.ipVersion = .v6 }, .cannotFindHost),
+            ({ $0.connectionRoutes = [ConnectionRoute(host: "RACE.test", targetHost: "127.0.0.1")] }, nil),
+            ({ $0.connectionRoutes = [ConnectionRoute(host: "race.test", targetPort: 1)] }, .cannotConnectToHost),
+            ({ $0.networkInterface = "127.0.0.5" }, nil), ({ $0.networkInterface = "host!127.0.0.6" }, nil),
+            ({ $0.networkInterface = "if!none" }, .cannotConnectToHost),
+            ({ $0.proxy = Proxy(host: "127.0.0.1", port: 1) }, .unsupportedURL),
+        ]
+        for (index, row) in rows.enumerated() {
+            try await EngineStage.play({ options in
+                options.addressOverrides = ["race.test": ["127.0.0.1"]]
+                row.change(&options)
+            }) { stage in
+                let transfer = try await stage.end(url)
+                #expect(transfer.code == row.code, "row \(index): \(transfer.failureText)")
+                let local = transfer.record.end?.report.localEndpoint?.address
+                if index == 4 { #expect(local == "127.0.0.5") }
+                if index == 5 { #expect(local == "127.0.0.6") }
+            }
+        }
+    }
+
+    /// Fails as socket(2) does in a process without a descriptor left, at the calls that are told; they count from 1.
+    private func parts(failing calls: ClosedRange<Int>) -> EngineParts {
+        let count = Mutex(0)
+        var parts = EngineParts()
+        parts.openSocket = { family, type in
+            let call = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard !calls.contains(call) else {
+                errno = EMFILE
+                return -1
+            }
+            return socket(family, type, 0)
+        }
+        return parts
+    }
+
+    @Test("a process out of descriptors closes the connection that was idle longest, and tries once more")
+    func exhausted() async throws {
+        let servers = try (0..<3).map { _ in try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold]) }
+        try await EngineStage.play(parts: parts(failing: 3...3)) { stage in
+            for server in servers {
+                let transfer = try await stage.end(server.url())
+                #expect(transfer.code == nil)
+            }
+            try await servers[0].events.next(.closedByPeer(0))
+            let isKept = servers[1].events.events.contains(.closedByPeer(0))
+            #expect(!isKept)
+        }
+    }
+
+    @Test("without an idle connection the error names what is missing, and the next request works")
+    func exhaustedAlone() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play(parts: parts(failing: 1...1)) { stage in
+            let first = try await stage.end(server.url())
+            #expect(first.code == .cannotLoadFromNetwork)
+            #expect(first.failureText.contains(String(cString: strerror(EMFILE))))
+            let second = try await stage.end(server.url())
+            #expect(second.code == nil)
         }
     }
 

@@ -12,18 +12,18 @@ final class EngineStage: Sendable {
     let transport: EngineTransport
     private let transfers = Mutex<[RecordedTransfer]>([])
 
-    private init(_ settings: PoolSettings) {
-        transport = EngineTransport(settings: settings)
+    private init(_ settings: PoolSettings, _ parts: EngineParts) {
+        transport = EngineTransport(settings: settings, parts: parts)
     }
 
     /// Runs a test, then shuts the transport down, waits for the end of each transfer, and reports what broke the contract.
     static func play(
-        limit: Int = 6, _ change: (inout TransportOptions) -> Void = { _ in },
+        limit: Int = 6, parts: EngineParts = EngineParts(), _ change: (inout TransportOptions) -> Void = { _ in },
         sourceLocation: SourceLocation = #_sourceLocation, _ body: (EngineStage) async throws -> Void
     ) async throws {
         var options = TransportOptions()
         change(&options)
-        let stage = EngineStage(PoolSettings(options: options, maximumConnectionsPerHost: limit))
+        let stage = EngineStage(PoolSettings(options: options, maximumConnectionsPerHost: limit), parts)
         do {
             try await body(stage)
         } catch {

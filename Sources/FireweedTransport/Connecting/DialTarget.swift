@@ -1,0 +1,70 @@
+// What a connection is made to, and how.
+
+import Foundation
+import Glibc
+
+/// What a dialer is told.
+struct DialTarget {
+    /// The host in its canonical form, and the port; or the path of a Unix-domain socket.
+    enum Place: Hashable {
+        case host(String, port: UInt16)
+        case path(String)
+    }
+
+    let place: Place
+    let overrides: [String: [String]]
+    let addressGuard: AddressGuard
+    /// The families of addresses that may be used.
+    let families: Set<AddressFamily>
+    /// The interface, or the address of ours, that the connection leaves by.
+    let networkInterface: String?
+    /// When the attempt to connect fails at the latest, counted from its beginning.
+    let timeout: LoopInstant?
+
+    /// The target for an origin, by the options of a session.
+    init(_ key: OriginKey, options: TransportOptions) {
+        place = options.unixSocketPath.map { .path($0) } ?? Self.place(for: key, routes: options.connectionRoutes)
+        overrides = options.addressOverrides
+        addressGuard = options.addressGuard
+        networkInterface = options.networkInterface
+        timeout = options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
+        switch options.ipVersion {
+        case .any: families = Set(AddressFamily.allCases)
+        case .v4: families = [.ipv4]
+        case .v6: families = [.ipv6]
+        }
+    }
+
+    /// The first route that applies says where to connect; ports that are none leave the origin's own.
+    private static func place(for key: OriginKey, routes: [ConnectionRoute]) -> Place {
+        let route = routes.first { route in
+            route.host.map { CanonicalHost.text(of: $0) == key.host } ?? true
+                && route.port.map { $0 == Int(key.port) } ?? true
+        }
+        let port = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? key.port
+        return .host(route?.targetHost.map { CanonicalHost.text(of: $0) } ?? key.host, port: port)
+    }
+}
+
+/// Where a connection leaves this machine.
+enum LocalEnd {
+    /// Binds a socket to an interface or to an address of ours; says the errno of a failure.
+    ///
+    /// The text is curl's: `if!NAME`, `host!ADDRESS`, or either of the two, an interface first. An interface that may not be bound
+    /// to without privileges (SO_BINDTODEVICE before Linux 5.7) is an error, since traffic may not leave by another one.
+    static func bind(_ descriptor: Int32, to text: String, family: AddressFamily) -> Int32 {
+        let isName = text.hasPrefix("if!")
+        let isHost = text.hasPrefix("host!")
+        let name = isName ? String(text.dropFirst(3)) : isHost ? String(text.dropFirst(5)) : text
+        if !isHost, if_nametoindex(name) != 0 {
+            let status = name.withCString {
+                setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, $0, socklen_t(strlen($0) + 1))
+            }
+            return status == 0 ? 0 : errno
+        }
+        guard !isName, let address = IPAddress(name) else { return ENODEV }
+        let local = SocketAddress.internet(address, port: 0)
+        guard local.family == family else { return EAFNOSUPPORT }
+        return local.withSocketAddress { Glibc.bind(descriptor, $0, $1) } == 0 ? 0 : errno
+    }
+}
