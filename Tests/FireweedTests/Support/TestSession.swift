@@ -27,9 +27,22 @@ extension Session {
         configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
         configure(configuration)
         return Session(
-            configuration: configuration, startRequestsImmediately: startRequestsImmediately, interceptor: interceptor,
-            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
-            transportOptions: transportOptions)
+            transport: TestTransport.make(transportOptions, configuration), configuration: configuration,
+            startRequestsImmediately: startRequestsImmediately, interceptor: interceptor,
+            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
+    }
+}
+
+/// The transport of test sessions: libcurl's, or our engine's where `FIREWEED_TEST_TRANSPORT` is `engine`.
+///
+/// The engine has no TLS, proxies, HTTP/2 or WebSockets yet: tests of those fail on it.
+enum TestTransport {
+    private static let isEngine = ProcessInfo.processInfo.environment["FIREWEED_TEST_TRANSPORT"] == "engine"
+
+    static func make(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> any Transport {
+        let settings = PoolSettings(
+            options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost)
+        return isEngine ? EngineTransport(settings: settings) : CurlTransport(settings: settings)
     }
 }
 
