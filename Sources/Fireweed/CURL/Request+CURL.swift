@@ -29,7 +29,7 @@ extension Request {
         var command = CURLCommand(
             method: record.method, url: hop.url,
             fields: core.cookies.addingCookies(
-                for: hop, urlText: hop.url.absoluteString, settings: core.settings
+                to: hop.fields, for: hop.url, urlText: hop.url.absoluteString, settings: core.settings
             ).fields)
         if let credential, let user = credential.user {
             command.credential = (user, credential.password ?? "")

@@ -43,7 +43,7 @@ final class ResponseRecorder: Sendable {
     ///   - isMemoryOnly: whether the response must not reach a disk.
     static func note(
         _ head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isValidated: Bool,
-        isMemoryOnly: Bool = false, cache: ResponseCache, host: (any CacheHost)?
+        isMemoryOnly: Bool = false, cache: ResponseCache, host: any LinkHost
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
@@ -77,10 +77,10 @@ final class ResponseRecorder: Sendable {
     /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isNewer: Bool,
-        isMemoryOnly: Bool, cache: ResponseCache, host: (any CacheHost)?
+        isMemoryOnly: Bool, cache: ResponseCache, host: any LinkHost
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
-        guard isWorthALook || host?.asksAboutStoring == true, host?.storesResponses ?? true,
+        guard isWorthALook || host.asksAboutStoring, host.storesResponses,
             cache.maximumEntryByteCount > 0, (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))
@@ -89,7 +89,7 @@ final class ResponseRecorder: Sendable {
             isWorthALook && variant != nil && (!isMemoryOnly || cache.storesInMemory)
             && StoringRules.maySave(head, to: request, control: control)
         if !isStorable {
-            guard host?.asksAboutStoring == true,
+            guard host.asksAboutStoring,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
             // Another one is made of what the handler gives.

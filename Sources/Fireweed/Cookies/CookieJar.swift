@@ -16,16 +16,19 @@ final class CookieJar: Sendable {
         store = storage.map(CookieStore.of)
     }
 
-    /// The hop's fields, with a `Cookie` field when there are cookies for it and it has none of its own.
+    /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have none of their own.
     ///
-    /// `urlText` is the text of the hop's URL.
+    /// - Parameters:
+    ///   - urlText: the text of the URL.
+    ///   - isWanted: whether the request wants cookies; asked when there are some.
     func addingCookies(
-        for hop: Hop, urlText: String, settings: SessionSettings, isWanted: @autoclosure () -> Bool = true
+        to fields: FieldBlock, for url: URL, urlText: String, settings: SessionSettings,
+        isWanted: @autoclosure () -> Bool = true
     ) -> FieldBlock {
-        guard settings.setsCookies, let store,
-            let fields = store.fields(adding: hop.fields, for: hop.url, text: urlText), isWanted()
-        else { return hop.fields }
-        return fields
+        guard settings.setsCookies, let store, let added = store.fields(adding: fields, for: url, text: urlText),
+            isWanted()
+        else { return fields }
+        return added
     }
 
     /// Stores what a response sets, as the accept policies of session and storage allow.
@@ -33,13 +36,10 @@ final class CookieJar: Sendable {
     /// Requests that begin from now on carry the cookies; they are in the storage when `completion` is called, once, on
     /// any queue.
     func store(
-        _ head: ResponseHead, for url: URL, settings: SessionSettings, of record: RequestRecord,
-        completion: @escaping @Sendable () -> Void = {}
+        _ head: ResponseHead, for url: URL, mainDocument: URL?, settings: SessionSettings,
+        completion: @escaping @Sendable () -> Void
     ) {
-        guard let store, let host = url.host, record.existing?.httpShouldHandleCookies ?? true else {
-            return completion()
-        }
-        let mainDocument = record.existing?.mainDocumentURL
+        guard let store, let host = url.host else { return completion() }
         for policy in [settings.cookieAcceptPolicy, store.storage.cookieAcceptPolicy]
         where !CookieRules.allows(policy, host: host, mainDocument: mainDocument) { return completion() }
         var cookies: [HTTPCookie] = []

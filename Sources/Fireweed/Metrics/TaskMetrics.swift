@@ -31,7 +31,7 @@ public struct TaskMetrics: Sendable {
     }
 
     init(hops: [HopRecord]) {
-        transactionMetrics = hops.flatMap(TransactionMetrics.transactions)
+        transactionMetrics = hops.map(TransactionMetrics.init)
         responseSource =
             switch hops.last?.source {
             case .cache: .cache

@@ -22,11 +22,9 @@ public struct TransactionMetrics: Sendable {
 
     private let hop: HopRecord
 
-    /// What became of a hop: a stored response that was confirmed is two transactions.
-    package static func transactions(of hop: HopRecord) -> [TransactionMetrics] {
-        guard case .revalidation(let answer, let report) = hop.source else { return [TransactionMetrics(hop: hop)] }
-        let question = HopRecord(url: hop.url, method: hop.method, fields: hop.fields, head: answer, report: report)
-        return [TransactionMetrics(hop: question), TransactionMetrics(hop: hop)]
+    /// Shows what became of a hop.
+    package init(hop: HopRecord) {
+        self.hop = hop
     }
 
     private var report: TransferReport { hop.report }

@@ -8,15 +8,16 @@ import FoundationNetworking
 enum Redirection {
     /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
     ///
-    /// `limit` is how many may be followed, and `redirectCount` how many have been. Another origin gets none of
-    /// `credentialFieldNames`.
+    /// - Parameters:
+    ///   - limit: how many redirects are followed.
+    ///   - credentialFieldNames: the fields that another origin does not get.
     static func next(
-        after hop: Hop, head: ResponseHead, redirectCount: Int, limit: Int, credentialFieldNames: [String]
+        after hop: Hop, head: ResponseHead, limit: Int, credentialFieldNames: [String]
     ) -> Result<Hop, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
         }
-        guard redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        guard hop.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         guard let target = RedirectRules.target(of: location, from: hop.url) else {
             return .failure(
                 .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
@@ -31,11 +32,13 @@ enum Redirection {
 
     /// The next hop after a redirect that names a whole request; a failure when it may not be followed.
     static func next(
-        after hop: Hop, to request: URLRequest, redirectCount: Int, limit: Int, settings: SessionSettings
+        after hop: Hop, to request: URLRequest, limit: Int, settings: SessionSettings
     ) -> Result<Hop, TransferFailure> {
-        guard redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        guard hop.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         do {
-            return .success(try self.hop(for: request, replacing: hop, settings: settings))
+            var next = try self.hop(for: request, replacing: hop, settings: settings)
+            next.redirectCount += 1
+            return .success(next)
         } catch {
             return .failure(.exchange(.badURL, detail: "the redirect's request cannot be sent", engineCode: 0))
         }
@@ -52,6 +55,7 @@ enum Redirection {
         var next = hop
         next.url = url
         next.method = method
+        next.redirectCount += 1
         next.fields = RedirectRules.fields(
             hop.fields, dropping: crossesOrigin ? credentialFieldNames : nil, dropsContent: dropsContent)
         next.urlRequest = nil

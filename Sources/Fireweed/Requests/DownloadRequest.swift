@@ -90,17 +90,22 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     // MARK: The stations of a request, as a download has them
 
     override var taskKind: TaskKind { .download }
-    override var inspectsHead: Bool { content.withLock { $0.partial != nil } }
+
+    override var links: [any Link] {
+        guard content.withLock({ $0.partial != nil }) else { return [] }
+        return [
+            ResumptionLink { [weak self] head in
+                guard let self, let attempt = lastAttempt else { return false }
+                return decide(on: head, of: attempt)
+            }
+        ]
+    }
 
     override func makeRecord() throws -> RequestRecord {
         switch downloadable {
         case .request(let convertible): try record(of: convertible)
         case .resumeData(let data): try record(resuming: ResumeData(data))
         }
-    }
-
-    override func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
-        decide(on: head, of: attempt)
     }
 
     override var gathersContent: Bool { true }

@@ -107,7 +107,7 @@ extension Request {
         contentEnded(attempt)
         guard let attempt else { return decideAboutRetry() }
         // Handlers of the response find its cookies in the storage.
-        attempt.afterCookiesAreStored(on: serializationQueue) { [self] in
+        attempt.afterChores(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)
             validationEnded(attempt)

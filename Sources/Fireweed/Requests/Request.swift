@@ -85,6 +85,9 @@ public class Request: @unchecked Sendable {
     /// The first hop as this kind of request needs it.
     func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop { hop }
 
+    /// Links of this request alone, outside of the session's; asked when an attempt is made.
+    var links: [any Link] { [] }
+
     /// The kind of task that carries the request.
     var taskKind: TaskKind { .data }
 

@@ -108,12 +108,14 @@ extension DownloadRequest {
     // MARK: The answer
 
     /// Decides where the content of a response goes, when there is a partial file; on the transport's thread.
-    func decide(on head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
+    ///
+    /// Returns whether the response is of no use, and the whole has to be asked for.
+    func decide(on head: ResponseHead, of attempt: Attempt) -> Bool {
         let (known, offset) = content.withLock { ($0.partial, $0.offset) }
-        guard let partial = known else { return .proceed }
+        guard let partial = known else { return false }
         guard offset > 0, let saved = partial.resumeData, let validator = saved.validator else {
             if (200...299).contains(head.status), head.status != 206 { write(head, from: 0, to: partial, attempt) }
-            return .proceed
+            return false
         }
         let decision = ResumeRules.decide(
             on: head, offset: offset, validator: validator, expectedByteCount: saved.expectedByteCount)
@@ -138,10 +140,10 @@ extension DownloadRequest {
                 content.resumption = .startedAgain(reason)
                 content.offset = 0
             }
-            return .again(without: ["Range", "If-Range"])
+            return true
         case .other: break  // an answer without the representation goes to a file of its own
         }
-        return .proceed
+        return false
     }
 
     /// Lets the content go to the partial file; the file is touched at the first write, off the transport's thread.

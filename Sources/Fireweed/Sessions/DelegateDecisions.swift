@@ -73,40 +73,20 @@ extension Attempt {
     /// The request that the attempt is for, until the attempt has ended.
     var owningRequest: Request? { state.withLock { $0.owner } as? Request }
 
-    /// Asks the delegate about a 401; false when there is none to ask.
-    func asksDelegate(about head: ResponseHead) -> Bool {
-        guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return false }
-        handle(.asks)
-        let hop = state.withLock { $0.hop }
-        let challenges = HTTPChallenge.all(in: head)
-        let challenge = challenges.first ?? HTTPChallenge(scheme: "")
+    func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? {
+        guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return nil }
+        let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
         let refusals = hop.refusedCredentials.count + (hop.credentials == nil ? 0 : 1)
-        let settle = firstOnly { [self] (answer: ChallengeAnswer) in
-            switch answer.disposition {
-            case .cancelAuthenticationChallenge: cancelTask()
-            case .useCredential:
-                let next = answer.credential.flatMap { core.credentials.answering(challenges, to: hop, by: $0) }
-                goOn(with: next, after: head)
-            case .performDefaultHandling: goOn(with: self.hop(answering: head), after: head)
-            case .rejectProtectionSpace: goOn(with: nil, after: head)
-            @unknown default: goOn(with: nil, after: head)
+        return { [self] completion in
+            core.rootQueue.async { [self] in
+                let shown = challenge.shown(
+                    host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
+                    response: response, failureCount: refusals)
+                core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) {
+                    completion(ChallengeAnswer(disposition: $0, credential: $1))
+                }
             }
         }
-        core.rootQueue.async { [self] in
-            let shown = challenge.shown(
-                host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
-                response: response, failureCount: refusals)
-            core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) { disposition, credential in
-                settle(ChallengeAnswer(disposition: disposition, credential: credential))
-            }
-        }
-        return true
-    }
-
-    private func goOn(with next: Hop?, after head: ResponseHead) {
-        guard var next else { return showResponse(head) }
-        next.challenge = head
-        leave(for: next)
     }
 }
 

@@ -36,8 +36,10 @@ final class SessionCore: Sendable {
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
-    /// Holds requests back while there is no route, where the configuration asks for that.
-    let connectivity: ConnectivityGate?
+    /// The chain that every message walks, outermost link first.
+    let links: [any Link]
+    /// The heads that concern a link of the chain.
+    let headInterest: HeadInterest
     let registry = RequestRegistry()
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
@@ -96,11 +98,20 @@ final class SessionCore: Sendable {
         monitor = CompositeEventMonitor(
             monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
-        connectivity = ConnectivityGate(
-            transport.options,
-            isWanted: parts.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false)
         cookies = CookieJar(storage: configuration.httpCookieStorage)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
+        let waits = parts.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
+        let links: [(any Link)?] = [
+            RedirectLink(settings: settings, queue: rootQueue),
+            strictTransportSecurity.map(StrictTransportLink.init),
+            AuthenticationLink(credentials: credentials),
+            settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
+            protocolClasses.map(ProtocolLink.init),
+            CacheLink(cache: cache),
+            waits ? ConnectivityLink(transport.options) : nil,
+        ]
+        self.links = links.compactMap(\.self)
+        headInterest = self.links.reduce(HeadInterest()) { $0.union($1.interest) }
         handOverTrust()
     }
 

@@ -7,8 +7,6 @@ enum HeadDisposition {
     case proceed
     /// The owner will call `Attempt.allow()` or cancel; content waits until then.
     case wait
-    /// This response is of no use: the hop is sent again, without these fields.
-    case again(without: [String])
 }
 
 /// What somebody who takes content says after a piece of it.
@@ -23,6 +21,8 @@ enum Intake {
 ///
 /// Called on the transport's thread, in order; no method may wait.
 protocol AttemptOwner: AnyObject, Sendable {
+    /// Links of this request alone; they are outside of the session's.
+    var links: [any Link] { get }
     /// Whether the owner wants to see the head before any content.
     var wantsHead: Bool { get }
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition

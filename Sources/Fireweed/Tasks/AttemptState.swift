@@ -18,8 +18,8 @@ struct AttemptState: Sendable {
         case ready
         /// The next message is being made; there is no transfer.
         case preparing
-        /// There is no route for the next message.
-        case waitingForRoute
+        /// A link needs time for the next message.
+        case waiting
         /// A transfer runs, and its head has not come.
         case sent
         /// The head is there. Somebody decides what becomes of the response.
@@ -43,15 +43,15 @@ struct AttemptState: Sendable {
         case full, room
         /// The attempt is to end: its owner, its deadline or a failure says so.
         case cancel
-        /// The next message has to wait for a route.
+        /// A link needs time for the next message.
         case waits
-        /// There is a route.
+        /// The link has decided: the message goes on to the next link.
         case wakes
         /// The next message cannot be sent.
         case fails
         /// The next message was made, and has its transfer.
         case sends
-        /// The head came, and somebody is asked about it.
+        /// The head came, and a link or the owner is asked about it.
         case asks
         /// The head came, and nobody has to be asked.
         case delivers
@@ -74,7 +74,7 @@ struct AttemptState: Sendable {
 
         /// Make the next message, and send it.
         static let launch = Effects(rawValue: 1 << 0)
-        /// Take the attempt out of those who wait for a route.
+        /// Tell the link that is asked that its decision is not needed any more.
         static let stopWaiting = Effects(rawValue: 1 << 1)
         /// Start the transfer.
         static let startTransfer = Effects(rawValue: 1 << 2)
@@ -105,7 +105,7 @@ struct AttemptState: Sendable {
     private var hasTransfer: Bool {
         switch stage {
         case .sent, .deciding(.open), .delivering, .leaving: true
-        case .ready, .preparing, .waitingForRoute, .deciding(.over), .saving, .cancelling, .ended: false
+        case .ready, .preparing, .waiting, .deciding(.over), .saving, .cancelling, .ended: false
         }
     }
 
@@ -117,9 +117,9 @@ struct AttemptState: Sendable {
         case .room: return change { $0.remove(.full) }
         case .cancel: return cancel()
         case .start: return stage == .ready ? become(.preparing, .launch) : []
-        case .waits: return stage == .preparing ? isCancelled ? end() : become(.waitingForRoute) : []
-        case .fails: return stage == .preparing || stage == .waitingForRoute ? end() : []
-        case .wakes: return stage == .waitingForRoute ? become(.preparing, .launch) : []
+        case .waits: return stage == .preparing ? isCancelled ? end() : become(.waiting) : []
+        case .fails: return stage == .preparing || stage == .waiting ? end() : []
+        case .wakes: return stage == .waiting ? become(.preparing) : []
         case .sends: return stage == .preparing ? isCancelled ? end() : become(.sent, .startTransfer) : []
         case .asks:
             guard stage == .sent else { return [] }
@@ -140,11 +140,14 @@ struct AttemptState: Sendable {
 
     private mutating func cancel() -> Effects {
         switch stage {
-        case .ready, .deciding(.over), .saving: return end()
-        case .waitingForRoute: return [.stopWaiting, end()]
-        case .sent, .deciding(.open), .delivering:
+        case .ready, .saving: return end()
+        case .waiting, .deciding(.over): return [.stopWaiting, end()]
+        case .sent, .delivering:
             isCancelled = true
             return become(.cancelling, .cancelTransfer)
+        case .deciding(.open):
+            isCancelled = true
+            return become(.cancelling, [.stopWaiting, .cancelTransfer])
         case .leaving:
             isCancelled = true
             return .cancelTransfer
@@ -172,7 +175,7 @@ struct AttemptState: Sendable {
             // What is to be stored has to come.
             let effects = become(.leaving, isRecorded ? [] : .discard)
             return effects.union(change { $0.remove([.deciding, .full]) })
-        case .ready, .preparing, .waitingForRoute, .delivering, .leaving, .saving, .cancelling, .ended: return []
+        case .ready, .preparing, .waiting, .delivering, .leaving, .saving, .cancelling, .ended: return []
         }
     }
 
@@ -186,7 +189,7 @@ struct AttemptState: Sendable {
             self.isRecorded = isRecorded && !hasFailed
             return isCancelled ? end() : saveAndGoOn()
         case .sent, .delivering, .cancelling: return end()
-        case .ready, .preparing, .waitingForRoute, .deciding(.over), .saving, .ended: return []
+        case .ready, .preparing, .waiting, .deciding(.over), .saving, .ended: return []
         }
     }
 

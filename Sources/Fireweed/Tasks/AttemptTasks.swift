@@ -278,8 +278,13 @@ extension Attempt {
 
     /// Cancels this try alone: the request ends with `URLError.cancelled` inside `AFError.sessionTaskFailed(error:)`, or is retried.
     func cancelTask() {
-        cancel(with: .exchange(.cancelled, detail: "the task was cancelled", engineCode: 0))
+        cancel(with: .taskCancelled)
     }
+}
+
+extension TransferFailure {
+    /// A task was cancelled for itself: its request may be retried.
+    static let taskCancelled = TransferFailure.exchange(.cancelled, detail: "the task was cancelled", engineCode: 0)
 }
 
 /// The kind of a task.

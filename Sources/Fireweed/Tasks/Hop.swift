@@ -24,6 +24,10 @@ struct Hop: Sendable {
     var challenge: ResponseHead?
     /// The answer to a Digest challenge, which is for this method and this target alone.
     var digest: DigestRound?
+    /// How many redirects have led here.
+    var redirectCount = 0
+    /// What the cache does with this message.
+    var cacheUse = CacheUse.byRules
     /// Asks for a WebSocket; `nil` for every other kind of request.
     var webSocket: WebSocketOffer?
 }
@@ -58,5 +62,5 @@ package struct HopRecord: Sendable {
     }
 
     /// True when the response asked for another place; what follows such a hop is a redirect, and no answer to a challenge.
-    var isRedirect: Bool { head.map { (300..<400).contains($0.status) } ?? false }
+    var isRedirect: Bool { head.map { (300..<400).contains($0.status) && $0.status != 304 } ?? false }
 }

@@ -6,19 +6,20 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt {
-    /// Asks the classes for the present hop: one that takes it performs it, and otherwise it is sent over the network.
-    func offer(to classes: ProtocolClasses) {
+    func offer(
+        _ exchange: Exchange, to classes: ProtocolClasses, completion: @escaping @Sendable (Answer?) -> Void
+    ) {
         ProtocolThread.shared.perform { [self] in
-            guard !state.withLock({ $0.life.isCancelled }) else { return fail(with: .cancelled) }
-            guard let (hop, _, fields) = prepareHop() else { return }
-            let accepted = classes.accepting(self) { protocolRequest(of: hop, fields) }
-            guard let (type, request) = accepted else { return launchOverNetwork() }
-            findStored(for: hop, fields) { [self] stored in
+            // Nobody is asked for an attempt that is to end.
+            guard !state.withLock({ $0.life.isCancelled || $0.life.stage == .ended }) else { return completion(nil) }
+            let accepted = classes.accepting(self) { protocolRequest(of: exchange) }
+            guard let (type, request) = accepted else { return completion(nil) }
+            findStored(for: exchange) { [self] stored in
                 let order = ProtocolTransfer.Order(
                     type: type, request: request, cachedResponse: stored,
                     idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
                     tellsOfLulls: gathersContent)
-                start(ProtocolTransfer(order, for: self), sending: fields)
+                completion(Answer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
             }
         }
     }
@@ -26,11 +27,13 @@ extension Attempt {
     /// A hop as a `URLProtocol` sees it, made at each call.
     ///
     /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
-    private func protocolRequest(of hop: Hop, _ fields: FieldBlock) -> URLRequest {
+    private func protocolRequest(of exchange: Exchange) -> URLRequest {
+        let hop = exchange.hop
         var request = hop.urlRequest ?? Redirection.urlRequest(of: hop)
         request.url = hop.url
         request.httpMethod = hop.method
-        request.headers = HTTPHeaders(fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
+        request.headers = HTTPHeaders(
+            exchange.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         request.cachePolicy = cachePolicy
         request.timeoutInterval = core.settings.idleTimeout(of: record)
         request.httpBody = nil
@@ -38,14 +41,15 @@ extension Attempt {
         return request
     }
 
-    /// Calls `body` with the stored response for a hop, which a class may find valid.
+    /// Calls `body` with the stored response for a message, which a class may find valid.
     private func findStored(
-        for hop: Hop, _ fields: FieldBlock, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
+        for exchange: Exchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        guard let cache = core.cache, cache.mayHold(hop.url) else { return body(nil) }
-        let request = cacheRequest(for: hop, fields, in: cache)
+        let url = exchange.hop.url
+        guard let cache = core.cache, cache.mayHold(url) else { return body(nil) }
+        let request = CacheRequest(exchange, policy: cachePolicy, in: cache)
         guard cache.needsLook(request) else { return body(nil) }
-        cache.queue.async { body(cache.stored(for: request)?.cachedURLResponse(for: hop.url)) }
+        cache.queue.async { body(cache.stored(for: request)?.cachedURLResponse(for: url)) }
     }
 
     // MARK: What a protocol reports
@@ -57,16 +61,20 @@ extension Attempt {
             return .undecided
         }
         let head = ResponseHead(http)
-        let owner = note(http, head)
+        let hasOwner = note(http, head)
         switch origin {
         case .made(.notAllowed): break
         case .made(let policy):
             if let cache = core.cache {
-                noteForCache(head, sentAt: cache.moment, isMemoryOnly: policy == .allowedInMemoryOnly)
+                let exchange = state.withLock { $0.exchange }
+                let recorder = ResponseRecorder.note(
+                    head, to: CacheRequest(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
+                    isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache, host: self)
+                state.withLock { $0.exchange.recorder = recorder }
             }
-        case .stored: cacheWillAnswer(.cache)
+        case .stored: state.withLock { $0.source = .cache }
         }
-        if let owner, owner.wantsHead { tell(owner, head) } else { handle(.delivers) }
+        if hasOwner { show(head, isInCall: true) } else { handle(.delivers) }
         return state.withLock { $0.life.holds.flow }
     }
 
@@ -76,14 +84,12 @@ extension Attempt {
         // A redirect is counted by its status.
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
-        let (hop, count) = state.withLock { ($0.hop, $0.records.count(where: \.isRedirect)) }
-        guard let http = given?.0 ?? shown.httpURLResponse(for: hop.url), let owner = note(http, shown) else { return }
-        let handler = owner.effectiveRedirectHandler
-        decide(
-            Redirection.next(
-                after: hop, to: withoutSentCookies(request), redirectCount: count,
-                limit: handler?.maximumRedirectCount ?? core.settings.maximumRedirectCount, settings: core.settings),
-            by: handler, response: shown)
+        let exchange = state.withLock { $0.exchange }
+        guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.hop.url), note(http, shown) else { return }
+        let redirects = RedirectLink(settings: core.settings, queue: core.rootQueue)
+        let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.hop, for: self)
+        // No link is behind this place: a redirect that is not followed is the response.
+        follow(decision, at: .back(0, shown), exchange)
     }
 
     /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential, once.
@@ -132,11 +138,11 @@ extension Attempt {
         sender.use(credential, for: challenge)
     }
 
-    private func note(_ response: HTTPURLResponse, _ head: ResponseHead) -> (any AttemptOwner)? {
+    private func note(_ response: HTTPURLResponse, _ head: ResponseHead) -> Bool {
         state.withLock { state in
             state.head = head
             state.response = response
-            return state.owner
+            return state.owner != nil
         }
     }
 
@@ -151,8 +157,10 @@ extension Attempt {
 
     /// The request of a redirect, without the cookies that were added to the request before it: the next hop has its own.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
-        let (own, sent) = state.withLock { ($0.hop.fields, $0.sentFields) }
-        guard !own.contains("Cookie"), let sent = sent?.value(of: "Cookie"), request.headers["Cookie"] == sent else {
+        let exchange = state.withLock { $0.exchange }
+        guard !exchange.hop.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),
+            request.headers["Cookie"] == sent
+        else {
             return request
         }
         var request = request

@@ -51,9 +51,8 @@ struct Conversation: Sendable {
 extension WebSocketRequest {
     /// The handshake is done; on the transport's thread.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?) {
-        if let attempt = lastAttempt, attempt.state.withLock({ $0.hasUnstoredCookies }) {
-            core.rootQueue.async { attempt.storeCookies() }
-        }
+        // The cookies of the handshake's answer: the attempt lasts as long as the WebSocket.
+        if let attempt = lastAttempt, attempt.hasChores { core.rootQueue.async { attempt.doChores() } }
         // The channel is there before anyone hears of it: a listener may send or ping at once.
         while true {
             let waiting = conversation.withLock { $0.open(channel) }

@@ -16,6 +16,8 @@ extension ResponseHead {
         static let hasContentCoding = Marks(rawValue: 8)
         /// The content has a length or a transfer coding: it does not end with the connection (RFC 9112 §6.3).
         static let isFramed = Marks(rawValue: 16)
+        /// There is a `Strict-Transport-Security` field (RFC 6797 §6.1).
+        package static let hasStrictTransportSecurity = Marks(rawValue: 32)
 
         package init(rawValue: UInt8) {
             self.rawValue = rawValue
@@ -33,6 +35,7 @@ extension ResponseHead {
                 insert(.mayBeWorthStoring)
             case 16 where name.isFieldName("content-encoding"): insert(.hasContentCoding)
             case 17 where name.isFieldName("transfer-encoding"): insert(.isFramed)
+            case 25 where name.isFieldName("strict-transport-security"): insert(.hasStrictTransportSecurity)
             case 14 where name.isFieldName("content-length"):
                 insert(.isFramed)
                 length.note(value)

@@ -12,7 +12,7 @@ struct AttemptStateTests {
     static let ways: [Stage: [Event]] = [
         .ready: [],
         .preparing: [.start],
-        .waitingForRoute: [.start, .waits],
+        .waiting: [.start, .waits],
         .sent: [.start, .sends],
         .deciding(.open): [.start, .sends, .asks],
         .deciding(.over(hasFailed: false)): [.start, .sends, .asks, .finishes(hasFailed: false, isRecorded: false)],
@@ -52,13 +52,13 @@ struct AttemptStateTests {
             row(.ready, .cancel, .ended, .end),
 
             row(.preparing, .cancel, .preparing),
-            row(.preparing, .waits, .waitingForRoute),
+            row(.preparing, .waits, .waiting),
             row(.preparing, .fails, .ended, .end),
             row(.preparing, .sends, .sent, .startTransfer),
 
-            row(.waitingForRoute, .cancel, .ended, [.stopWaiting, .end]),
-            row(.waitingForRoute, .wakes, .preparing, .launch),
-            row(.waitingForRoute, .fails, .ended, .end),
+            row(.waiting, .cancel, .ended, [.stopWaiting, .end]),
+            row(.waiting, .wakes, .preparing),
+            row(.waiting, .fails, .ended, .end),
 
             row(.sent, .suspend, .sent, .setFlow),
             row(.sent, .cancel, .cancelling, .cancelTransfer),
@@ -69,7 +69,7 @@ struct AttemptStateTests {
             row(.sent, .fallsBack, .preparing, .goOn),
 
             row(.deciding(.open), .suspend, .deciding(.open), .setFlow),
-            row(.deciding(.open), .cancel, .cancelling, .cancelTransfer),
+            row(.deciding(.open), .cancel, .cancelling, [.stopWaiting, .cancelTransfer]),
             row(.deciding(.open), .passes, .delivering, .setFlow),
             row(.deciding(.open), .leaves(isRecorded: false), .leaving, [.setFlow, .discard]),
             row(.deciding(.open), .leaves(isRecorded: true), .leaving, .setFlow),
@@ -112,7 +112,7 @@ struct AttemptStateTests {
         + [false, true].flatMap { hasFailed in
             let stage = Stage.deciding(.over(hasFailed: hasFailed))
             return [
-                row(stage, .cancel, .ended, .end), row(stage, .passes, .ended, .end),
+                row(stage, .cancel, .ended, [.stopWaiting, .end]), row(stage, .passes, .ended, .end),
                 row(stage, .leaves(isRecorded: false), .preparing, .goOn),
                 row(stage, .leaves(isRecorded: true), .preparing, .goOn),
             ]

@@ -56,7 +56,7 @@ private struct World {
     /// Something that somebody outside does, at any time.
     mutating func meddle() {
         let events: [AttemptState.Event] = [
-            .start, .suspend, .resume, .full, .room, .passes, .leaves(isRecorded: chance(2)), .saved, .wakes,
+            .start, .suspend, .resume, .full, .room, .passes, .leaves(isRecorded: chance(2)), .saved,
         ]
         feed(chance(40) ? .cancel : events[Int(random.next() % UInt64(events.count))])
     }
@@ -68,8 +68,9 @@ private struct World {
             feed(chance(8) ? .waits : chance(20) ? .fails : .sends)
             return true
         }
-        if state.stage == .waitingForRoute {
+        if state.stage == .waiting {
             feed(chance(4) ? .fails : .wakes)
+            isMakingMessage = state.stage == .preparing
             return true
         }
         if isSaving {

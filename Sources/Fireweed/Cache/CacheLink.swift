@@ -1,0 +1,223 @@
+// The response cache in the chain.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// What the cache does with a message.
+enum CacheUse: Sendable {
+    /// What the rules say.
+    case byRules
+    /// The stored response was about something else: the origin is asked without conditions (RFC 9111 §4.3.4).
+    case unconditional
+    /// The origin is asked about a stored response that has been used (RFC 5861 §3).
+    case refreshing(StoredResponse)
+}
+
+/// What the cache has to know when the answer to a message comes.
+struct CacheQuery: Sendable {
+    /// The request as the cache sees it; `nil` where nothing was looked for.
+    var request: CacheRequest?
+    /// The stored response that the origin was asked about.
+    var stored: StoredResponse?
+    /// Whether the stored response may answer in place of an error (RFC 5861 §4).
+    var toleratesError = false
+    /// When the origin was asked.
+    let moment: ResponseCache.Moment
+
+    /// What answers when the origin cannot.
+    var staleAnswer: StoredResponse? { toleratesError ? stored : nil }
+}
+
+/// Answers messages with stored responses, and stores responses (RFC 9111).
+///
+/// The policy of a request means something to a session without a cache too.
+struct CacheLink: Link {
+    let cache: ResponseCache?
+
+    /// The errors in whose place a stale response may be used (RFC 5861 §4).
+    private static let toleratedStatuses: Set<Int> = [500, 502, 503, 504]
+
+    var interest: HeadInterest {
+        cache == nil ? HeadInterest() : HeadInterest(marks: .mayBeWorthStoring, statusClass: 3)
+    }
+
+    // MARK: Out
+
+    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        guard exchange.hop.webSocket == nil else { return .pass }
+        let policy = host.cachePolicy
+        if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.telling(policy) }
+        guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
+        let cache = cache ?? .none
+        switch exchange.hop.cacheUse {
+        case .byRules:
+            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.hop.url)
+            guard mayHold || cache.wantsOnlyCached(exchange.fields) else { return ask(nil, of: &exchange, host, cache) }
+            let request = CacheRequest(exchange, policy: policy, in: cache)
+            guard cache.needsLook(request) || !request.mayAsk else {
+                return ask(nil, of: &exchange, host, cache, request)
+            }
+            return .wait(
+                Wait { resume in
+                    cache.queue.async { resume { exchange in look(for: request, &exchange, host, cache) } }
+                })
+        case .unconditional:
+            exchange.changeMessage { $0.cacheUse = .byRules }
+            return ask(nil, of: &exchange, host, cache, CacheRequest(exchange, policy: policy, in: cache))
+        case .refreshing(let stored):
+            exchange.changeMessage { $0.cacheUse = .byRules }
+            return ask(stored, of: &exchange, host, cache, CacheRequest(exchange, policy: policy, in: cache))
+        }
+    }
+
+    /// On the cache's queue: looks, and does what the rules say.
+    private func look(
+        for request: CacheRequest, _ exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache
+    ) -> Decision {
+        let (decision, stored) = cache.decide(request)
+        switch decision {
+        case .answer(_, let refreshes):
+            guard let stored else { break }
+            if refreshes { host.refresh(exchange.hop, about: stored, in: cache) }
+            return answer(stored, to: request, source: .cache, in: cache)
+        case .validate(_, let toleratesError):
+            return ask(stored, of: &exchange, host, cache, request, toleratesError: toleratesError)
+        case .fetch: break
+        case .gatewayTimeout:
+            let head = ResponseHead.gatewayTimeout(at: cache.now())
+            return .answer(StoredTransfer.answer(head, Data(), source: .notSent, on: cache.queue))
+        case .fail:
+            let detail = "nothing is stored for this request"
+            exchange.isUnsent = true
+            return .fail(.exchange(.resourceUnavailable, detail: detail, engineCode: 0))
+        }
+        return ask(nil, of: &exchange, host, cache, request)
+    }
+
+    /// Lets the message pass, with the conditions that ask about a stored response if there is one.
+    private func ask(
+        _ stored: StoredResponse?, of exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache,
+        _ request: CacheRequest? = nil, toleratesError: Bool = false
+    ) -> Decision {
+        if let stored { exchange.fields = Validation.fields(exchange.fields, asking: stored.head) }
+        exchange.cacheQuery = CacheQuery(
+            request: request, stored: stored, toleratesError: toleratesError, moment: cache.moment)
+        // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
+        if stored != nil || exchange.hop.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
+            || host.asksAboutStoring
+        {
+            exchange.awaitsHead = true
+        }
+        return .pass
+    }
+
+    // MARK: Back
+
+    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        guard let cache, let query = exchange.cacheQuery else { return .pass }
+        exchange.cacheQuery = nil
+        let request = query.request ?? CacheRequest(exchange, policy: host.cachePolicy, in: cache)
+        if let stored = query.stored, head.status == 304 {
+            return confirm(stored, by: head, request, query, exchange.hop, cache)
+        }
+        if let stored = query.staleAnswer, Self.toleratedStatuses.contains(head.status) {
+            return answer(stored, to: request, source: .cache, in: cache)
+        }
+        exchange.recorder = ResponseRecorder.note(
+            head, to: request, sentAt: query.moment, isValidated: query.stored != nil, cache: cache, host: host)
+        return .pass
+    }
+
+    func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        guard let cache, let query = exchange.cacheQuery, let stored = query.staleAnswer, let request = query.request,
+            failure.isOfNetwork
+        else { return .pass }
+        return answer(stored, to: request, source: .cache, in: cache)
+    }
+
+    /// Answers with the stored response that the origin confirmed.
+    private func confirm(
+        _ stored: StoredResponse, by answer: ResponseHead, _ request: CacheRequest, _ query: CacheQuery, _ hop: Hop,
+        _ cache: ResponseCache
+    ) -> Decision {
+        // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
+        guard Validation.isAbout(stored.head, answer) else {
+            var next = hop
+            next.cacheUse = .unconditional
+            return .again(next)
+        }
+        let fresh = cache.freshen(
+            stored, by: answer, to: request, requestTime: query.moment.time, responseTime: cache.now())
+        return self.answer(fresh, to: request, source: .revalidation, in: cache)
+    }
+
+    private func answer(
+        _ stored: StoredResponse, to request: CacheRequest, source: HopSource, in cache: ResponseCache
+    ) -> Decision {
+        // The head says how old the response is (RFC 9111 §4, §5.1).
+        let age = Int(Freshness.age(of: stored.head, at: cache.now()))
+        let head = stored.head.response.setting("Age", to: "\(age)")
+        let content = request.method == "HEAD" ? Data() : stored.content
+        return .answer(StoredTransfer.answer(head, content, source: source, on: cache.queue))
+    }
+}
+
+extension FieldBlock {
+    /// The fields with what a policy asks of caches on the way (RFC 9111 §5.2.1, §5.4), unless they ask for something.
+    ///
+    /// As browsers do: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
+    fileprivate func telling(_ policy: URLRequest.CachePolicy) -> FieldBlock {
+        let wishes: [Field] =
+            switch policy {
+            case .reloadIgnoringLocalAndRemoteCacheData:
+                [Field(name: "Cache-Control", value: "no-cache"), Field(name: "Pragma", value: "no-cache")]
+            case .reloadRevalidatingCacheData: [Field(name: "Cache-Control", value: "max-age=0")]
+            default: []
+            }
+        let missing = wishes.filter { !contains($0.name) }
+        return missing.isEmpty ? self : FieldBlock(fields + missing)
+    }
+}
+
+extension CacheRequest {
+    /// The request of an exchange that has reached the cache.
+    init(_ exchange: Exchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
+        let hop = exchange.hop
+        // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
+        let fields =
+            hop.digest == nil
+            ? exchange.fields
+            : FieldBlock(exchange.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
+        self.init(url: hop.url, method: hop.method, fields: fields, facts: cache.facts(of: fields), policy: policy)
+        if case .none = hop.body {} else { hasContent = true }
+        credentials = hop.credentials.map { "\($0.user):\($0.password)" }
+        separatesCookies = cache.separatesCookies
+    }
+
+    /// False when only a stored response will do.
+    fileprivate var mayAsk: Bool { policy != .returnCacheDataDontLoad && !(facts.control.onlyIfCached && isAnswerable) }
+}
+
+extension ResponseHead {
+    /// The answer to `only-if-cached` when nothing suitable is stored (RFC 9111 §5.2.1.7).
+    fileprivate static func gatewayTimeout(at time: Date) -> ResponseHead {
+        ResponseHead(
+            status: 504,
+            fields: [Field(name: "Date", value: HTTPDate.text(of: time)), Field(name: "Content-Length", value: "0")])
+    }
+}
+
+extension TransferFailure {
+    /// True when the origin could not be reached or did not answer; a refusal of its certificate is no such thing.
+    fileprivate var isOfNetwork: Bool {
+        if case .exchange(let code, _, _) = self {
+            [
+                .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+                .notConnectedToInternet, .badServerResponse, .resourceUnavailable,
+            ].contains(code)
+        } else {
+            false
+        }
+    }
+}

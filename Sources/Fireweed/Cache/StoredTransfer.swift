@@ -1,0 +1,89 @@
+// A stored response as a transfer.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Delivers a stored response as the wire would: it can be held back, discarded and cancelled.
+final class StoredTransfer: TransferControl {
+    private enum Phase { case ready, playing, ended }
+
+    private struct State {
+        var phase = Phase.ready
+        var playback: StoredPlayback
+        var consumer: (any TransferConsumer)?
+        var flow = Flow.undecided
+        var isCancelled = false
+    }
+
+    /// Where the consumer is called.
+    private let queue: DispatchQueue
+    private let state: Mutex<State>
+
+    init(_ playback: StoredPlayback, for consumer: any TransferConsumer, on queue: DispatchQueue) {
+        self.queue = queue
+        state = Mutex(State(playback: playback, consumer: consumer))
+    }
+
+    /// The answer to a message with this head and content.
+    static func answer(
+        _ head: ResponseHead, _ content: Data, source: HopSource, on queue: DispatchQueue
+    ) -> Answer {
+        let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
+        return Answer(source: source) { StoredTransfer(playback, for: $0, on: queue) }
+    }
+
+    func start(_ flow: Flow) {
+        let isFirst = state.withLock { state in
+            guard state.phase == .ready else { return false }
+            state.phase = .playing
+            _ = state.flow.follow(flow)
+            return true
+        }
+        if isFirst { queue.async { self.goOn() } }
+    }
+
+    func setFlow(_ flow: Flow) {
+        let goesOn = state.withLock { $0.flow.follow(flow) && $0.phase == .playing }
+        if goesOn { queue.async { self.goOn() } }
+    }
+
+    func discard() {
+        let hasHead = state.withLock { $0.playback.hasDeliveredHead }
+        hasHead ? queue.async { self.end(nil) } : cancel()
+    }
+
+    func cancel() {
+        state.withLock { $0.isCancelled = true }
+        queue.async { self.end(.cancelled) }
+    }
+
+    /// Delivers until there is no more, or somebody holds it back; on the queue.
+    private func goOn() {
+        while true {
+            let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in
+                guard state.phase == .playing, state.flow.level == .running, !state.isCancelled,
+                    let consumer = state.consumer
+                else { return nil }
+                return (state.playback, consumer)
+            }
+            guard let (present, consumer) = next else { return }
+            var playback = present
+            guard let flow = playback.step(to: consumer) else { return end(nil) }
+            state.withLock { [playback] state in
+                state.playback = playback
+                _ = state.flow.follow(flow)
+            }
+        }
+    }
+
+    /// Tells the consumer of the end; the first call counts.
+    private func end(_ failure: TransferFailure?) {
+        let (consumer, report) = state.withLock { state in
+            state.phase = .ended
+            return (state.consumer.take(), state.playback.report)
+        }
+        consumer?.transferDidFinish(TransferEnd(failure, report: report))
+    }
+}

@@ -1,0 +1,28 @@
+// Cookies in the chain.
+
+import FireweedTransport
+import Foundation
+
+/// Adds the session's cookies to messages, and stores those that answers set (RFC 6265 §5.3, §5.4).
+struct CookieLink: Link {
+    let jar: CookieJar
+    let settings: SessionSettings
+
+    var interest: HeadInterest { HeadInterest(marks: .setsCookies) }
+
+    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        exchange.fields = jar.addingCookies(
+            to: exchange.fields, for: exchange.hop.url, urlText: exchange.urlText, settings: settings,
+            isWanted: host.handlesCookies)
+        return .pass
+    }
+
+    /// Cookies of a redirect, a challenge or a 304 count too.
+    func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
+        guard settings.storesCookies, head.marks.contains(.setsCookies), host.handlesCookies else { return }
+        exchange.chores.append { [jar, settings, url = exchange.hop.url, mainDocument = host.mainDocument] group in
+            group.enter()
+            jar.store(head, for: url, mainDocument: mainDocument, settings: settings) { group.leave() }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// Redirects in the chain.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+
+/// Follows redirects (RFC 9110 §15.4), as the handler of the request or the session decides.
+struct RedirectLink: Link {
+    let settings: SessionSettings
+    /// Where handlers are called.
+    let queue: DispatchQueue
+
+    var interest: HeadInterest { HeadInterest(statusClass: 3) }
+
+    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        guard RedirectRules.statuses.contains(head.status) else { return .pass }
+        let handler = host.redirectHandler
+        let next = Redirection.next(
+            after: exchange.hop, head: head, limit: limit(of: handler),
+            credentialFieldNames: handler?.credentialFieldNames ?? settings.credentialFieldNames)
+        return next.map { decide(on: $0, by: handler, for: host) } ?? .pass
+    }
+
+    /// The decision about a redirect that names a whole request, as a `URLProtocol` gives it.
+    func decide(on request: URLRequest, after hop: Hop, for host: any LinkHost) -> Decision {
+        let handler = host.redirectHandler
+        let next = Redirection.next(after: hop, to: request, limit: limit(of: handler), settings: settings)
+        return decide(on: next, by: handler, for: host)
+    }
+
+    private func limit(of handler: (any RedirectHandler)?) -> Int {
+        handler?.maximumRedirectCount ?? settings.maximumRedirectCount
+    }
+
+    private func decide(
+        on redirect: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, for host: any LinkHost
+    ) -> Decision {
+        switch redirect {
+        case .failure(let failure): return .fail(failure)
+        case .success(let next):
+            host.announceRedirect(to: next)
+            guard let handler else { return .again(next) }
+            return .wait(Wait { resume in queue.async { ask(handler, about: next, for: host, resume) } })
+        }
+    }
+
+    private func ask(
+        _ handler: any RedirectHandler, about next: Hop, for host: any LinkHost, _ resume: @escaping Wait.Resume
+    ) {
+        guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
+        let proposed = Redirection.urlRequest(of: next)
+        handler.task(host.sessionTask, willBeRedirectedTo: proposed, for: response) { chosen in
+            let decision = decision(chosen, proposed: proposed, next: next)
+            resume { _ in decision }
+        }
+    }
+
+    /// Does what a handler said: without a request the redirect itself is the response.
+    private func decision(_ chosen: URLRequest?, proposed: URLRequest, next: Hop) -> Decision {
+        guard let chosen else { return .pass }
+        // Equality of requests leaves the fields out on Linux.
+        guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
+            return .again(next)
+        }
+        do {
+            return .again(try Redirection.hop(for: chosen, replacing: next, settings: settings))
+        } catch {
+            let detail = "the redirect handler's request has no URL"
+            return .fail(.exchange(.badURL, detail: detail, engineCode: 0))
+        }
+    }
+}

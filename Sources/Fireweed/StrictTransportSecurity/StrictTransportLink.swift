@@ -1,0 +1,26 @@
+// Strict transport security in the chain.
+
+import FireweedTransport
+import Foundation
+
+/// Takes messages to hosts that have asked for TLS over TLS, and remembers which hosts ask (RFC 6797 §8).
+struct StrictTransportLink: Link {
+    let store: StrictTransportSecurity
+
+    var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
+
+    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        let url = store.secured(exchange.hop.url)
+        if url != exchange.hop.url {
+            exchange.changeMessage { hop in
+                hop.url = url
+                hop.urlRequest?.url = url
+            }
+        }
+        return .pass
+    }
+
+    func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
+        store.note(head, from: exchange.hop.url)
+    }
+}

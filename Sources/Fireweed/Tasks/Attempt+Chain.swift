@@ -1,0 +1,246 @@
+// How the messages and answers of an attempt walk the chain.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+extension Attempt {
+    /// Where a walk stands: at which link, on the way out or back.
+    enum Place: Sendable {
+        case out(Int)
+        case back(Int, ResponseHead)
+    }
+
+    /// A walk that waits for a link's decision.
+    struct Parked {
+        let number: Int
+        let place: Place
+        let exchange: Exchange
+        /// Tells the link that its decision is not needed any more.
+        var stop: (@Sendable () -> Void)?
+    }
+
+    /// What follows when the present response is left.
+    enum Next {
+        case message(Hop)
+        /// The answer of the link with this index.
+        case answer(Answer, link: Int)
+    }
+
+    /// What a link makes of a failure.
+    enum Recovery {
+        case next(Next)
+        case failure(TransferFailure)
+    }
+
+    // MARK: Out
+
+    /// Lets the present message walk the chain.
+    func launch() {
+        let exchange = state.withLock { $0.exchange }
+        if core.protocolClasses == nil, let violation = exchange.hop.schemeViolation { return fail(with: violation) }
+        walkOut(from: 0, exchange)
+    }
+
+    private func walkOut(from start: Int, _ exchange: consuming Exchange) {
+        var exchange = exchange
+        for index in start..<links.count {
+            let decision = links[index].send(&exchange, for: self)
+            guard case .pass = decision else { return follow(decision, at: .out(index), exchange) }
+        }
+        send(exchange)
+    }
+
+    /// Sends a message that every link let pass.
+    private func send(_ exchange: consuming Exchange) {
+        let hop = exchange.hop
+        guard hop.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
+            return fail(with: .reported(MissingAbility.webSockets))
+        }
+        var message = RequestMessage(
+            url: exchange.urlText, method: hop.method, fields: exchange.fields, body: hop.body,
+            idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
+            credentials: hop.transportCredentials, webSocket: hop.webSocket)
+        message.tellsOfLulls = gathersContent
+        start(core.transport.makeTransfer(of: message, for: self), of: exchange)
+    }
+
+    private func start(
+        _ control: any TransferControl, of exchange: consuming Exchange, answering answer: (Answer, link: Int)? = nil
+    ) {
+        handle(.sends) { state in
+            state.exchange = exchange
+            state.source = answer?.0.source ?? .network
+            state.answeringLink = answer?.link
+            state.control = control
+        }
+    }
+
+    // MARK: Back
+
+    /// Lets the head of a response walk the chain, where it concerns a link; then the owner is asked, if it wants to be.
+    func walkBack(_ head: ResponseHead) {
+        var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
+        if answeringLink == nil {
+            for link in links { link.observe(head, in: &exchange, for: self) }
+            // Whatever becomes of the response: its cookies count.
+            if !exchange.chores.isEmpty { state.withLock { [exchange] in $0.exchange.chores = exchange.chores } }
+        }
+        walkBack(head, from: (answeringLink ?? links.count) - 1, exchange, isInCall: true)
+    }
+
+    /// - Parameter isInCall: whether this is inside of the transport's call, whose result tells it what may move.
+    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming Exchange, isInCall: Bool) {
+        var exchange = exchange
+        for index in stride(from: start, through: 0, by: -1) {
+            let decision = links[index].receive(head, in: &exchange, for: self)
+            guard case .pass = decision else { return follow(decision, at: .back(index, head), exchange) }
+        }
+        state.withLock { [exchange] in $0.exchange = exchange }
+        show(head, isInCall: isInCall)
+    }
+
+    /// Shows the owner the head if it wants to see it, and does what it says.
+    func show(_ head: ResponseHead, isInCall: Bool) {
+        guard let owner = state.withLock({ $0.owner }), owner.wantsHead else {
+            // A link may have asked somebody about it.
+            return perform(state.withLock { $0.handle(.delivers).union($0.handle(.passes)) })
+        }
+        // First: the owner's decision may come before this method continues.
+        handle(.asks)
+        switch owner.attempt(self, didReceive: head) {
+        case .proceed: handle(.passes, withholding: isInCall ? .setFlow : [])
+        case .wait: break
+        }
+    }
+
+    /// What follows in place of an answer that did not come; `nil` when the failure stands.
+    func recovery(from failure: TransferFailure) -> Recovery? {
+        var exchange = state.withLock { $0.exchange }
+        for index in links.indices.reversed() {
+            switch links[index].recover(from: failure, in: &exchange, for: self) {
+            case .pass, .wait: continue
+            case .answer(let answer): return .next(.answer(answer, link: index))
+            case .again(let hop): return .next(.message(hop))
+            case .fail(let failure): return .failure(failure)
+            }
+        }
+        return nil
+    }
+
+    // MARK: Decisions
+
+    /// Does what a link has decided.
+    func follow(_ decision: Decision, at place: Place, _ exchange: Exchange) {
+        switch (decision, place) {
+        case (.pass, .out(let index)): walkOut(from: index + 1, exchange)
+        case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, exchange, isInCall: false)
+        case (.wait(let wait), _): self.wait(wait, at: place, exchange)
+        case (.answer(let answer), .out(let index)):
+            start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
+        case (.answer(let answer), .back(let index, _)): leave(exchange, for: .answer(answer, link: index))
+        case (.again(let hop), .out): walkOut(from: 0, Exchange(hop))
+        case (.again(let hop), .back): leave(exchange, for: .message(hop))
+        case (.fail(let failure), .out):
+            state.withLock { state in
+                state.exchange = exchange
+                if exchange.isUnsent { state.source = .notSent }
+            }
+            fail(with: failure)
+        case (.fail(let failure), .back): cancel(with: failure)
+        }
+    }
+
+    /// Leaves the present response for something else.
+    private func leave(_ exchange: Exchange, for next: Next) {
+        handle(.leaves(isRecorded: exchange.recorder != nil)) { state in
+            state.exchange = exchange
+            state.next = next
+        }
+    }
+
+    private func wait(_ wait: Wait, at place: Place, _ exchange: Exchange) {
+        let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
+        var number: Int?
+        handle(event) { state in
+            guard !state.life.isCancelled, state.life.stage != .ended else { return }
+            state.waitCount += 1
+            number = state.waitCount
+            state.parked = Parked(number: state.waitCount, place: place, exchange: exchange)
+        }
+        guard let number else { return }
+        let stop = wait.begin { [self] decide in resume(number, decide) }
+        let isOver = state.withLock { state in
+            guard state.parked?.number == number else { return true }
+            state.parked?.stop = stop
+            return false
+        }
+        // Decided or cancelled meanwhile: the link need not know which.
+        if isOver { stop() }
+    }
+
+    /// Goes on with a walk that waited; the first call for a number counts.
+    private func resume(_ number: Int, _ decide: @Sendable (inout Exchange) -> Decision) {
+        let parked = state.withLock { state -> Parked? in
+            guard state.parked?.number == number else { return nil }
+            _ = state.handle(.wakes)
+            return state.parked.take()
+        }
+        guard let parked else { return }
+        var exchange = parked.exchange
+        let decision = decide(&exchange)
+        follow(decision, at: parked.place, exchange)
+    }
+
+    /// Goes on with what follows the response that was left; on the session's queue.
+    func goOn() {
+        doChores()
+        let next = state.withLock { state -> Next? in
+            guard let next = state.next.take() else { return nil }
+            state.control = nil
+            state.source = .network
+            state.answeringLink = nil
+            state.transferEnd = nil
+            state.leftByteCount = 0
+            state.head = nil
+            state.response = nil
+            if case .message(let hop) = next { state.exchange = Exchange(hop) }
+            return next
+        }
+        switch next {
+        case .message: launch()
+        case .answer(let answer, let link):
+            start(answer.makeTransfer(self), of: state.withLock { $0.exchange }, answering: (answer, link))
+        case nil: break
+        }
+    }
+
+    // MARK: Chores
+
+    /// Whether links have put something off that nobody has begun.
+    var hasChores: Bool { state.withLock { !$0.exchange.chores.isEmpty } }
+
+    /// Begins what links have put off, unless that was done.
+    func doChores() {
+        let (chores, group) = state.withLock { state -> ([Exchange.Chore], DispatchGroup?) in
+            guard !state.exchange.chores.isEmpty else { return ([], nil) }
+            let group = state.chores ?? DispatchGroup()
+            state.chores = group
+            defer { state.exchange.chores = [] }
+            return (state.exchange.chores, group)
+        }
+        guard let group else { return }
+        for chore in chores { chore(group) }
+    }
+
+    /// Calls `body` when what links have put off is done: at once when there was nothing, else on `queue`.
+    func afterChores(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+        doChores()
+        // Without waiting: most of it is done already.
+        guard let chores = state.withLock({ $0.chores }), chores.wait(timeout: .now()) == .timedOut else {
+            return body()
+        }
+        chores.notify(queue: queue, execute: body)
+    }
+}

@@ -1,0 +1,34 @@
+// `URLProtocol` classes in the chain.
+
+import FireweedTransport
+import Foundation
+
+/// Lets the classes of the configuration's `protocolClasses` perform exchanges, in place of cache and transport.
+struct ProtocolLink: Link {
+    let classes: ProtocolClasses
+
+    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+        guard exchange.hop.webSocket == nil else { return .pass }
+        let offered = exchange
+        return .wait(
+            Wait { resume in
+                host.offer(offered, to: classes) { answer in
+                    resume { exchange in
+                        if let answer { return .answer(answer) }
+                        return exchange.hop.schemeViolation.map { .fail($0) } ?? .pass
+                    }
+                }
+            })
+    }
+}
+
+extension Hop {
+    /// Why the message cannot be sent over the wire, by the scheme of its URL.
+    ///
+    /// Asked when the message leaves, and not when it is made: an adapter may complete the URL, and a `URLProtocol` may
+    /// know its scheme.
+    var schemeViolation: TransferFailure? {
+        RequestRecord.schemes.contains(where: url.hasScheme)
+            ? nil : .exchange(.unsupportedURL, detail: "unsupported URL", engineCode: 0)
+    }
+}
