@@ -7,7 +7,7 @@ import Testing
 /// Plays an attempt's transport, deciders and owner at random, by the rules that these keep to.
 private struct World {
     var state = AttemptState()
-    var random: SplitMix
+    var random: Seeded
     /// The transfer that runs, if there is one.
     private var wire: Wire?
     private var flow = Flow.undecided
@@ -23,7 +23,7 @@ private struct World {
     }
 
     init(seed: UInt64) {
-        random = SplitMix(state: seed)
+        random = Seeded(seed)
     }
 
     private mutating func chance(_ one: Int) -> Bool { random.next() % UInt64(one) == 0 }

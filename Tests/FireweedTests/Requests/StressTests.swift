@@ -87,7 +87,7 @@ struct StressTests {
             self.server = server
         }
 
-        func perform(_ random: inout SplitMix) {
+        func perform(_ random: inout Seeded) {
             let place = Int(random.next() % UInt64(places.count))
             guard let request = places[place].request, random.next() % 16 > 1 else {
                 let made = make(&random)
@@ -104,7 +104,7 @@ struct StressTests {
             }
         }
 
-        private func make(_ random: inout SplitMix) -> Request {
+        private func make(_ random: inout Seeded) -> Request {
             let paths = ["/small", "/status/503", "/bytes/70000", "/redirect/1", "/drip?bytes=3&duration=0.01"]
             let url = server.url(paths[Int(random.next() % UInt64(paths.count))])
             switch random.next() % 6 {
@@ -175,7 +175,7 @@ struct StressTests {
             let shared = Countdown(left: threadCount) { continuation.resume() }
             for number in 0..<threadCount {
                 Thread {
-                    var random = SplitMix(state: seed &+ UInt64(number))
+                    var random = Seeded(seed &+ UInt64(number))
                     for _ in 0..<(operationCount / threadCount) { arena.perform(&random) }
                     shared.finish()
                 }.start()
@@ -211,18 +211,5 @@ private final class Countdown: Sendable {
 
     func finish() {
         if left.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { action() }
-    }
-}
-
-/// Random numbers that a seed gives again.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

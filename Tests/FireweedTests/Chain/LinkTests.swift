@@ -1,0 +1,220 @@
+import FireweedTransport
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+
+@testable import Fireweed
+
+/// Stands for an attempt: says what the test says.
+private final class StubHost: LinkHost {
+    let deadlineNanoseconds: UInt64? = nil
+    let cachePolicy: URLRequest.CachePolicy
+    let handlesCookies: Bool
+    let mainDocument: URL? = nil
+    let redirectHandler: (any RedirectHandler)?
+    let sessionTask: URLSessionTask = URLSession.shared.dataTask(
+        with: URL(fileURLWithPath: "/"))
+    let httpURLResponse = HTTPURLResponse(
+        url: URL(fileURLWithPath: "/"), statusCode: 302, httpVersion: nil, headerFields: nil)
+    let storesResponses = true
+    let asksAboutStoring = false
+    let storingDecision: StoringDecision? = nil
+    let announced = ProtectedList<String>()
+
+    init(
+        cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy, handlesCookies: Bool = true,
+        redirectHandler: (any RedirectHandler)? = nil
+    ) {
+        self.cachePolicy = cachePolicy
+        self.handlesCookies = handlesCookies
+        self.redirectHandler = redirectHandler
+    }
+
+    func announceRedirect(to next: Hop) { announced.append("redirect to \(next.url)") }
+    func announceChallenge(_ head: ResponseHead, to hop: Hop) { announced.append("challenge \(head.status)") }
+    func announceWaitForRoute() { announced.append("waits") }
+    func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? { nil }
+    func offer(_ exchange: Exchange, to classes: ProtocolClasses, completion: @escaping @Sendable (Answer?) -> Void) {
+        completion(nil)
+    }
+    func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache) {
+        announced.append("refresh of \(hop.url)")
+    }
+}
+
+extension Hop {
+    fileprivate init(_ url: String, _ fields: [String: String] = [:], method: String = "GET") {
+        self.init(
+            url: URL(string: url) ?? URL(fileURLWithPath: "/"), method: method,
+            fields: FieldBlock(fields.map { Field(name: $0.key, value: $0.value) }), body: .none)
+    }
+}
+
+extension ResponseHead {
+    fileprivate init(_ status: Int, _ fields: [String: String] = [:]) {
+        self.init(status: status, fields: fields.map { Field(name: $0.key, value: $0.value) })
+    }
+}
+
+extension Decision {
+    /// The decision in a word or two; one that comes later is waited for.
+    fileprivate func summary(_ exchange: Exchange) async -> String {
+        switch self {
+        case .pass: return "pass"
+        case .answer(let answer): return "answer from \(answer.source)"
+        case .again(let hop): return "again \(hop.method) \(hop.url)"
+        case .fail(let failure): return "fail \(failure.urlErrorCode?.rawValue ?? 0)"
+        case .wait(let wait):
+            let (later, continuation) = AsyncStream<(Decision, Exchange)>.makeStream()
+            let stop = wait.begin { decide in
+                var exchange = exchange
+                let decision = decide(&exchange)
+                continuation.yield((decision, exchange))
+            }
+            defer { stop() }
+            for await (decision, exchange) in later { return "later " + (await decision.summary(exchange)) }
+            return "never"
+        }
+    }
+}
+
+extension TransferFailure {
+    fileprivate var urlErrorCode: URLError.Code? { if case .exchange(let code, _, _) = self { code } else { nil } }
+}
+
+@Suite("Decisions of the links, as tables", .timeLimit(.minutes(Patience.minutes)))
+struct LinkTests {
+    private static let settings = SessionSettings(
+        .af.ephemeral, options: TransportOptions(), maximumRedirectCount: 2)
+
+    struct RedirectRow: Sendable, CustomTestStringConvertible {
+        let status: Int
+        var location: String? = "/new"
+        var method = "GET"
+        var count = 0
+        var handler: Redirector?
+        let decision: String
+
+        var testDescription: String { "\(method) \(status) \(location ?? "nowhere") after \(count): \(decision)" }
+    }
+
+    @Test(
+        "redirects",
+        arguments: [
+            RedirectRow(status: 200, decision: "pass"), RedirectRow(status: 304, decision: "pass"),
+            RedirectRow(status: 302, location: nil, decision: "pass"),
+            RedirectRow(status: 302, decision: "again GET http://a.test/new"),
+            RedirectRow(status: 302, method: "POST", decision: "again GET http://a.test/new"),
+            RedirectRow(status: 307, method: "POST", decision: "again POST http://a.test/new"),
+            RedirectRow(status: 303, method: "PUT", decision: "again GET http://a.test/new"),
+            RedirectRow(status: 301, location: "ftp://a.test/", decision: "fail -1002"),
+            RedirectRow(status: 301, count: 1, decision: "again GET http://a.test/new"),
+            RedirectRow(status: 301, count: 2, decision: "fail -1007"),
+            RedirectRow(status: 302, handler: .follow, decision: "later again GET http://a.test/new"),
+            RedirectRow(status: 302, handler: .doNotFollow, decision: "later pass"),
+            RedirectRow(
+                status: 302, handler: .modify { _, _, _ in try? URLRequest(url: "http://b.test/", method: .get) },
+                decision: "later again GET http://b.test/"),
+            RedirectRow(
+                status: 302, handler: .modify { _, _, _ in try? URLRequest(url: "ftp://b.test/", method: .get) },
+                decision: "later fail -1000"),
+        ])
+    func redirects(row: RedirectRow) async {
+        let link = RedirectLink(settings: Self.settings, queue: DispatchQueue(label: "redirects"))
+        let host = StubHost(redirectHandler: row.handler)
+        var hop = Hop("http://a.test/old", method: row.method)
+        hop.redirectCount = row.count
+        var exchange = Exchange(hop)
+        let head = ResponseHead(row.status, row.location.map { ["Location": $0] } ?? [:])
+        let decision = link.receive(head, in: &exchange, for: host)
+        #expect(await decision.summary(exchange) == row.decision)
+        let isShown = row.decision.contains("again") || row.handler != nil
+        #expect(host.announced.all == (isShown ? ["redirect to http://a.test/new"] : []))
+    }
+
+    struct ChallengeRow: Sendable, CustomTestStringConvertible {
+        let status: Int
+        var challenge = "Basic realm=\"r\""
+        var hop = Hop("http://a.test/")
+        let decision: String
+
+        var testDescription: String { "\(status) \(challenge): \(decision)" }
+    }
+
+    @Test(
+        "challenges",
+        arguments: [
+            ChallengeRow(status: 200, decision: "pass"), ChallengeRow(status: 407, decision: "pass"),
+            ChallengeRow(status: 401, decision: "pass"),
+            ChallengeRow(status: 401, hop: withCredentials, decision: "again GET http://a.test/"),
+            ChallengeRow(
+                status: 401, challenge: "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", hop: withCredentials,
+                decision: "again GET http://a.test/"),
+            ChallengeRow(status: 401, challenge: "Unknown", hop: withCredentials, decision: "pass"),
+        ])
+    func challenges(row: ChallengeRow) async {
+        let link = AuthenticationLink(credentials: CredentialSource(storage: nil, netrc: nil))
+        let host = StubHost()
+        var exchange = Exchange(row.hop)
+        let head = ResponseHead(row.status, ["WWW-Authenticate": row.challenge])
+        let decision = link.receive(head, in: &exchange, for: host)
+        #expect(await decision.summary(exchange) == row.decision)
+        #expect(host.announced.all == (row.status == 200 ? [] : ["challenge \(row.status)"]))
+    }
+
+    private static var withCredentials: Hop {
+        var hop = Hop("http://a.test/")
+        hop.adopt(RequestMessage.Credentials(user: "ada", password: "secret"))
+        return hop
+    }
+
+    @Test("a message to a host that asked for TLS goes over TLS, whatever else it says")
+    func strictTransport() {
+        let store = StrictTransportSecurity(file: nil, maximumHostCount: 10)
+        store.add("a.test", lifetime: 60)
+        let link = StrictTransportLink(store: store)
+        for (given, sent) in [
+            ("http://a.test/x", "https://a.test/x"), ("http://a.test:80/", "https://a.test:443/"),
+            ("http://b.test/", "http://b.test/"), ("https://a.test/", "https://a.test/"),
+        ] {
+            var exchange = Exchange(Hop(given))
+            guard case .pass = link.send(&exchange, for: StubHost()) else { return #expect(Bool(false), "\(given)") }
+            #expect(exchange.urlText == sent && exchange.hop.url.absoluteString == sent)
+        }
+    }
+
+    @Test("cookies are added for requests that want them, and those of an answer are put off")
+    func cookies() {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        let settings = SessionSettings(configuration, options: TransportOptions(), maximumRedirectCount: nil)
+        let jar = CookieJar(storage: configuration.httpCookieStorage)
+        let link = CookieLink(jar: jar, settings: settings)
+        var exchange = Exchange(Hop("http://a.test/"))
+        link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost(handlesCookies: false))
+        #expect(exchange.chores.isEmpty)
+        link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost())
+        #expect(exchange.chores.count == 1)
+        let group = DispatchGroup()
+        for chore in exchange.chores { chore(group) }
+        _ = link.send(&exchange, for: StubHost(handlesCookies: false))
+        #expect(!exchange.fields.contains("Cookie"))
+        _ = link.send(&exchange, for: StubHost())
+        #expect(exchange.fields.value(of: "Cookie") == "a=1")
+    }
+
+    @Test("the rest of a download is asked for as a whole when the answer is of no use")
+    func resumption() async {
+        let link = ResumptionLink { $0.status == 416 }
+        var exchange = Exchange(Hop("http://a.test/", ["Range": "bytes=1-", "If-Range": "\"1\"", "X-Own": "1"]))
+        _ = link.send(&exchange, for: StubHost())
+        #expect(exchange.awaitsHead)
+        #expect(await link.receive(ResponseHead(206), in: &exchange, for: StubHost()).summary(exchange) == "pass")
+        guard case .again(let next) = link.receive(ResponseHead(416), in: &exchange, for: StubHost()) else {
+            Issue.record("the whole was not asked for")
+            return
+        }
+        #expect(next.fields.fields.map(\.name) == ["X-Own"])
+    }
+}
