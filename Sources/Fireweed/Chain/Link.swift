@@ -72,7 +72,9 @@ struct Wait: Sendable {
     /// Callable from any thread, at once, late, twice or never; the first call counts.
     typealias Resume = @Sendable (_ decide: @Sendable (inout Exchange) -> Decision) -> Void
 
-    /// Begins to wait. The result is called when the decision is not needed any more, at most once.
+    /// Begins to wait.
+    ///
+    /// The result is called when the decision is not needed any more, at most once.
     let begin: @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void
 
     init(_ begin: @escaping @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void) {
