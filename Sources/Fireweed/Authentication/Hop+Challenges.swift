@@ -3,18 +3,6 @@
 import FireweedTransport
 import Foundation
 
-/// What a hop says in answer to a Digest challenge.
-struct DigestRound: Sendable {
-    /// The value of the `Authorization` field.
-    let authorization: String
-    let nonce: String
-    /// How often the server has called a nonce stale.
-    let staleCount: Int
-
-    /// How often a server may call a nonce stale that it has just given.
-    static let maximumStaleCount = 2
-}
-
 extension Hop {
     /// The credentials that the transport uses; `nil` for those that may answer Digest, which wait for a challenge
     /// here.

@@ -5,6 +5,14 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
+/// What a request wants to have stored.
+struct StoringWishes {
+    /// Whether its responses are stored.
+    var stores = true
+    /// Whether somebody is asked about every response that could be.
+    var asks = false
+}
+
 /// Gathers a response that is to be stored while it is being received, or that a handler may make storable.
 ///
 /// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
@@ -43,7 +51,7 @@ final class ResponseRecorder: Sendable {
     ///   - isMemoryOnly: whether the response must not reach a disk.
     static func note(
         _ head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isValidated: Bool,
-        isMemoryOnly: Bool = false, cache: ResponseCache, host: any LinkHost
+        isMemoryOnly: Bool = false, cache: ResponseCache, storing wishes: StoringWishes
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
@@ -58,7 +66,7 @@ final class ResponseRecorder: Sendable {
             && (isValidated || !request.looksIntoCache)
         let recorder = recorder(
             of: head, to: request, sentAt: moment, isNewer: isNewer, isMemoryOnly: isMemoryOnly, cache: cache,
-            host: host)
+            storing: wishes)
         if recorder == nil, isNewer { cache.invalidate([CacheKey.text(of: request.url)]) }
         return recorder
     }
@@ -77,10 +85,10 @@ final class ResponseRecorder: Sendable {
     /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isNewer: Bool,
-        isMemoryOnly: Bool, cache: ResponseCache, host: any LinkHost
+        isMemoryOnly: Bool, cache: ResponseCache, storing wishes: StoringWishes
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
-        guard isWorthALook || host.asksAboutStoring, host.storesResponses,
+        guard isWorthALook || wishes.asks, wishes.stores,
             cache.maximumEntryByteCount > 0, (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))
@@ -89,7 +97,7 @@ final class ResponseRecorder: Sendable {
             isWorthALook && variant != nil && (!isMemoryOnly || cache.storesInMemory)
             && StoringRules.maySave(head, to: request, control: control)
         if !isStorable {
-            guard host.asksAboutStoring,
+            guard wishes.asks,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
             // Another one is made of what the handler gives.
@@ -160,3 +168,7 @@ final class ResponseRecorder: Sendable {
         return changed
     }
 }
+
+/// Asks about a response that is about to be stored; `completion` is called once, with what is to be stored.
+typealias StoringDecision =
+    @Sendable (_ response: CachedURLResponse, _ completion: @escaping @Sendable (CachedURLResponse?) -> Void) -> Void

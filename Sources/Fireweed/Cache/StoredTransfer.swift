@@ -26,14 +26,6 @@ final class StoredTransfer: TransferControl {
         state = Mutex(State(playback: playback, consumer: consumer))
     }
 
-    /// The answer to a message with this head and content.
-    static func answer(
-        _ head: ResponseHead, _ content: Data, source: HopSource, on queue: DispatchQueue
-    ) -> Answer {
-        let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
-        return Answer(source: source) { StoredTransfer(playback, for: $0, on: queue) }
-    }
-
     func start(_ flow: Flow) {
         let isFirst = state.withLock { state in
             guard state.phase == .ready else { return false }

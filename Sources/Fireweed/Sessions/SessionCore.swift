@@ -106,7 +106,7 @@ final class SessionCore: Sendable {
             strictTransportSecurity.map(StrictTransportLink.init),
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
-            protocolClasses.map(ProtocolLink.init),
+            protocolClasses == nil ? nil : ProtocolLink(),
             CacheLink(cache: cache),
             waits ? ConnectivityLink(transport.options) : nil,
         ]

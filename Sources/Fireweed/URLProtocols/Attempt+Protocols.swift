@@ -6,9 +6,8 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt {
-    func offer(
-        _ exchange: Exchange, to classes: ProtocolClasses, completion: @escaping @Sendable (Answer?) -> Void
-    ) {
+    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (Answer?) -> Void) {
+        guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
             // Nobody is asked for an attempt that is to end.
             guard !state.withLock({ $0.life.isCancelled || $0.life.stage == .ended }) else { return completion(nil) }
@@ -69,7 +68,8 @@ extension Attempt {
                 let exchange = state.withLock { $0.exchange }
                 let recorder = ResponseRecorder.note(
                     head, to: CacheRequest(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
-                    isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache, host: self)
+                    isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,
+                    storing: storingWishes)
                 state.withLock { $0.exchange.recorder = recorder }
             }
         case .stored: state.withLock { $0.source = .cache }

@@ -18,9 +18,7 @@ private final class StubHost: LinkHost {
         with: URL(fileURLWithPath: "/"))
     let httpURLResponse = HTTPURLResponse(
         url: URL(fileURLWithPath: "/"), statusCode: 302, httpVersion: nil, headerFields: nil)
-    let storesResponses = true
-    let asksAboutStoring = false
-    let storingDecision: StoringDecision? = nil
+    let storingWishes = StoringWishes()
     let announced = ProtectedList<String>()
 
     init(
@@ -36,7 +34,7 @@ private final class StubHost: LinkHost {
     func announceChallenge(_ head: ResponseHead, to hop: Hop) { announced.append("challenge \(head.status)") }
     func announceWaitForRoute() { announced.append("waits") }
     func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? { nil }
-    func offer(_ exchange: Exchange, to classes: ProtocolClasses, completion: @escaping @Sendable (Answer?) -> Void) {
+    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (Answer?) -> Void) {
         completion(nil)
     }
     func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache) {

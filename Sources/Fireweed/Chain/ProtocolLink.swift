@@ -5,14 +5,12 @@ import Foundation
 
 /// Lets the classes of the configuration's `protocolClasses` perform exchanges, in place of cache and transport.
 struct ProtocolLink: Link {
-    let classes: ProtocolClasses
-
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
         guard exchange.hop.webSocket == nil else { return .pass }
         let offered = exchange
         return .wait(
             Wait { resume in
-                host.offer(offered, to: classes) { answer in
+                host.offerToProtocols(offered) { answer in
                     resume { exchange in
                         if let answer { return .answer(answer) }
                         return exchange.hop.schemeViolation.map { .fail($0) } ?? .pass

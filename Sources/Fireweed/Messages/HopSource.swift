@@ -1,9 +1,5 @@
 // Where responses come from.
 
-import FireweedTransport
-import Foundation
-import FoundationNetworking
-
 /// Where a hop's response came from.
 enum HopSource: Sendable {
     /// The network.
@@ -15,7 +11,3 @@ enum HopSource: Sendable {
     /// Nowhere: only a stored response was wanted, and none is suitable.
     case notSent
 }
-
-/// Asks about a response that is about to be stored; `completion` is called once, with what is to be stored.
-typealias StoringDecision =
-    @Sendable (_ response: CachedURLResponse, _ completion: @escaping @Sendable (CachedURLResponse?) -> Void) -> Void

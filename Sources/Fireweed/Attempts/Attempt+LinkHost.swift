@@ -15,14 +15,12 @@ extension Attempt: LinkHost {
     var redirectHandler: (any RedirectHandler)? { owner?.effectiveRedirectHandler }
 
     /// Downloads are answered by the cache, and not stored: their content is in a file already.
-    var storesResponses: Bool {
-        if case .download = kind { false } else { true }
+    var storingWishes: StoringWishes {
+        guard kind != .download else { return StoringWishes(stores: false) }
+        return StoringWishes(asks: kind != .webSocket && owner?.asksAboutStoring == true)
     }
 
-    var asksAboutStoring: Bool {
-        kind != .webSocket && storesResponses && owner?.asksAboutStoring == true
-    }
-
+    /// Who decides what is stored, or is told of it; `nil` for nobody.
     var storingDecision: StoringDecision? { owner?.storingDecision(for: self) }
 
     /// The task as a `CachedResponseHandler` gets it.
@@ -45,7 +43,7 @@ extension Attempt: LinkHost {
         var hop = hop
         hop.cacheUse = .refreshing(stored)
         let owner = RefreshOwner(
-            cache: cache, url: hop.url, asksAboutStoring: asksAboutStoring, decision: storingDecision)
+            cache: cache, url: hop.url, asksAboutStoring: storingWishes.asks, decision: storingDecision)
         Attempt(record: record, hop: hop, kind: kind, core: core, owner: owner).resume()
     }
 }

@@ -1,18 +1,9 @@
 // The response cache in the chain.
 
+import Dispatch
 import FireweedTransport
 import Foundation
 import FoundationNetworking
-
-/// What the cache does with a message.
-enum CacheUse: Sendable {
-    /// What the rules say.
-    case byRules
-    /// The stored response was about something else: the origin is asked without conditions (RFC 9111 §4.3.4).
-    case unconditional
-    /// The origin is asked about a stored response that has been used (RFC 5861 §3).
-    case refreshing(StoredResponse)
-}
 
 /// What the cache has to know when the answer to a message comes.
 struct CacheQuery: Sendable {
@@ -86,7 +77,7 @@ struct CacheLink: Link {
         case .fetch: break
         case .gatewayTimeout:
             let head = ResponseHead.gatewayTimeout(at: cache.now())
-            return .answer(StoredTransfer.answer(head, Data(), source: .notSent, on: cache.queue))
+            return .answer(Answer(head, Data(), source: .notSent, on: cache.queue))
         case .fail:
             let detail = "nothing is stored for this request"
             exchange.isUnsent = true
@@ -105,7 +96,7 @@ struct CacheLink: Link {
             request: request, stored: stored, toleratesError: toleratesError, moment: cache.moment)
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
         if stored != nil || exchange.hop.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
-            || host.asksAboutStoring
+            || host.storingWishes.asks
         {
             exchange.awaitsHead = true
         }
@@ -125,7 +116,8 @@ struct CacheLink: Link {
             return answer(stored, to: request, source: .cache, in: cache)
         }
         exchange.recorder = ResponseRecorder.note(
-            head, to: request, sentAt: query.moment, isValidated: query.stored != nil, cache: cache, host: host)
+            head, to: request, sentAt: query.moment, isValidated: query.stored != nil, cache: cache,
+            storing: host.storingWishes)
         return .pass
     }
 
@@ -159,7 +151,15 @@ struct CacheLink: Link {
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
         let content = request.method == "HEAD" ? Data() : stored.content
-        return .answer(StoredTransfer.answer(head, content, source: source, on: cache.queue))
+        return .answer(Answer(head, content, source: source, on: cache.queue))
+    }
+}
+
+extension Answer {
+    /// A head and content that are there already; `queue` is where they are delivered.
+    fileprivate init(_ head: ResponseHead, _ content: Data, source: HopSource, on queue: DispatchQueue) {
+        let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
+        self.init(source: source) { StoredTransfer(playback, for: $0, on: queue) }
     }
 }
 

@@ -1,0 +1,13 @@
+// What is decided about a challenge.
+
+import Foundation
+import FoundationNetworking
+
+/// What a delegate says about a challenge.
+struct ChallengeAnswer: @unchecked Sendable {
+    // SAFETY: a credential has no settable members.
+    static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
+
+    let disposition: URLSession.AuthChallengeDisposition
+    let credential: URLCredential?
+}

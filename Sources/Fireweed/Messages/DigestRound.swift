@@ -1,0 +1,13 @@
+// An answer to a Digest challenge, as a message carries it.
+
+/// What a hop says in answer to a Digest challenge.
+struct DigestRound: Sendable {
+    /// The value of the `Authorization` field.
+    let authorization: String
+    let nonce: String
+    /// How often the server has called a nonce stale.
+    let staleCount: Int
+
+    /// How often a server may call a nonce stale that it has just given.
+    static let maximumStaleCount = 2
+}
