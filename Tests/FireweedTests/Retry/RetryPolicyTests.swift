@@ -6,7 +6,8 @@ import Testing
 @Suite("RetryPolicy", .timeLimit(.minutes(Patience.minutes)))
 struct RetryPolicyTests {
     private let sessions = ProtectedList<Session>()
-    private let url = "https://service.example/"
+    /// A name that never exists: others mean something else on a machine without a network.
+    private let url = "https://service.invalid/"
 
     private func session(_ policy: RetryPolicy, status: Int, fields: [Field] = []) -> Session {
         Session.scripted(keptBy: sessions, interceptor: policy) { _ in

@@ -26,7 +26,7 @@ struct ScriptedTransportTests {
                 [.failure(.exchange(.cannotFindHost, detail: "scripted", engineCode: 0))]
             })
         #expect(
-            await session.request("https://any.example/").serializingData().response.error?.urlErrorCode
+            await session.request("https://any.invalid/").serializingData().response.error?.urlErrorCode
                 == .cannotFindHost)
     }
 
