@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Answers the challenges of one WebSocket's handshake with its message's credentials: Digest, NTLM or Basic, the first that there is.
+/// Answers the challenges of one handshake, a WebSocket's or a proxy's, with Digest, NTLM or Basic, the first that there is.
 ///
 /// Negotiate is left to HTTP, where libcurl does it: its tickets come from a Kerberos library that only libcurl is linked with.
 /// Refused credentials are not sent a second time, so that every handshake ends.
@@ -19,9 +19,12 @@ struct HandshakeAuthentication {
         case digest(nonce: String, staleCount: Int)
     }
 
-    /// The value of the `Authorization` field that goes with the next request, or `nil`.
+    /// The value of the `Authorization` or `Proxy-Authorization` field that goes with the next request, or `nil`.
     private(set) var authorization: String?
     private let credentials: RequestMessage.Credentials?
+    /// 401, or 407 for a proxy.
+    private let challengeStatus: Int
+    private let method: String
     private var progress = Progress.unasked
     /// How often a server may call a nonce stale that it has just given.
     private static let maximumStaleCount = 2
@@ -29,7 +32,14 @@ struct HandshakeAuthentication {
     /// A field of the message's own is left alone, and no challenge is answered then.
     init(message: RequestMessage) {
         let isOwn = message.fields.contains("Authorization")
-        credentials = isOwn ? nil : message.credentials
+        self.init(credentials: isOwn ? nil : message.credentials, challengeStatus: 401, method: "GET")
+    }
+
+    /// Answers challenges of a status to requests of a method.
+    init(credentials: RequestMessage.Credentials?, challengeStatus: Int, method: String) {
+        self.credentials = credentials
+        self.challengeStatus = challengeStatus
+        self.method = method
         switch credentials?.schemes {
         case .basic: answerBasic()
         case .ntlm: beginNTLM()
@@ -37,9 +47,9 @@ struct HandshakeAuthentication {
         }
     }
 
-    /// Prepares the answer to a 401; `target` is the request target as it was sent.
+    /// Prepares the answer to a challenge; `target` is the request target as it was sent.
     mutating func answer(_ head: ResponseHead, target: String) -> Step {
-        guard head.status == 401, let credentials else { return .none }
+        guard head.status == challengeStatus, let credentials else { return .none }
         let challenges = HTTPChallenge.all(in: head)
         switch progress {
         case .basic, .ntlmAnswered: return .none
@@ -66,13 +76,13 @@ struct HandshakeAuthentication {
         return .again(onSameConnection: false)
     }
 
-    /// Why a 401 is the end, as far as we know.
+    /// Why a challenge is the end, as far as we know.
     func complaint(about head: ResponseHead) -> String? {
         guard let credentials else { return nil }
         if case .unasked = progress {
             let offered = HTTPChallenge.all(in: head).map(\.scheme)
             return offered == ["negotiate"] || credentials.schemes == .negotiate
-                ? "a WebSocket's handshake cannot use Negotiate"
+                ? "a \(challengeStatus == 407 ? "proxy" : "WebSocket")'s handshake cannot use Negotiate"
                 : "no scheme that it offers can be answered: \(offered.joined(separator: ", "))"
         }
         return "it refuses the credentials"
@@ -89,7 +99,7 @@ struct HandshakeAuthentication {
     ) -> Step {
         progress = .digest(nonce: digest.nonce, staleCount: staleCount)
         authorization = digest.field(
-            credentials, method: "GET", target: target, clientNonce: DigestAnswer.makeClientNonce())
+            credentials, method: method, target: target, clientNonce: DigestAnswer.makeClientNonce())
         return .again(onSameConnection: false)
     }
 

@@ -69,14 +69,20 @@ public struct Proxy: Sendable, Hashable {
 
     /// A proxy as a URL says it: `http://user:password@host:port`, `socks5://host`; without a scheme, HTTP.
     ///
-    /// `nil` when the text is no such URL or its scheme is none of `Scheme`.
+    /// `socks` is another word for `socks4`. `nil` when the text is no such URL or its scheme is none of `Scheme`.
     public init?(_ text: String) {
+        self.init(text, defaultPort: \.defaultPort)
+    }
+
+    /// The same, with the ports that are meant where the text has none.
+    init?(_ text: String, defaultPort: (Scheme) -> Int) {
         let (schemeText, rest) = Self.split(text, at: "://") ?? ("http", Substring(text))
-        guard let scheme = Scheme(rawValue: schemeText.lowercased()) else { return nil }
+        let name = schemeText.lowercased()
+        guard let scheme = Scheme(rawValue: name == "socks" ? "socks4" : name) else { return nil }
         let authority = rest.prefix { $0 != "/" }
         let userinfo = authority.lastIndex(of: "@").map { authority[..<$0] }
         let hostAndPort = userinfo.map { authority[$0.endIndex...].dropFirst() } ?? authority
-        guard let (host, port) = Self.hostAndPort(hostAndPort, default: scheme.defaultPort) else { return nil }
+        guard let (host, port) = Self.hostAndPort(hostAndPort, default: defaultPort(scheme)) else { return nil }
         let credentials = userinfo.map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) }
         self.init(
             scheme: scheme, host: host, port: port,

@@ -1,0 +1,217 @@
+// What is said to a SOCKS proxy.
+
+import Foundation
+
+/// The client's side of SOCKS 4, 4a and 5 up to the tunnel (RFC 1928, RFC 1929), as a state machine over bytes.
+///
+/// ```swift
+/// var handshake = try SOCKSHandshake(.socks5, to: .name("a.example", port: 443), user: nil, password: nil)
+/// write(handshake.greeting)
+/// switch try handshake.next(&bytes) {
+/// case .needsMore: …      // read again, or `cut` when the proxy has closed
+/// case .send(let bytes): …
+/// case .established: …    // what is left in `bytes` comes from the origin
+/// }
+/// ```
+package struct SOCKSHandshake {
+    /// Whom the proxy is to connect to.
+    package enum Destination: Equatable, Sendable {
+        /// A name, which the proxy looks up: for `socks4a` and `socks5h`.
+        case name(String, port: UInt16)
+        /// An address that was looked up here.
+        case address(IPAddress, port: UInt16)
+    }
+
+    /// What comes next.
+    package enum Event: Equatable {
+        /// The bytes are used up.
+        case needsMore
+        /// These bytes are to be sent.
+        case send([UInt8])
+        /// The tunnel is there; bytes behind the proxy's answer are left alone.
+        case established
+    }
+
+    private enum State {
+        case socks4Reply, method, authentication, reply, established
+    }
+
+    private var state: State
+    private var pending: [UInt8] = []
+    private let destination: Destination
+    private let user: [UInt8]?
+    private let password: [UInt8]
+
+    /// What is sent first.
+    package let greeting: [UInt8]
+
+    /// Makes the handshake of a new connection to the proxy.
+    ///
+    /// - Parameters:
+    ///   - scheme: `socks4`, `socks4a`, `socks5` or `socks5h`; what the last letter says is in `destination`.
+    ///   - destination: whom the proxy is to connect to.
+    ///   - user: the user, if there is one.
+    ///   - password: the password of the user; `nil` is the same as an empty one. SOCKS 4 has none.
+    /// - Throws: `cannotConnectToHost` for what these protocols cannot say: names, users and passwords of more than 255
+    ///   bytes, NULs in SOCKS 4, and IPv6 in SOCKS 4.
+    package init(
+        _ scheme: Proxy.Scheme, to destination: Destination, user: String?, password: String?
+    ) throws(TransferFailure) {
+        self.destination = destination
+        self.user = user.map { Array($0.utf8) }
+        self.password = Array((password ?? "").utf8)
+        if case .name(let name, _) = destination, !(1...255).contains(name.utf8.count) {
+            throw .proxyFailed("the host's name has more than the 255 bytes that SOCKS can say")
+        }
+        switch scheme {
+        case .socks4, .socks4a:
+            state = .socks4Reply
+            greeting = try Self.socks4Request(destination, user: self.user ?? [], hasNames: scheme == .socks4a)
+        case .socks5, .socks5h:
+            guard (self.user?.count ?? 1) <= 255, self.password.count <= 255 else {
+                throw .proxyFailed("the user or the password has more than the 255 bytes that SOCKS can say")
+            }
+            state = .method
+            // No authentication, and user with password.
+            greeting = self.user == nil ? [5, 1, 0] : [5, 2, 0, 2]
+        case .http, .https: preconditionFailure("a SOCKS handshake with an HTTP proxy")
+        }
+    }
+
+    private static func socks4Request(
+        _ destination: Destination, user: [UInt8], hasNames: Bool
+    ) throws(TransferFailure) -> [UInt8] {
+        guard user.count <= 255, !user.contains(0) else {
+            throw .proxyFailed("the user has a NUL, or more than 255 bytes, which SOCKS 4 cannot say")
+        }
+        switch destination {
+        case .address(let address, let port):
+            guard address.bytes.count == 4 else {
+                throw .proxyFailed("SOCKS 4 has no IPv6, and the host's address is one")
+            }
+            return [4, 1] + bytes(of: port) + address.bytes + user + [0]
+        case .name(let name, let port):
+            guard hasNames else { throw .proxyFailed("SOCKS 4 has no names: the host must be looked up here") }
+            guard !name.utf8.contains(0) else { throw .proxyFailed("the host's name has a NUL") }
+            // An address that cannot be one says that a name follows.
+            return [4, 1] + bytes(of: port) + [0, 0, 0, 1] + user + [0] + Array(name.utf8) + [0]
+        }
+    }
+
+    /// Takes bytes from the front of `bytes`, never more than belong to the proxy's answers.
+    ///
+    /// Throws `cannotConnectToHost` with the proxy's reason, or `userAuthenticationRequired` where it does not accept
+    /// the credentials.
+    package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        while true {
+            if case .established = state { return .established }
+            while pending.count < neededByteCount {
+                guard let byte = bytes.first else { return .needsMore }
+                bytes = bytes.advanced(by: 1)
+                pending.append(byte)
+                try check()
+            }
+            let answer = pending
+            pending = []
+            if let event = try take(answer) { return event }
+        }
+    }
+
+    /// The failure when the proxy has closed the connection.
+    package var cut: TransferFailure { .proxyFailed("the SOCKS proxy closed the connection during the handshake") }
+
+    /// How long the answer is, as far as that is known.
+    private var neededByteCount: Int {
+        switch state {
+        case .socks4Reply: 8
+        case .method, .authentication: 2
+        case .established: 0
+        case .reply:
+            // RFC 1928 §6: version, reply, reserved, type, address, port.
+            switch (pending.count > 3 ? pending[3] : 0, pending.count) {
+            case (_, ..<5): 5
+            case (1, _): 4 + 4 + 2
+            case (4, _): 4 + 16 + 2
+            default: 4 + 1 + Int(pending[4]) + 2
+            }
+        }
+    }
+
+    /// Judges an answer as it comes: a proxy that refuses need not send the rest.
+    private func check() throws(TransferFailure) {
+        let byte = pending[pending.count - 1]
+        switch (state, pending.count) {
+        case (.socks4Reply, 1) where byte != 0: throw .proxyFailed("the proxy does not answer as a SOCKS 4 proxy")
+        case (.socks4Reply, 2) where byte != 90: throw .proxyFailed(Self.socks4Refusal(byte))
+        case (.method, 1) where byte != 5, (.reply, 1) where byte != 5:
+            throw .proxyFailed("the proxy does not answer as a SOCKS 5 proxy")
+        case (.authentication, 1) where byte != 1: throw .proxyFailed("the SOCKS proxy answers credentials wrongly")
+        case (.authentication, 2) where byte != 0:
+            throw Self.refusedCredentials("does not accept the user and the password")
+        case (.reply, 2) where byte != 0: throw .proxyFailed(Self.socks5Refusal(byte))
+        case (.reply, 4) where byte != 1 && byte != 3 && byte != 4:
+            throw .proxyFailed("the SOCKS proxy answers with an address of an unknown type")
+        default: break
+        }
+    }
+
+    /// Takes a whole answer; `nil` when the next one follows without a word of ours.
+    private mutating func take(_ answer: [UInt8]) throws(TransferFailure) -> Event? {
+        switch state {
+        case .socks4Reply, .reply, .established:
+            state = .established
+            return .established
+        case .authentication:
+            state = .reply
+            return .send(socks5Request)
+        case .method:
+            switch (answer[1], user) {
+            case (0, _):
+                state = .reply
+                return .send(socks5Request)
+            case (2, let user?):
+                state = .authentication
+                // RFC 1929 §2.
+                return .send([1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
+            case (255, nil): throw Self.refusedCredentials("wants a user and a password, or another proof of identity")
+            case (255, _): throw Self.refusedCredentials("accepts no user with a password")
+            default: throw .proxyFailed("the SOCKS proxy chose a way of authentication that was not offered")
+            }
+        }
+    }
+
+    /// CONNECT (RFC 1928 §4).
+    private var socks5Request: [UInt8] {
+        switch destination {
+        case .address(let address, let port):
+            [5, 1, 0, address.bytes.count == 4 ? 1 : 4] + address.bytes + Self.bytes(of: port)
+        case .name(let name, let port): [5, 1, 0, 3, UInt8(name.utf8.count)] + Array(name.utf8) + Self.bytes(of: port)
+        }
+    }
+
+    private static func bytes(of port: UInt16) -> [UInt8] { [UInt8(port >> 8), UInt8(port & 255)] }
+
+    private static func refusedCredentials(_ reason: String) -> TransferFailure {
+        .exchange(.userAuthenticationRequired, detail: "the SOCKS proxy \(reason)", engineCode: 0)
+    }
+
+    private static func socks4Refusal(_ code: UInt8) -> String {
+        switch code {
+        case 91: "the SOCKS proxy could not connect to the host, or refuses to"
+        case 92: "the SOCKS proxy could not ask this machine's identd for the user"
+        case 93: "the SOCKS proxy was told another user by this machine's identd"
+        default: "the SOCKS proxy refuses with the unknown code \(code)"
+        }
+    }
+
+    /// RFC 1928 §6.
+    private static func socks5Refusal(_ code: UInt8) -> String {
+        let reasons = [
+            "failed", "does not allow the connection", "cannot reach the network", "cannot reach the host",
+            "was refused the connection by the host", "ran out of time (TTL)", "does not know the command CONNECT",
+            "does not know this type of address",
+        ]
+        return code <= reasons.count
+            ? "the SOCKS proxy \(reasons[Int(code) - 1])" : "the SOCKS proxy refuses with the unknown code \(code)"
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("CONNECT")
+struct ConnectHandshakeTests {
+    private enum Outcome: Equatable {
+        case open, established, failed
+        case refused(Int, String)
+    }
+
+    private struct Course: Equatable {
+        var sent: [String] = []
+        var reconnects = 0
+        var outcome = Outcome.open
+        var rest = ""
+        var code: URLError.Code?
+    }
+
+    private func course(
+        _ pieces: [ArraySlice<UInt8>], schemes: AuthenticationSchemes? = nil, closes: Bool = false
+    ) throws -> Course {
+        let credentials = schemes.map { RequestMessage.Credentials(user: "u", password: "p", schemes: $0) }
+        var handshake = ConnectHandshake(to: try RequestTarget("https://a.example/x"), credentials: credentials)
+        var course = Course(sent: [String(decoding: handshake.begin(), as: UTF8.self)])
+        func take(_ event: ConnectHandshake.Event, _ bytes: UnsafeRawBufferPointer) -> Bool {
+            switch event {
+            case .needsMore: return false
+            case .send(let bytes): course.sent.append(String(decoding: bytes, as: UTF8.self))
+            case .reconnect:
+                course.reconnects += 1
+                course.sent.append(String(decoding: handshake.begin(), as: UTF8.self))
+            case .established:
+                course.outcome = .established
+                course.rest += String(decoding: bytes, as: UTF8.self)
+                return false
+            case .refused(let refusal):
+                course.outcome = .refused(refusal.head.status, String(decoding: refusal.content, as: UTF8.self))
+                course.code = refusal.failure.urlError(failingURL: "").code
+                return false
+            }
+            return true
+        }
+        do {
+            for piece in pieces where course.outcome == .open || course.outcome == .established {
+                try Array(piece).withUnsafeBytes { buffer in
+                    var bytes = buffer
+                    while take(try handshake.next(&bytes), bytes) {}
+                }
+            }
+            if closes, course.outcome == .open {
+                _ = take(try handshake.finish(), UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+        } catch {
+            course.outcome = .failed
+            course.code = (error as? TransferFailure)?.urlError(failingURL: "").code
+        }
+        return course
+    }
+
+    private func course(_ text: String, schemes: AuthenticationSchemes? = nil, closes: Bool = false) throws -> Course {
+        let bytes = Array(text.utf8)
+        let whole = try course([bytes[...]], schemes: schemes, closes: closes)
+        // Digest has random text of ours.
+        guard !whole.sent.contains(where: { $0.contains("Digest") }) else { return whole }
+        for cut in bytes.indices {
+            #expect(try course([bytes[..<cut], bytes[cut...]], schemes: schemes, closes: closes) == whole)
+        }
+        return whole
+    }
+
+    private static let plain =
+        "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\nProxy-Connection: Keep-Alive\r\n\r\n"
+
+    @Test("a 2xx is a tunnel: its framing is ignored, and bytes behind its head are the tunnel's")
+    func established() throws {
+        let answer = "HTTP/1.0 100 Wait\r\n\r\nHTTP/1.0 299 Yes\r\nContent-Length: 3\r\nTransfer-Encoding: x\r\n\r\nTLS"
+        #expect(try course(answer) == Course(sent: [Self.plain], outcome: .established, rest: "TLS"))
+    }
+
+    @Test("a refusal keeps status and content")
+    func refused() throws {
+        let found = try course("HTTP/1.1 503 Not\u{1B} now\r\nContent-Length: 4\r\n\r\nbusy")
+        #expect(found.outcome == .refused(503, "busy"))
+        #expect(found.code == .cannotConnectToHost)
+        let open = try course("HTTP/1.1 403 No\r\n\r\nbecause", closes: true)
+        #expect(open.outcome == .refused(403, "because"))
+        let long = "HTTP/1.1 403 No\r\n\r\n" + String(repeating: "a", count: 20_000)
+        guard case .refused(403, let content) = try course([Array(long.utf8)[...]]).outcome else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(content.utf8.count == 16 * 1024)
+        let head = ResponseHead(status: 503, fields: [])
+        let refusal = TunnelRefusal(head: head, content: Array("a\u{1B}[0m\nb".utf8), complaint: nil)
+        let detail = refusal.failure.urlError(failingURL: "").localizedDescription
+        #expect(detail == "CONNECT tunnel failed, response 503; the proxy says: a [0m b")
+    }
+
+    @Test("Basic alone goes out at once, and is not sent twice")
+    func basic() throws {
+        let found = try course(
+            "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno", schemes: .basic)
+        #expect(found.sent.count == 1 && found.sent[0].contains("Proxy-Authorization: Basic dTpw\r\n"))
+        #expect(found.outcome == .refused(407, "no"))
+        #expect(found.code == .userAuthenticationRequired)
+    }
+
+    @Test("a challenge is answered on the same connection, or on another one where the proxy closes it")
+    func challenges() throws {
+        let challenge = "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 2\r\n"
+        let yes = "HTTP/1.1 200 Yes\r\n\r\n"
+        let same = try course("\(challenge)\r\nno\(yes)", schemes: .password)
+        #expect(same.outcome == .established && same.reconnects == 0 && same.sent.count == 2)
+        #expect(same.sent[0] == Self.plain && same.sent[1].contains("Proxy-Authorization: Basic dTpw"))
+        for close in ["Connection: close", "Proxy-Connection: close"] {
+            let other = try course("\(challenge)\(close)\r\n\r\nno\(yes)", schemes: .password)
+            #expect(other.outcome == .established && other.reconnects == 1 && other.sent == same.sent)
+        }
+        let unframed = try course(
+            "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=x\r\n\r\n\(yes)", schemes: .password)
+        #expect(unframed.reconnects == 1)
+        let digest = try course(
+            "HTTP/1.1 407 Who\r\nProxy-Authenticate: Digest realm=\"x\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 0\r\n\r\n"
+                + yes, schemes: [.basic, .digest])
+        #expect(digest.outcome == .established)
+        #expect(digest.sent[1].contains("uri=\"a.example:443\""))
+    }
+
+    @Test("a proxy that asks for ever is refused after a few rounds")
+    func rounds() throws {
+        let round = (0..<20).map {
+            "HTTP/1.1 407 Who\r\nProxy-Authenticate: Digest realm=\"x\", nonce=\"\($0)\", stale=true\r\nContent-Length: 0\r\n\r\n"
+        }
+        let found = try course(round.joined(), schemes: .digest)
+        #expect(found.outcome == .refused(407, ""))
+        #expect(found.sent.count <= 8)
+    }
+
+    @Test("what is no answer is an error", arguments: ["HTTP/1.1 200 Yes\r\nA", "", "SSH-2.0"])
+    func cut(text: String) throws {
+        let found = try course(text, closes: true)
+        #expect(found.outcome == .failed)
+        #expect(found.code == (text == "SSH-2.0" ? .badServerResponse : .cannotConnectToHost))
+    }
+}
