@@ -27,6 +27,8 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
     package static let all: [FuzzTarget] = [
         // What comes as content.
         serverSentEvents, lines, jsonLines, resumeData, webSocketFrames, webSocketInflating,
+        // Messages of HTTP/1.1, content codings, and proxies.
+        http1Response, chunked, codings, socks, connect,
         // Header sections and fields.
         responseHead, setCookie, cookieDomain, cookieDate, httpDate, cacheControl, cacheFields, storedHead, mediaType,
         contentDisposition, retryAfter, contentRange, strictTransport, challenges, location, webSocketHandshake,
