@@ -181,9 +181,11 @@ package struct HTTP1ResponseParser {
     private mutating func readPieces(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         while !bytes.isEmpty {
             let lineEnd = FieldBytes.lineFeed(in: bytes).map { $0 + 1 }
+            // What is not HTTP/1 shows in the first bytes, and its line might never end.
+            let isStart = pending.count < Self.startByteCount
             pending.append(contentsOf: bytes[..<(lineEnd ?? bytes.count)])
             bytes = UnsafeRawBufferPointer(rebasing: bytes[(lineEnd ?? bytes.count)...])
-            guard lineEnd != nil || pending.count <= Self.longestStart else {
+            guard lineEnd != nil || isStart else {
                 // Nothing to read in a line that goes on: a long one would be read again with each byte.
                 try checkLength(of: pending.count)
                 continue
@@ -217,8 +219,8 @@ package struct HTTP1ResponseParser {
         return false
     }
 
-    /// In so many bytes something that is not HTTP/1 shows.
-    private static let longestStart = 7
+    /// The bytes of `HTTP/1.`.
+    private static let startByteCount = 7
 
     /// Throws, if an incomplete section is as long as a complete one may be.
     private func checkLength(of count: Int) throws(TransferFailure) {

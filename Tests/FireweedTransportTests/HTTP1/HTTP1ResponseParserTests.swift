@@ -119,6 +119,7 @@ struct HTTP1ResponseParserTests {
 
     static let refusals: [(clause: String, response: String, word: String)] = [
         ("§2.3: another protocol", "SSH-2.0-OpenSSH\r\n", "begin with"),
+        ("§2.3: a line without an end", "HTTPS and more, for ever", "begin with"),
         ("§2.3: lower case", "http/1.1 200 OK\r\n\r\n", "begin with"),
         ("§2.3: HTTP/2", "HTTP/2 200\r\n\r\n", "begin with"),
         ("§2.3: no digit", "HTTP/1.x 200 OK\r\n\r\n", "version"), ("§2.3: two", "HTTP/1.10 200 OK\r\n\r\n", "version"),
