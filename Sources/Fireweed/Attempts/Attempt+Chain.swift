@@ -25,7 +25,7 @@ extension Attempt {
     enum Next {
         case message(Hop)
         /// The answer of the link with this index.
-        case answer(Answer, link: Int)
+        case answer(LocalAnswer, link: Int)
     }
 
     /// What a link makes of a failure.
@@ -67,7 +67,8 @@ extension Attempt {
     }
 
     private func start(
-        _ control: any TransferControl, of exchange: consuming Exchange, answering answer: (Answer, link: Int)? = nil
+        _ control: any TransferControl, of exchange: consuming Exchange,
+        answering answer: (LocalAnswer, link: Int)? = nil
     ) {
         handle(.sends) { state in
             state.exchange = exchange

@@ -77,7 +77,7 @@ struct CacheLink: Link {
         case .fetch: break
         case .gatewayTimeout:
             let head = ResponseHead.gatewayTimeout(at: cache.now())
-            return .answer(Answer(head, Data(), source: .notSent, on: cache.queue))
+            return .answer(LocalAnswer(head, Data(), source: .notSent, on: cache.queue))
         case .fail:
             let detail = "nothing is stored for this request"
             exchange.isUnsent = true
@@ -151,11 +151,11 @@ struct CacheLink: Link {
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
         let content = request.method == "HEAD" ? Data() : stored.content
-        return .answer(Answer(head, content, source: source, on: cache.queue))
+        return .answer(LocalAnswer(head, content, source: source, on: cache.queue))
     }
 }
 
-extension Answer {
+extension LocalAnswer {
     /// A head and content that are there already; `queue` is where they are delivered.
     fileprivate init(_ head: ResponseHead, _ content: Data, source: HopSource, on queue: DispatchQueue) {
         let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)

@@ -49,7 +49,7 @@ enum Decision: Sendable {
     /// The next link is asked.
     case pass
     /// Another transfer answers, in place of the wire or of the response that came.
-    case answer(Answer)
+    case answer(LocalAnswer)
     /// Another message is sent. It walks the whole chain; the rest of the response that came is discarded.
     case again(Hop)
     /// The attempt ends with this failure.
@@ -59,7 +59,7 @@ enum Decision: Sendable {
 }
 
 /// An answer that does not come over the wire, and whose head the links above see.
-struct Answer: Sendable {
+struct LocalAnswer: Sendable {
     let source: HopSource
     /// Makes the transfer that gives the answer.
     let makeTransfer: @Sendable (any TransferConsumer) -> any TransferControl

@@ -6,7 +6,7 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt {
-    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (Answer?) -> Void) {
+    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
             // Nobody is asked for an attempt that is to end.
@@ -18,7 +18,7 @@ extension Attempt {
                     type: type, request: request, cachedResponse: stored,
                     idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
                     tellsOfLulls: gathersContent)
-                completion(Answer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
+                completion(LocalAnswer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
             }
         }
     }

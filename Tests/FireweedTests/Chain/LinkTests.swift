@@ -34,7 +34,7 @@ private final class StubHost: LinkHost {
     func announceChallenge(_ head: ResponseHead, to hop: Hop) { announced.append("challenge \(head.status)") }
     func announceWaitForRoute() { announced.append("waits") }
     func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? { nil }
-    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (Answer?) -> Void) {
+    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
     func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache) {
