@@ -47,9 +47,10 @@ let package = Package(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
             swiftSettings: settings),
+        .target(name: "CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
-            dependencies: ["Fireweed", "FixtureServer"],
+            dependencies: ["Fireweed", "FixtureServer", "CommandLanguage"],
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedBench",
@@ -67,7 +68,8 @@ let package = Package(
         .target(name: "CAllocationCount"),
         .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(
-            name: "FuzzTargets", dependencies: ["Fireweed", "FireweedTransport"], path: "Fuzz/Targets",
+            name: "FuzzTargets", dependencies: ["Fireweed", "FireweedTransport", "CommandLanguage"],
+            path: "Fuzz/Targets",
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedFuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Runner", swiftSettings: settings),
@@ -88,7 +90,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "FireweedCLITests",
-            dependencies: ["FireweedCLI", "FixtureServer"],
+            dependencies: ["FireweedCLI", "FixtureServer", "CommandLanguage"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -35,6 +35,8 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         webSocketExtensions, traceContext,
         // What is written down or taken over by people.
         curlCommand, shellWords, archive, redaction, urlEncodedForm, netrc, certificates, addresses, netlink,
+        // What people type at the command.
+        json, requestItems,
     ]
 }
 

@@ -1,5 +1,6 @@
 // fireweed: HTTP from the terminal. Parse, then run, then exit.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 import Glibc

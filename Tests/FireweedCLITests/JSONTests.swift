@@ -1,3 +1,4 @@
+import CommandLanguage
 import Foundation
 import Testing
 
@@ -69,6 +70,7 @@ struct JSONTests {
             (["a[b=1"], "a[b\n   ^^"), (["a[-1]=x"], "^^^^"), (["a=1", "a[b]=2"], "is a string already"),
             (["a[]=1", "a[b]=2"], "is an array already"), (["a[0]x=1"], "\"[\" is expected"),
             (["a[99999999]=1"], "at most"),
+            (["a" + String(repeating: "[]", count: 60_000) + "=1"], "more than 512 brackets"),
         ])
     func wrongNames(words: [String], part: String) throws {
         let error = #expect(throws: UsageError.self) {

@@ -1,3 +1,4 @@
+import CommandLanguage
 import FixtureServer
 import Foundation
 import Testing

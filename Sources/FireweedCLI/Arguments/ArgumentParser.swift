@@ -1,5 +1,6 @@
 // From words to an invocation; pure.
 
+import CommandLanguage
 import Foundation
 
 /// Reads command lines.

@@ -1,5 +1,6 @@
 // What a curl command says beside its request.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

@@ -1,5 +1,6 @@
 // The file with the user's defaults.
 
+import CommandLanguage
 import Foundation
 
 /// `~/.config/fireweed/config`: options that every run begins with, as they stand on a command line.

@@ -1,5 +1,7 @@
 // The help, made of the table of options.
 
+import CommandLanguage
+
 /// What `--help` prints.
 enum Help {
     /// Columns of a terminal.

@@ -1,5 +1,6 @@
 // A command line, understood.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 
@@ -210,11 +211,6 @@ extension Invocation {
             return values[number - 1]
         }
     }
-}
-
-/// A command line that cannot be understood, in one sentence.
-struct UsageError: Error, Equatable {
-    let message: String
 }
 
 /// `HOST:PORT:ADDRESS`, as `--resolve` says it.

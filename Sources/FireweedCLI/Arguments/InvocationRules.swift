@@ -1,5 +1,6 @@
 // What does not go together.
 
+import CommandLanguage
 import Fireweed
 
 /// Refuses invocations in which one option contradicts another, or has no effect beside it.

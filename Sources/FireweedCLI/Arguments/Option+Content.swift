@@ -1,5 +1,7 @@
 // Options about what is sent, and about curl commands.
 
+import CommandLanguage
+
 extension Option {
     static let contentOptions: [Option] = [
         Option(

@@ -1,5 +1,7 @@
 // Options about what is printed, saved and checked.
 
+import CommandLanguage
+
 extension Option {
     static let outputOptions: [Option] = [
         Option(

@@ -1,5 +1,7 @@
 // The options of the command: one table that makes the parser and the help.
 
+import CommandLanguage
+
 /// What an option changes in an invocation.
 enum OptionEffect: Sendable {
     /// A switch.

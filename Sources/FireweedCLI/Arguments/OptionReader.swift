@@ -1,5 +1,7 @@
 // From words to options and their values; pure.
 
+import CommandLanguage
+
 /// An option as it was given.
 struct OptionUse: Sendable {
     let option: Option

@@ -1,5 +1,6 @@
 // Short forms of URLs; pure.
 
+import CommandLanguage
 import Foundation
 
 /// Makes URLs of what people type.

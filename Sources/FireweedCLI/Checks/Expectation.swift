@@ -1,5 +1,6 @@
 // What a response is expected to be; pure.
 
+import CommandLanguage
 import Foundation
 
 /// One fact of `--expect`: a subject, a comparison and a value.

@@ -1,5 +1,6 @@
 // The line of `--write-out`; pure.
 
+import CommandLanguage
 import Foundation
 
 /// Fills a format of curl's (curl(1), `--write-out`).

@@ -1,5 +1,6 @@
 // Files that items and options name.
 
+import CommandLanguage
 import Foundation
 import Glibc
 

@@ -1,5 +1,6 @@
 // From an invocation to what is sent.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

@@ -1,5 +1,6 @@
 // Content on its way to standard output; pure.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

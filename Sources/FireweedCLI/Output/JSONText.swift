@@ -1,5 +1,7 @@
 // JSON for people: indented and coloured, with keys in their order and numbers as they were written.
 
+import CommandLanguage
+
 /// Indents and colours JSON token by token.
 struct JSONText {
     let appearance: Appearance

@@ -1,5 +1,6 @@
 // What is said and done when a response is there, or will not come.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

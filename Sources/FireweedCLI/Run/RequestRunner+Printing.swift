@@ -1,5 +1,6 @@
 // Responses that are printed.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

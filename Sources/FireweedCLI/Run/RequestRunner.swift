@@ -1,5 +1,6 @@
 // Sends the request.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

@@ -1,5 +1,6 @@
 // `fireweed serve`.
 
+import CommandLanguage
 import FixtureServer
 import Foundation
 

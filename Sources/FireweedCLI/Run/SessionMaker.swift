@@ -1,5 +1,6 @@
 // The session that an invocation asks for.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 import Glibc

@@ -1,5 +1,6 @@
 // The requests of a command line with several URLs.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

@@ -1,5 +1,6 @@
 // Content from standard input.
 
+import CommandLanguage
 import Foundation
 import Glibc
 

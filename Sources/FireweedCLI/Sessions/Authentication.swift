@@ -1,5 +1,6 @@
 // Who the command says it is.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

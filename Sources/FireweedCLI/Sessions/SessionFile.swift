@@ -1,5 +1,6 @@
 // The file of a named session.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

@@ -1,5 +1,6 @@
 // Who the command is, for servers that ask.
 
+import CommandLanguage
 import Fireweed
 import Foundation
 

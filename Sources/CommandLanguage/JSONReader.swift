@@ -1,14 +1,14 @@
 // Reads JSON strictly.
 
 /// Why a text is not JSON: what was expected, and where.
-struct JSONReadingError: Error, Equatable {
-    let message: String
+package struct JSONReadingError: Error, Equatable {
+    package let message: String
     /// Bytes of UTF-8 before the place.
-    let offset: Int
+    package let offset: Int
 }
 
 /// Reads a text by the grammar of RFC 8259; nothing else is accepted.
-struct JSONReader {
+package struct JSONReader {
     private static let maximumDepth = 512
 
     private let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct JSONReader {
     }
 
     /// The value that a text is; throws `JSONReadingError`.
-    static func read(_ text: String) throws -> JSONNode {
+    package static func read(_ text: String) throws -> JSONNode {
         var reader = JSONReader(text)
         reader.skipSpace()
         let value = try reader.value()
@@ -30,7 +30,7 @@ struct JSONReader {
     }
 
     /// The values that follow one another in a text, as in NDJSON; `nil` when something else is among them.
-    static func sequence(_ text: String) -> [JSONNode]? {
+    package static func sequence(_ text: String) -> [JSONNode]? {
         var reader = JSONReader(text)
         var values: [JSONNode] = []
         reader.skipSpace()

@@ -1,9 +1,9 @@
 // Names of fields that say where in a JSON value they belong, as in `user[tags][]`.
 
 /// A name, taken apart.
-struct NestedName: Equatable {
+package struct NestedName: Equatable {
     /// One step into a value.
-    enum Step: Equatable {
+    package enum Step: Equatable {
         case member(String)
         case index(Int)
         /// Behind the last element of an array.
@@ -11,21 +11,23 @@ struct NestedName: Equatable {
     }
 
     /// A step and where it stands in the name, in characters.
-    struct Part: Equatable {
-        var step: Step
-        var range: Range<Int>
+    package struct Part: Equatable {
+        package var step: Step
+        package var range: Range<Int>
     }
 
-    let parts: [Part]
-    let text: String
+    package let parts: [Part]
+    package let text: String
 
     /// The largest index: an array has that many elements at once.
-    static let maximumIndex = 9_999
+    package static let maximumIndex = 9_999
+    /// The most brackets: values are built and written by functions that call themselves for each of them.
+    private static let maximumDepth = 512
 
     /// Reads `a[b][0][]`, `[0][x]` or `[]`; a backslash takes the meaning from a bracket, or makes a number a name.
     ///
     /// Throws `UsageError` that points at the place.
-    init(_ text: String) throws {
+    package init(_ text: String) throws {
         self.text = text
         let characters = Array(text)
         var parts: [Part] = []
@@ -36,6 +38,9 @@ struct NestedName: Equatable {
             position = end
         }
         while position < characters.count {
+            guard parts.count <= Self.maximumDepth else {
+                throw UsageError(message: "a name has more than \(Self.maximumDepth) brackets")
+            }
             guard characters[position] == "[" else {
                 throw Self.error("\"[\" is expected", text, position..<position + 1)
             }
@@ -78,21 +83,24 @@ struct NestedName: Equatable {
     }
 
     /// The error with the name below it, and the place marked.
-    static func error(_ message: String, _ text: String, _ range: Range<Int>) -> UsageError {
+    package static func error(_ message: String, _ text: String, _ range: Range<Int>) -> UsageError {
         let marks = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))
         return UsageError(message: "\(message):\n  \(text)\n  \(marks)")
     }
 }
 
 /// A JSON value that grows field by field.
-struct JSONBuilder {
+package struct JSONBuilder {
     private var root: JSONNode?
 
+    /// Makes a builder without a value.
+    package init() {}
+
     /// The value: an object without members before there is a field.
-    var value: JSONNode { root ?? .object([]) }
+    package var value: JSONNode { root ?? .object([]) }
 
     /// Puts a value where a name says; throws `UsageError` where something of another type is there.
-    mutating func set(_ value: JSONNode, at name: NestedName) throws {
+    package mutating func set(_ value: JSONNode, at name: NestedName) throws {
         root = try Self.setting(value, in: root, name, from: 0)
     }
 

@@ -1,20 +1,20 @@
 // The item language.
 
 /// One item of a command line: a header field, a parameter, or a field of the content.
-struct Item: Sendable, Equatable {
+package struct Item: Sendable, Equatable {
     /// What an item is.
-    enum Kind: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
         case header, headerFromFile, emptyHeader, removedHeader
         case query, queryFromFile
         case text, textFromFile, json, jsonFromFile, file
     }
 
-    let kind: Kind
-    let name: String
-    let value: String
+    package let kind: Kind
+    package let name: String
+    package let value: String
 
     /// Reads an item; `nil` for a word without a separator, or without a name before it.
-    init?(_ word: String) {
+    package init?(_ word: String) {
         let (characters, isEscaped) = Self.unescaped(word)
         for index in characters.indices where !isEscaped[index] {
             // At one place the longer separator wins.
@@ -42,7 +42,7 @@ struct Item: Sendable, Equatable {
     }
 
     /// True for what becomes content.
-    var isData: Bool {
+    package var isData: Bool {
         switch kind {
         case .text, .json, .file, .textFromFile, .jsonFromFile: true
         case .header, .headerFromFile, .emptyHeader, .removedHeader, .query, .queryFromFile: false
@@ -50,10 +50,10 @@ struct Item: Sendable, Equatable {
     }
 
     /// True for a file that is sent as one.
-    var isFile: Bool { kind == .file }
+    package var isFile: Bool { kind == .file }
 
     /// True when the value is the path of a file to read.
-    var isFromFile: Bool {
+    package var isFromFile: Bool {
         switch kind {
         case .headerFromFile, .queryFromFile, .textFromFile, .jsonFromFile: true
         case .header, .emptyHeader, .removedHeader, .query, .text, .json, .file: false

@@ -2,21 +2,21 @@
 
 /// A path such as `.items[0].name`: `.name` a member, `."a name"` one with other characters, `[0]` an element, `[-1]`
 /// the last one, `[]` every element or every member's value.
-struct ValuePath: Equatable, Sendable {
+package struct ValuePath: Equatable, Sendable {
     /// One step.
-    enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         case member(String)
         case element(Int)
         case every
     }
 
-    let steps: [Step]
-    let text: String
+    package let steps: [Step]
+    package let text: String
 
     /// Reads a path; `nil` for what is not one.
     ///
     /// The first dot may be left out, and `.` alone is the whole.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         self.text = text
         var steps: [Step] = []
         var rest = Array(text)[...]
@@ -61,7 +61,7 @@ struct ValuePath: Equatable, Sendable {
     }
 
     /// The values at the path, in order; `nil` when a member or an element of it is not there.
-    func values(in root: JSONNode) -> [JSONNode]? {
+    package func values(in root: JSONNode) -> [JSONNode]? {
         var values = [root]
         for step in steps {
             var next: [JSONNode] = []
@@ -87,7 +87,7 @@ struct ValuePath: Equatable, Sendable {
 
 extension JSONNode {
     /// The value for a line of its own: a string without its quotes and escapes, anything else as JSON.
-    var plainText: String {
+    package var plainText: String {
         if case .string(let string) = self { return JSONEscapes.unescaped(string) }
         return text
     }

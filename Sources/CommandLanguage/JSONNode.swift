@@ -1,7 +1,7 @@
 // JSON as a tree that keeps what was written.
 
 /// A JSON value (RFC 8259): members in their order, numbers and strings as they were written.
-indirect enum JSONNode: Equatable, Sendable {
+package indirect enum JSONNode: Equatable, Sendable {
     /// A number, `true`, `false` or `null`, as written.
     case literal(String)
     /// A string between its quotes, with its escapes.
@@ -10,20 +10,26 @@ indirect enum JSONNode: Equatable, Sendable {
     case object([Member])
 
     /// A name, with its escapes as in `string`, and its value.
-    struct Member: Equatable, Sendable {
-        var name: String
-        var value: JSONNode
+    package struct Member: Equatable, Sendable {
+        package var name: String
+        package var value: JSONNode
+
+        /// Makes a member; `name` has its escapes.
+        package init(name: String, value: JSONNode) {
+            self.name = name
+            self.value = value
+        }
     }
 
-    static let null = JSONNode.literal("null")
+    package static let null = JSONNode.literal("null")
 
     /// A string value of plain text.
-    init(text: String) {
+    package init(text: String) {
         self = .string(JSONEscapes.escaped(text))
     }
 
     /// What the value is, in the words of JSON.
-    var typeName: String {
+    package var typeName: String {
         switch self {
         case .literal("true"), .literal("false"): "a boolean"
         case .literal("null"): "null"
@@ -35,13 +41,13 @@ indirect enum JSONNode: Equatable, Sendable {
     }
 
     /// The value of a member; the last one when a name is there more than once, as most readers take it.
-    func member(_ name: String) -> JSONNode? {
+    package func member(_ name: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
         return members.last { JSONEscapes.unescaped($0.name) == name }?.value
     }
 
     /// The text on one line, with a space after each comma and colon.
-    var text: String {
+    package var text: String {
         var text = ""
         write(to: &text)
         return text
@@ -70,7 +76,7 @@ indirect enum JSONNode: Equatable, Sendable {
     }
 
     /// The same value with the members of every object in the order of their names.
-    var sorted: JSONNode {
+    package var sorted: JSONNode {
         switch self {
         case .literal, .string: self
         case .array(let elements): .array(elements.map(\.sorted))
@@ -81,9 +87,9 @@ indirect enum JSONNode: Equatable, Sendable {
 }
 
 /// The escapes of JSON strings (RFC 8259 §7).
-enum JSONEscapes {
+package enum JSONEscapes {
     /// Plain text as it stands between quotes.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -102,7 +108,7 @@ enum JSONEscapes {
     }
 
     /// The plain text of what stands between quotes; a half of a surrogate pair becomes U+FFFD.
-    static func unescaped(_ string: String) -> String {
+    package static func unescaped(_ string: String) -> String {
         guard string.utf8.contains(UInt8(ascii: "\\")) else { return string }
         var units: [UInt16] = []
         var rest = Array(string.utf16)[...]

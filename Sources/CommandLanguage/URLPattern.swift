@@ -3,16 +3,16 @@
 /// A word that stands for several URLs: `{a,b}` and `{1..9}`, `[1-9]`, `[001-100]`, `[a-z]` and `[0-100:10]`.
 ///
 /// Brackets and braces with anything else in them are text, as `[::1]` and `filter[name]` have it.
-struct URLPattern: Sendable, Equatable {
+package struct URLPattern: Sendable, Equatable {
     /// A part that stands for itself, or for one of several texts.
-    enum Part: Sendable, Equatable {
+    package enum Part: Sendable, Equatable {
         case text(String)
         case choices([String])
         /// Numbers with at least so many digits.
         case numbers(first: Int, step: Int, count: Int, width: Int)
         case letters(first: UInt8, step: Int, count: Int)
 
-        var count: Int {
+        package var count: Int {
             switch self {
             case .text: 1
             case .choices(let texts): texts.count
@@ -20,7 +20,7 @@ struct URLPattern: Sendable, Equatable {
             }
         }
 
-        subscript(index: Int) -> String {
+        package subscript(index: Int) -> String {
             switch self {
             case .text(let text): return text
             case .choices(let texts): return texts[index]
@@ -33,21 +33,21 @@ struct URLPattern: Sendable, Equatable {
         }
     }
 
-    let parts: [Part]
+    package let parts: [Part]
     /// How many URLs it stands for.
-    let count: Int
+    package let count: Int
 
     /// The most URLs that one command line may stand for.
-    static let maximumCount = 10_000_000
+    package static let maximumCount = 10_000_000
 
     /// A word that stands for itself alone.
-    init(literal word: String) {
+    package init(literal word: String) {
         parts = [.text(word)]
         count = 1
     }
 
     /// Reads a word; throws `UsageError` for one that stands for too many URLs.
-    init(_ word: String) throws {
+    package init(_ word: String) throws {
         var parts: [Part] = []
         var text = ""
         var rest = word[...]
@@ -79,7 +79,7 @@ struct URLPattern: Sendable, Equatable {
     /// The URL of a number, and the texts that its parts have there, without those that stand for themselves.
     ///
     /// The last part changes first.
-    func url(at index: Int) -> (text: String, values: [String]) {
+    package func url(at index: Int) -> (text: String, values: [String]) {
         var rest = index
         var texts: [String] = []
         var values: [String] = []
