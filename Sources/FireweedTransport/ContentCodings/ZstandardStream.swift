@@ -27,6 +27,9 @@ final class ZstandardStream: ContentCodingStream {
     ) throws(TransferFailure) -> Int {
         while true {
             if input.isEmpty, !isOutputFull { return 0 }
+            if isBetweenFrames, let first = input.first, !Self.beginsFrame(first) {
+                throw .badCoding("zstd", "something that is not a frame of RFC 8878 is in it")
+            }
             var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
             var sink = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
             let result = ZSTD_decompressStream(decoder, &sink, &source)
@@ -39,5 +42,13 @@ final class ZstandardStream: ContentCodingStream {
             input = input.advanced(by: source.pos)
             if sink.pos > 0 { return sink.pos }
         }
+    }
+
+    /// Whether a frame, or one that is skipped, may begin with this byte (RFC 8878 §3.1).
+    ///
+    /// The library also decodes the formats of its versions before 0.8, which no content has: their decoders are old,
+    /// and what they refuse depends on the pieces that they get.
+    private static func beginsFrame(_ byte: UInt8) -> Bool {
+        byte == 0x28 || 0x50...0x5F ~= byte
     }
 }

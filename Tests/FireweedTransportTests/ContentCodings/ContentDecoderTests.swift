@@ -118,6 +118,13 @@ struct ContentDecoderTests {
         }
     }
 
+    @Test("Zstandard's formats of before RFC 8878 are refused", arguments: [0x1E, 0x22, 0x25, 0x26, 0x27] as [UInt8])
+    func formerFrames(first: UInt8) {
+        let bytes = [first, 0xB5, 0x2F, 0xFD, 0x00, 0x09, 0xFB, 0x27, 0xB5]
+        #expect(throws: TransferFailure.self) { try decode([bytes[...]], "zstd") }
+        #expect(throws: TransferFailure.self) { try decode([bytes[..<1]], "zstd") }
+    }
+
     @Test("are taken off in layers, the last of the list first")
     func layers() throws {
         let coded = try Self.coded(Self.coded(Self.coded(Self.content, "deflate"), "br"), "gzip")
