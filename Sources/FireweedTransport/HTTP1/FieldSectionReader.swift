@@ -29,7 +29,7 @@ struct FieldSectionReader {
     mutating func reset(position: Int = 0, acceptsBareLineFeed: Bool = true) {
         self.position = position
         self.acceptsBareLineFeed = acceptsBareLineFeed
-        fields.removeAll(keepingCapacity: true)
+        if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
         marks = []
         framing = FramingFields()
     }
@@ -56,7 +56,7 @@ struct FieldSectionReader {
     ) throws(TransferFailure) -> Bool {
         let (start, end) = (position, bytes.count)
         var index = start
-        while index < end, base.byte(index).isTokenByte { index += 1 }
+        while index < end, TokenTable.contains(base.byte(index)) { index &+= 1 }
         guard index < end else { return false }
         let nameEnd = index
         guard base.byte(nameEnd) == 0x3A, nameEnd > start else {

@@ -158,7 +158,7 @@ package struct HTTP1ResponseParser {
 
     private mutating func beginSection() {
         line = nil
-        pending.removeAll(keepingCapacity: true)
+        if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
         section.reset()
     }
 

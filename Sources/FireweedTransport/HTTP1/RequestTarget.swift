@@ -28,51 +28,79 @@ package struct RequestTarget: Equatable, Sendable {
     /// Throws `badURL` for a URL without a host, with a port that is none, or with a space, a control character or
     /// something beyond ASCII where the request line would have it; `unsupportedURL` for another scheme.
     package init(_ url: String) throws(TransferFailure) {
-        let bytes = url.utf8
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
-            throw .badMessage("the URL has no host")
-        }
-        switch url[..<colon].lowercased() {
-        case "http": isSecure = false
-        case "https": isSecure = true
-        case let scheme:
-            throw .exchange(.unsupportedURL, detail: "the scheme “\(scheme)” is not http or https", engineCode: 0)
-        }
-        let start = bytes.index(colon, offsetBy: 3)
-        let end = bytes[start...].firstIndex { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 } ?? bytes.endIndex
-        let userinfo = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
-        let hostAndPort = url[(userinfo.map { bytes.index(after: $0) } ?? start)..<end]
-        (host, port) = try Self.hostAndPort(hostAndPort, default: isSecure ? 443 : 80)
-        originForm = try Self.originForm(url[end...])
-    }
-
-    private static func originForm(_ rest: Substring) throws(TransferFailure) -> String {
-        let target = rest.utf8.prefix { $0 != UInt8(ascii: "#") }
-        guard target.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-            throw .badMessage("the URL's path or query has a space, a control character, or one beyond ASCII")
-        }
-        let text = String(Substring(target))
-        return target.first == UInt8(ascii: "/") ? text : "/" + text
-    }
-
-    private static func hostAndPort(_ text: Substring, default port: Int) throws(TransferFailure) -> (String, Int) {
-        let isBracketed = text.utf8.first == UInt8(ascii: "[")
-        let hostEnd: Substring.Index
-        if isBracketed {
-            guard let bracket = text.utf8.firstIndex(of: UInt8(ascii: "]")) else {
-                throw .badMessage("the URL has an IPv6 address without its end")
+        var url = url
+        // Native UTF-8, which `withUTF8` makes of the others, is read in place.
+        let parts = url.withUTF8 { (bytes) -> Result<RequestTarget, TransferFailure> in
+            do throws(TransferFailure) {
+                return .success(try RequestTarget(UnsafeRawBufferPointer(bytes)))
+            } catch {
+                return .failure(error)
             }
-            hostEnd = text.utf8.index(after: bracket)
-        } else {
-            hostEnd = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         }
-        let digits = text[hostEnd...].utf8.dropFirst()
-        guard hostEnd == text.endIndex || text.utf8[hostEnd] == UInt8(ascii: ":"), digits.count <= 6,
-            digits.allSatisfy({ 0x30...0x39 ~= $0 })
-        else { throw .badMessage("the URL has a port that is none") }
-        let given = digits.isEmpty ? port : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-        guard given <= 65535 else { throw .badMessage("the URL has a port that is none") }
-        return (try isBracketed ? address(text[..<hostEnd]) : name(text[..<hostEnd]), given)
+        self = try parts.get()
+    }
+
+    private init(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
+        guard let colon = bytes.firstIndex(of: 0x3A), bytes.count >= colon + 3, bytes[colon + 1] == 0x2F,
+            bytes[colon + 2] == 0x2F
+        else { throw .badMessage("the URL has no host") }
+        let scheme = UnsafeRawBufferPointer(rebasing: bytes[..<colon])
+        if colon == 4, scheme.isFieldName("http") {
+            isSecure = false
+        } else if colon == 5, scheme.isFieldName("https") {
+            isSecure = true
+        } else {
+            let name = FieldBytes.excerpt(bytes, from: 0, to: colon)
+            throw .exchange(.unsupportedURL, detail: "the scheme “\(name)” is not http or https", engineCode: 0)
+        }
+        // The authority ends at `/`, `?` or `#`, and begins behind the userinfo.
+        var (start, end) = (colon + 3, colon + 3)
+        while end < bytes.count, bytes[end] != 0x2F, bytes[end] != 0x3F, bytes[end] != 0x23 {
+            if bytes[end] == 0x40 { start = end + 1 }
+            end += 1
+        }
+        originForm = try Self.originForm(UnsafeRawBufferPointer(rebasing: bytes[end...]))
+        (host, port) = try Self.hostAndPort(
+            UnsafeRawBufferPointer(rebasing: bytes[start..<end]), default: isSecure ? 443 : 80)
+    }
+
+    /// Up to the fragment, with the slash that an empty path stands for.
+    private static func originForm(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> String {
+        var end = 0
+        while end < bytes.count, bytes[end] != 0x23 {
+            guard bytes[end] &- 0x21 < 0x5E else {
+                throw .badMessage("the URL's path or query has a space, a control character, or one beyond ASCII")
+            }
+            end += 1
+        }
+        let text = String(decoding: bytes[..<end], as: UTF8.self)
+        return bytes.first == 0x2F ? text : "/" + text
+    }
+
+    private static func hostAndPort(
+        _ bytes: UnsafeRawBufferPointer, default port: Int
+    ) throws(TransferFailure) -> (String, Int) {
+        var hostEnd = 0
+        if bytes.first == 0x5B {
+            while hostEnd < bytes.count, bytes[hostEnd] != 0x5D { hostEnd += 1 }
+            guard hostEnd < bytes.count else { throw .badMessage("the URL has an IPv6 address without its end") }
+            hostEnd += 1
+        } else {
+            while hostEnd < bytes.count, bytes[hostEnd] != 0x3A { hostEnd += 1 }
+        }
+        let host = String(decoding: bytes[..<hostEnd], as: UTF8.self)
+        var given = 0
+        for index in min(hostEnd + 1, bytes.count)..<bytes.count {
+            given = given * 10 + Int(bytes[index] &- 0x30)
+            guard bytes[index] &- 0x30 < 10, given <= 65535 else {
+                throw .badMessage("the URL has a port that is none")
+            }
+        }
+        guard hostEnd == bytes.count || bytes[hostEnd] == 0x3A else {
+            throw .badMessage("the URL has a port that is none")
+        }
+        if hostEnd + 1 >= bytes.count { given = port }
+        return (try bytes.first == 0x5B ? address(host[...]) : name(host[...]), given)
     }
 
     private static func address(_ bracketed: Substring) throws(TransferFailure) -> String {
@@ -88,6 +116,7 @@ package struct RequestTarget: Equatable, Sendable {
     /// A name as it is written, where it has nothing but letters, digits, hyphens, underscores and dots.
     private static func name(_ text: Substring) throws(TransferFailure) -> String {
         guard !text.isEmpty else { throw .badMessage("the URL has no host") }
+        if CanonicalHost.isCanonical(text) { return String(text) }
         let isPlain = text.utf8.allSatisfy { isHostByte($0) }
         if isPlain, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == false { return String(text) }
         // Numbers that are an address in another spelling, escapes, and names beyond ASCII.

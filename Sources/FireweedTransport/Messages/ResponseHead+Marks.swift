@@ -46,12 +46,19 @@ extension ResponseHead {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Compares a name, or another token, with one in lower case whose length is the same.
+    /// Compares a name, or another token, with one in lower case whose length is the same, and is not zero.
     ///
     /// Among tokens the bit that it ignores is a letter's case, apart from `^` and `~`, which no name here has.
+    @inline(__always)
     func isFieldName(_ lowercase: StaticString) -> Bool {
-        let expected = lowercase.utf8Start
-        for index in 0..<count where self[index] | 0x20 != expected[index] { return false }
-        return true
+        // Nearly all names differ in their first letter from those that are looked for.
+        guard let base = baseAddress, base.byte(0) | 0x20 == lowercase.utf8Start[0] else { return false }
+        return isRest(base, lowercase.utf8Start)
+    }
+
+    private func isRest(_ base: UnsafeRawPointer, _ expected: UnsafePointer<UInt8>) -> Bool {
+        var index = 1
+        while index < count, base.byte(index) | 0x20 == expected[index] { index &+= 1 }
+        return index >= count
     }
 }

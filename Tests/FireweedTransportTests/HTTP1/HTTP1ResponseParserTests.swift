@@ -256,6 +256,17 @@ struct HTTP1ResponseParserTests {
         #expect(ParsedResponse(text, limits: limits).failure?.contains("limit of") == true)
     }
 
+    @Test("the table of token bytes says what the rule says (RFC 9110 §5.6.2)")
+    func tokens() {
+        for byte in UInt8.min...UInt8.max { #expect(TokenTable.contains(byte) == byte.isTokenByte, "\(byte)") }
+        let marks = "!#$%&'*+-.^_`|~"
+        for byte in UInt8.min...UInt8.max {
+            let scalar = Character(Unicode.Scalar(byte))
+            #expect(
+                byte.isTokenByte == (scalar.isASCII && (scalar.isLetter || scalar.isNumber || marks.contains(scalar))))
+        }
+    }
+
     @Test("interim responses are limited")
     func interimLimit() {
         var limits = HTTP1ResponseParser.Limits()
