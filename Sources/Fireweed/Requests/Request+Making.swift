@@ -78,7 +78,7 @@ extension Request {
     }
 
     private func adapt(_ record: RequestRecord, by adapter: any RequestAdapter) {
-        guard let session = core.session else { return fail(.sessionDeinitialized) }
+        guard let session = core.session else { return fail(core.invalidation ?? .sessionDeinitialized) }
         let state = RequestAdapterState(requestID: id, session: session, request: self)
         let initial = record.urlRequest
         adapter.adapt(initial, using: state, completion: firstOnly { self.adapted(initial, $0) })
