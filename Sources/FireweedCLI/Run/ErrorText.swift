@@ -42,19 +42,23 @@ struct ErrorText {
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// Which time was over, and what had come until then.
+    /// Which time was over.
+    ///
+    /// The elapsed time does not always say it: it begins when the exchange does, and a busy machine begins that late. Where
+    /// it is shorter than every limit, the shortest limit was over.
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
-        let elapsed = metrics?.taskInterval.duration ?? 0
-        if let limit = invocation.maximumTime, elapsed >= limit * 0.99 {
-            return "the whole took longer than \(seconds(limit)) (--max-time)"
-        }
         let hop = metrics?.transactionMetrics.last
-        if let hop, hop.connectEndDate == nil, !hop.isReusedConnection, let limit = invocation.connectTimeout,
-            limit < invocation.timeout
-        {
-            return "there was no connection after \(seconds(limit)) (--connect-timeout)"
+        let isConnected = hop.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
+        var limits = [(limit: invocation.timeout, text: "nothing came for", option: "--timeout")]
+        if !isConnected, let limit = invocation.connectTimeout, limit < invocation.timeout {
+            limits.insert((limit, "there was no connection after", "--connect-timeout"), at: 0)
         }
-        return "nothing came for \(seconds(invocation.timeout)) (--timeout)"
+        if let limit = invocation.maximumTime {
+            limits.insert((limit, "the whole took longer than", "--max-time"), at: 0)
+        }
+        let elapsed = metrics?.taskInterval.duration ?? 0
+        let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit } ?? limits[0]
+        return "\(over.text) \(seconds(over.limit)) (\(over.option))"
     }
 
     private static func seconds(_ value: Double) -> String {

@@ -1,0 +1,1 @@
+../../../Sources/FireweedTransport/Sanitizing/Mutex.swift
