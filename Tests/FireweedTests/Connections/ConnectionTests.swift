@@ -192,7 +192,10 @@ struct ConnectionTests {
                 .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb"),
                 .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nc"), .hold,
             ])
-        let session = Session.isolated { $0.httpMaximumConnectionsPerHost = 1 }
+        let session = Session.isolated {
+            $0.httpMaximumConnectionsPerHost = 1
+            $0.urlCache = nil  // a look into the cache takes the time in which a later request comes first
+        }
         let first = session.request(server.url("/1")).serializingString()
         let cancelled = session.request(server.url("/cancelled"))
         let cancelledTask = cancelled.serializingString()
@@ -202,7 +205,8 @@ struct ConnectionTests {
         cancelled.cancel()
         #expect(await cancelledTask.response.error?.isExplicitlyCancelledError == true)
         server.signal("go")
-        #expect(try await [first.value, second.value, third.value] == ["a", "b", "c"])
+        let contents = try await [first.value, second.value, third.value]
+        #expect(contents == ["a", "b", "c"])
         session.withAllRequests { #expect($0.isEmpty) }
     }
 }
