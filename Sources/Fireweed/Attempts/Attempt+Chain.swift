@@ -39,7 +39,9 @@ extension Attempt {
     /// Lets the present message walk the chain.
     func launch() {
         let exchange = state.withLock { $0.exchange }
-        if core.protocolClasses == nil, let violation = exchange.hop.schemeViolation { return fail(with: violation) }
+        // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
+        let isForWire = core.protocolClasses == nil || exchange.hop.webSocket != nil
+        if isForWire, let violation = exchange.hop.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, exchange)
     }
 

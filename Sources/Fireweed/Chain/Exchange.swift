@@ -42,7 +42,4 @@ struct Exchange: Sendable {
         if hop.url != url { urlText = hop.url.absoluteString }
         if hop.fields !== own, fields === own { fields = hop.fields }
     }
-
-    /// The exchange as it was before it walked the chain.
-    var unsent: Exchange { Exchange(hop) }
 }

@@ -51,6 +51,11 @@ public struct ResponseHead: Sendable {
         self.sectionStart = UInt32(sectionStart)
         sectionEnd = UInt32(bytes.count)
         let count = bytes.count + fields.count * FieldRange.byteCount
+        // With no capacity the initialiser would write to the empty storage that all threads share.
+        guard count > 0 else {
+            storage = []
+            return
+        }
         storage = [UInt8](unsafeUninitializedCapacity: count) { storage, initializedCount in
             let whole = UnsafeMutableRawBufferPointer(storage)
             whole.copyMemory(from: bytes)
