@@ -18,6 +18,8 @@ struct DialTarget {
     let families: Set<AddressFamily>
     /// The interface, or the address of ours, that the connection leaves by.
     let networkInterface: String?
+    /// What is spoken in clear text, where nothing is agreed on: HTTP/2 by prior knowledge alone (RFC 9113 §3.3).
+    let clearTextProtocol: ApplicationProtocol
     /// When the attempt to connect fails at the latest, counted from its beginning.
     let timeout: LoopInstant?
 
@@ -27,6 +29,7 @@ struct DialTarget {
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
         networkInterface = options.networkInterface
+        clearTextProtocol = .http1
         timeout = options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
         switch options.ipVersion {
         case .any: families = Set(AddressFamily.allCases)

@@ -5,16 +5,19 @@ import Glibc
 
 /// Who wants a connection; called on the loop's thread, also from inside `Dialer.begin()`.
 protocol DialerOwner: AnyObject {
-    /// A socket is connected; it is the owner's from now on.
+    /// A connection is made; it is the owner's from now on.
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
     /// The process is out of descriptors: closes one that nobody needs, if there is one.
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool
 }
 
-/// A socket that was connected.
+/// A connection that was made.
 struct ConnectedSocket {
-    let descriptor: Int32
+    /// What its bytes go through.
+    let channel: ByteChannel
+    /// The version of HTTP that both ends have agreed on.
+    let applicationProtocol: ApplicationProtocol
     let address: SocketAddress
     /// When the dialer began, when the first address was known, and when the connection was made.
     let start: LoopInstant
@@ -221,8 +224,9 @@ final class Dialer: Timed {
         attempts.removeAll { $0.descriptor == attempt.descriptor }
         abandon()
         let socket = ConnectedSocket(
-            descriptor: attempt.descriptor, address: attempt.address, start: start, lookupEnd: lookupEnd,
-            connectEnd: context.now, isReadable: isReadable)
+            channel: ByteChannel(descriptor: attempt.descriptor), applicationProtocol: target.clearTextProtocol,
+            address: attempt.address, start: start, lookupEnd: lookupEnd, connectEnd: context.now,
+            isReadable: isReadable)
         guard let owner else {
             close(attempt)
             return

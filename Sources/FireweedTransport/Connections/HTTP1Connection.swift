@@ -5,30 +5,16 @@ import Glibc
 
 /// A socket, the parser of what comes in and the bytes that go out.
 ///
-/// The socket is registered once, for its edges: the connection remembers what it is ready for. Without an exchange it
-/// keeps nothing but an empty buffer for the next head, and whatever comes then closes it.
-final class HTTP1Connection: Timed {
-    unowned let origin: Origin
-    let context: LoopContext
-    let channel: ByteChannel
+/// Without an exchange it keeps nothing but an empty buffer for the next head, and whatever comes then closes it.
+final class HTTP1Connection: Connection {
     /// The exchange that runs.
     var exchange: Exchange?
     var parser: HTTP1ResponseParser
-    private let socket: ConnectedSocket
-    private var details: ConnectionDetails?
-    private var exchangeCount = 0
-    private(set) var isClosed = false
     /// The present exchange was given the connection when another had used it.
     private(set) var isReused = false
-    /// When the connection became idle.
-    private(set) var idleSince: LoopInstant = 0
 
     // MARK: Reading
 
-    /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
-    var isReadable: Bool
-    /// The peer sends nothing more, so that reading goes on to the end.
-    var hasPeerClosed = false
     /// What was read and may not be told yet.
     var unread: [UInt8] = []
     /// Takes the content codings of the present response off; `nil` when it has none.
@@ -40,7 +26,6 @@ final class HTTP1Connection: Timed {
 
     // MARK: Writing
 
-    var isWritable = true
     /// The present exchange's head and what frames its content, as far as they have not left.
     var pending: [UInt8] = []
     var pendingOffset = 0
@@ -57,27 +42,20 @@ final class HTTP1Connection: Timed {
     /// A byte of the present message was handed to the kernel.
     var hasWritten = false
 
-    init(_ socket: ConnectedSocket, origin: Origin) {
-        self.socket = socket
-        self.origin = origin
-        context = origin.table.context
-        channel = ByteChannel(descriptor: socket.descriptor)
+    override init(_ socket: ConnectedSocket, origin: Origin) {
         parser = HTTP1ResponseParser(limits: origin.table.parserLimits)
-        isReadable = socket.isReadable
-        super.init()
-        context.sockets.hand(socket.descriptor, to: self)
+        super.init(socket, origin: origin)
     }
 
     // MARK: Exchanges
 
     /// Sends an exchange's message and reads the response.
-    func attach(_ exchange: Exchange) {
+    override func attach(_ exchange: Exchange) {
         guard exchange.attach(to: self) else { return origin.connectionIsFree(self) }
         self.exchange = exchange
         isReused = exchangeCount > 0
         exchangeCount += 1
-        exchange.report.isReusedConnection = isReused
-        noteConnecting(of: exchange)
+        noteConnecting(of: exchange, isReused: isReused)
         do {
             try prepare(exchange)
         } catch {
@@ -133,101 +111,40 @@ final class HTTP1Connection: Timed {
     /// Room for a head that an idle connection keeps.
     private static let keptRoom = 4096
 
-    // MARK: The end
+    // MARK: The socket
 
-    /// Closes the socket; an exchange must have been let go, or ends without it.
-    func close() {
-        guard !isClosed else { return }
-        isClosed = true
-        origin.table.timers.remove(self)
-        context.sockets.willClose(channel.descriptor)
-        channel.close()
+    override func socketIsReady() {
+        guard exchange != nil else { return idleSocketIsReady() }
+        if isWritable { send() }
+        if isReadable { receive() }
+    }
+
+    override func didClose() {
         content = .none
         unread = []
-        origin.connectionClosed(self)
     }
 
     // MARK: Idle connections
 
-    /// Nobody uses the connection from now on.
-    func becomeIdle() {
-        idleSince = context.now
-        if let limit = idleLimit { origin.table.timers.lower(self, to: idleSince.addingSaturating(limit)) }
-    }
+    override var isIdle: Bool { exchange == nil }
 
-    /// How long the connection is kept; a server's own limit ends half a second before it closes.
-    private var idleLimit: LoopInstant? {
-        let own = origin.table.settings.options.maximumConnectionIdleTime.nanoseconds
-        guard let seconds = parser.keepAliveSeconds else { return own }
-        let (announced, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? own : min(own, announced - min(announced, 500_000_000))
-    }
-
-    /// Whether an idle connection can carry an exchange.
-    ///
-    /// The loop is told of bytes and of an end; after a second it is worth a system call to be sure.
-    var isUsable: Bool {
-        let age = context.now - min(idleSince, context.now)
-        guard exchangeCount > 0 else { return !isClosed }
-        guard !isClosed, !hasPeerClosed, age < idleLimit ?? .max else { return false }
-        return age < 1_000_000_000 || !channel.hasSomethingToRead
-    }
-
-    override func timeReached(at now: LoopInstant) {
-        guard exchange == nil, !isClosed, let limit = idleLimit else { return }
-        let end = idleSince.addingSaturating(limit)
-        if end <= now { close() } else { origin.table.timers.set(self, to: end) }
-    }
+    override var keepAliveSeconds: Int? { parser.keepAliveSeconds }
 
     // MARK: Reports
 
     /// Nothing has come since the present exchange was given the connection.
     var isSilent: Bool { !parser.hasBegun }
 
-    /// The times of the connection's making, in the report of the exchange that waited for it.
-    private func noteConnecting(of exchange: Exchange) {
-        guard !isReused else {
-            exchange.report.waited = exchange.moment(context.now) - 1
-            return
-        }
-        exchange.report.waited = exchange.moment(socket.start) - 1
-        exchange.report.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
-        exchange.report.nameLookup = exchange.moment(socket.lookupEnd)
-        exchange.report.connect = exchange.moment(socket.connectEnd)
-    }
-
     private func fill(_ exchange: Exchange) {
         exchange.report.responseHeaderByteCount = Int64(parser.headerByteCount)
         exchange.report.connection = exchange.report.connection ?? details(protocolName: nil)
         exchange.trailers = parser.trailers
     }
-
-    /// The ends of the connection, the same object for all its exchanges.
-    func details(protocolName: String?) -> ConnectionDetails {
-        if let details, details.protocolName == protocolName { return details }
-        let made = ConnectionDetails(
-            protocolName: protocolName,
-            localEndpoint: details?.localEndpoint ?? SocketAddress.local(of: channel.descriptor)?.endpoint,
-            remoteEndpoint: socket.address.endpoint, tls: nil)
-        details = made
-        return made
-    }
 }
 
-extension HTTP1Connection: SocketWatcher {
-    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
-        guard !isClosed else { return }
-        if readiness.contains(.writable) { isWritable = true }
-        let ended: SocketReadiness = [.peerClosed, .failed]
-        if !readiness.isDisjoint(with: ended) { hasPeerClosed = true }
-        if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
-        guard exchange != nil else { return idleSocketIsReady() }
-        if isWritable { send() }
-        if isReadable { receive() }
-    }
-
+extension HTTP1Connection {
     /// Nothing may come on a connection without an exchange: what comes could be taken for the next one's response.
-    private func idleSocketIsReady() {
+    fileprivate func idleSocketIsReady() {
         guard isReadable else { return }
         // The event may tell of bytes that were read in the meantime.
         guard !hasPeerClosed, !channel.hasSomethingToRead else { return close() }

@@ -1,5 +1,7 @@
 // The connections to one origin, and the line in front of them.
 
+import Foundation
+
 /// Gives exchanges connections: an idle one, a new one within the limit, or the first that is free, in the order in
 /// which they came.
 final class Origin {
@@ -11,9 +13,9 @@ final class Origin {
     private var line = WaitingLine<Exchange>()
     private var dialers: [Dialer] = []
     /// The one that was used last is at the end, and is used next.
-    private var idle: [HTTP1Connection] = []
+    private var idle: [Connection] = []
     /// Connections that are in use or idle.
-    private var openConnections: [HTTP1Connection] = []
+    private var openConnections: [Connection] = []
     private var isAdmitting = false
     /// How many exchanges there are for the origin, those that have not entered the line included.
     var exchangeCount = 0
@@ -33,7 +35,7 @@ final class Origin {
     var idleCount: Int { idle.count }
 
     /// The connection that has been idle longest.
-    var oldestIdle: HTTP1Connection? { idle.first }
+    var oldestIdle: Connection? { idle.first }
 
     // MARK: The line
 
@@ -74,7 +76,7 @@ final class Origin {
     }
 
     /// Gives a connection to the first who waits and may run.
-    private func serve(_ connection: HTTP1Connection) -> Bool {
+    private func serve(_ connection: Connection) -> Bool {
         while let exchange = line.next() {
             exchange.place = nil
             releaseDialer(of: exchange)
@@ -133,13 +135,13 @@ final class Origin {
     // MARK: Idle connections
 
     /// A connection carries nothing any more, and may carry the next exchange.
-    func connectionIsFree(_ connection: HTTP1Connection) {
+    func connectionIsFree(_ connection: Connection) {
         putIdle(connection)
         admit()
     }
 
     /// A connection was closed.
-    func connectionClosed(_ connection: HTTP1Connection) {
+    func connectionClosed(_ connection: Connection) {
         openConnections.removeAll { $0 === connection }
         if let index = idle.lastIndex(where: { $0 === connection }) {
             idle.remove(at: index)
@@ -148,7 +150,7 @@ final class Origin {
         admit()
     }
 
-    private func putIdle(_ connection: HTTP1Connection) {
+    private func putIdle(_ connection: Connection) {
         idle.append(connection)
         table.idleCount += 1
         connection.becomeIdle()
@@ -156,7 +158,7 @@ final class Origin {
     }
 
     /// The idle connection that was used last, unless its peer has closed it.
-    private func takeIdle() -> HTTP1Connection? {
+    private func takeIdle() -> Connection? {
         while let connection = idle.popLast() {
             table.idleCount -= 1
             if connection.isUsable { return connection }
@@ -180,8 +182,16 @@ final class Origin {
 
 extension Origin: DialerOwner {
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
-        _ = forget(dialer)
-        let connection = HTTP1Connection(socket, origin: self)
+        let sponsor = forget(dialer)
+        let connection: Connection
+        switch socket.applicationProtocol {
+        case .http1: connection = HTTP1Connection(socket, origin: self)
+        case .http2:
+            table.context.sockets.willClose(socket.channel.descriptor)
+            socket.channel.close()
+            sponsor?.end(.exchange(.unsupportedURL, detail: "this transport has no HTTP/2 yet", engineCode: 0))
+            return admit()
+        }
         openConnections.append(connection)
         connectionIsFree(connection)
     }

@@ -1,0 +1,133 @@
+// What connections of every version of HTTP have in common.
+
+/// A socket that was connected, and what it is ready for.
+///
+/// The socket is registered once, for its edges: the connection remembers what it is ready for. Each version of HTTP
+/// has a subclass. It lives on its loop's thread.
+class Connection: Timed {
+    unowned final let origin: Origin
+    final let context: LoopContext
+    final let channel: ByteChannel
+    private let socket: ConnectedSocket
+    private var details: ConnectionDetails?
+    /// How many exchanges the connection was given.
+    final var exchangeCount = 0
+    private(set) final var isClosed = false
+    /// When the connection became idle.
+    private(set) final var idleSince: LoopInstant = 0
+
+    /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
+    final var isReadable: Bool
+    final var isWritable = true
+    /// The peer sends nothing more, so that reading goes on to the end.
+    final var hasPeerClosed = false
+
+    init(_ socket: ConnectedSocket, origin: Origin) {
+        self.socket = socket
+        self.origin = origin
+        context = origin.table.context
+        channel = socket.channel
+        isReadable = socket.isReadable
+        super.init()
+        context.sockets.hand(channel.descriptor, to: self)
+    }
+
+    // MARK: What each version does
+
+    /// Sends an exchange's message and reads the response.
+    func attach(_ exchange: Exchange) {}
+
+    /// The socket has become ready for something.
+    func socketIsReady() {}
+
+    /// The connection was closed: gives back what it holds.
+    func didClose() {}
+
+    /// Whether the connection carries nothing.
+    var isIdle: Bool { true }
+
+    /// The seconds for which the server keeps an idle connection, where it has said so.
+    var keepAliveSeconds: Int? { nil }
+
+    // MARK: The end
+
+    /// Closes the socket; exchanges must have been let go, or end without it.
+    final func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        origin.table.timers.remove(self)
+        context.sockets.willClose(channel.descriptor)
+        channel.close()
+        didClose()
+        origin.connectionClosed(self)
+    }
+
+    // MARK: Idle connections
+
+    /// Nobody uses the connection from now on.
+    final func becomeIdle() {
+        idleSince = context.now
+        if let limit = idleLimit { origin.table.timers.lower(self, to: idleSince.addingSaturating(limit)) }
+    }
+
+    /// How long the connection is kept; a server's own limit ends half a second before it closes.
+    private var idleLimit: LoopInstant? {
+        let own = origin.table.settings.options.maximumConnectionIdleTime.nanoseconds
+        guard let seconds = keepAliveSeconds else { return own }
+        let (announced, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? own : min(own, announced - min(announced, 500_000_000))
+    }
+
+    /// Whether an idle connection can carry an exchange.
+    ///
+    /// The loop is told of bytes and of an end; after a second it is worth a system call to be sure.
+    final var isUsable: Bool {
+        let age = context.now - min(idleSince, context.now)
+        guard exchangeCount > 0 else { return !isClosed }
+        guard !isClosed, !hasPeerClosed, age < idleLimit ?? .max else { return false }
+        return age < 1_000_000_000 || !channel.hasSomethingToRead
+    }
+
+    final override func timeReached(at now: LoopInstant) {
+        guard isIdle, !isClosed, let limit = idleLimit else { return }
+        let end = idleSince.addingSaturating(limit)
+        if end <= now { close() } else { origin.table.timers.set(self, to: end) }
+    }
+
+    // MARK: Reports
+
+    /// The times of the connection's making, in the report of the exchange that waited for it.
+    final func noteConnecting(of exchange: Exchange, isReused: Bool) {
+        exchange.report.isReusedConnection = isReused
+        guard !isReused else {
+            exchange.report.waited = exchange.moment(context.now) - 1
+            return
+        }
+        exchange.report.waited = exchange.moment(socket.start) - 1
+        exchange.report.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
+        exchange.report.nameLookup = exchange.moment(socket.lookupEnd)
+        exchange.report.connect = exchange.moment(socket.connectEnd)
+    }
+
+    /// The ends of the connection, the same object for all its exchanges.
+    final func details(protocolName: String?) -> ConnectionDetails {
+        if let details, details.protocolName == protocolName { return details }
+        let made = ConnectionDetails(
+            protocolName: protocolName,
+            localEndpoint: details?.localEndpoint ?? SocketAddress.local(of: channel.descriptor)?.endpoint,
+            remoteEndpoint: socket.address.endpoint, tls: nil)
+        details = made
+        return made
+    }
+}
+
+extension Connection: SocketWatcher {
+    final func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        guard !isClosed else { return }
+        if readiness.contains(.writable) { isWritable = true }
+        let ended: SocketReadiness = [.peerClosed, .failed]
+        if !readiness.isDisjoint(with: ended) { hasPeerClosed = true }
+        if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
+        socketIsReady()
+    }
+}
