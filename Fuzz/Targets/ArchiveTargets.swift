@@ -18,19 +18,19 @@ extension FuzzTarget {
             status: 200, version: "", section: Array(lines.dropFirst().joined(separator: "\n").utf8)
         ).fields
         let secrets = ["Authorization", "Cookie", "X-Api-Key"].map { Field(name: $0, value: "a \(secret)=\(secret)") }
-        let hop = HopRecord(
+        let exchange = ExchangeRecord(
             url: URL(string: lines[0]) ?? Samples.url, method: "POST", fields: FieldBlock(fields + secrets),
             response: head.keeping({ _ in true }, appending: [Field(name: "Set-Cookie", value: "a=\(secret)")]),
             report: TransferReport())
         let made = HARWriter(redaction: .standard).entry(
-            of: TransactionMetrics(hop: hop), sent: content, received: content, error: nil)
+            of: TransactionMetrics(exchange: exchange), sent: content, received: content, error: nil)
         let archive = try HARDocument(entries: [made]).encoded()
         let shown = String(decoding: archive, as: UTF8.self)
         // The first cookie's name is no secret; its value is.
         try expect(shown.components(separatedBy: secret).count <= 2, "no secret is in an archive")
         let document = try JSONSerialization.jsonObject(with: archive) as? [String: Any]
         let log = document?["log"] as? [String: Any]
-        try expectEqual((log?["entries"] as? [Any])?.count, 1, "a hop is an entry")
+        try expectEqual((log?["entries"] as? [Any])?.count, 1, "an exchange is an entry")
         let entry = (log?["entries"] as? [[String: Any]])?.first
         let response = entry?["response"] as? [String: Any]
         try expectEqual((response?["headers"] as? [Any])?.count, head.fields.count + 1, "no field is lost")

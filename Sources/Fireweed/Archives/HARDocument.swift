@@ -118,23 +118,23 @@ struct HARTimings: Encodable, Sendable {
     var wait: Double
     var receive: Double
 
-    init(_ hop: TransactionMetrics) {
+    init(_ transaction: TransactionMetrics) {
         let span = { (start: Date?, end: Date?) -> Double? in
             guard let start, let end else { return nil }
             return max(0, end.timeIntervalSince(start) * 1000)
         }
-        dns = span(hop.domainLookupStartDate, hop.domainLookupEndDate) ?? -1
-        connect = span(hop.connectStartDate, hop.connectEndDate) ?? -1
-        ssl = span(hop.secureConnectionStartDate, hop.secureConnectionEndDate) ?? -1
-        let end = hop.responseEndDate
-        let requestStart = hop.requestStartDate
+        dns = span(transaction.domainLookupStartDate, transaction.domainLookupEndDate) ?? -1
+        connect = span(transaction.connectStartDate, transaction.connectEndDate) ?? -1
+        ssl = span(transaction.secureConnectionStartDate, transaction.secureConnectionEndDate) ?? -1
+        let end = transaction.responseEndDate
+        let requestStart = transaction.requestStartDate
         // Without content the message is sent in one go.
-        let sent = hop.requestEndDate ?? requestStart
-        let before = span(hop.fetchStartDate, requestStart ?? end) ?? 0
+        let sent = transaction.requestEndDate ?? requestStart
+        let before = span(transaction.fetchStartDate, requestStart ?? end) ?? 0
         blocked = max(0, before - max(0, dns) - max(0, connect))
         send = span(requestStart, sent) ?? 0
-        wait = span(sent, hop.responseStartDate ?? end) ?? 0
-        receive = span(hop.responseStartDate, end) ?? 0
+        wait = span(sent, transaction.responseStartDate ?? end) ?? 0
+        receive = span(transaction.responseStartDate, end) ?? 0
     }
 
     /// The sum; the TLS handshake is a part of connecting.

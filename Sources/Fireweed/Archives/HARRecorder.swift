@@ -7,7 +7,7 @@ import Synchronization
 
 /// Records every exchange of a session, or of a request, as an HTTP Archive (HAR 1.2), which browsers' developer tools read.
 ///
-/// Each hop is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are left out as `redaction` says. The
+/// Each transaction is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are left out as `redaction` says. The
 /// archive grows in memory until `removeAll()`.
 ///
 /// ```swift
@@ -94,13 +94,13 @@ public final class HARRecorder: EventMonitor {
     /// Makes the entries of a task.
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         let content = state.withLock { $0.content.removeValue(forKey: task) }
-        guard let hops = task.metrics?.transactionMetrics else { return }
+        guard let transactions = task.metrics?.transactionMetrics else { return }
         let writer = HARWriter(redaction: redaction)
         let sent = includesContent ? sentContent(of: request, task)?.prefix(maximumContentByteCount) : nil
-        let entries = hops.enumerated().map { index, hop in
-            let isLast = index == hops.count - 1
+        let entries = transactions.enumerated().map { index, transaction in
+            let isLast = index == transactions.count - 1
             return writer.entry(
-                of: hop, sent: hop.countOfRequestBodyBytesSent > 0 ? sent.map { Data($0) } : nil,
+                of: transaction, sent: transaction.countOfRequestBodyBytesSent > 0 ? sent.map { Data($0) } : nil,
                 received: isLast ? content : nil, error: isLast ? error : nil)
         }
         state.withLock { $0.entries += entries }

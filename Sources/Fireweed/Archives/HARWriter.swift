@@ -1,4 +1,4 @@
-// From a hop to an entry of an archive.
+// From a transaction to an entry of an archive.
 
 import FireweedTransport
 package import Foundation
@@ -12,38 +12,40 @@ package struct HARWriter {
         self.redaction = redaction
     }
 
-    package func entry(of hop: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
-        let timings = HARTimings(hop)
+    package func entry(of transaction: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
+        let timings = HARTimings(transaction)
         return HAREntry(
-            startedDateTime: Self.text(of: hop.fetchStartDate ?? Date()), time: timings.sum,
-            request: request(of: hop, content: sent), response: response(of: hop, content: received),
-            timings: timings, serverIPAddress: hop.remoteAddress, connection: hop.localPort.map(String.init),
+            startedDateTime: Self.text(of: transaction.fetchStartDate ?? Date()), time: timings.sum,
+            request: request(of: transaction, content: sent), response: response(of: transaction, content: received),
+            timings: timings, serverIPAddress: transaction.remoteAddress,
+            connection: transaction.localPort.map(String.init),
             _error: error.map(ExchangeText.line))
     }
 
-    private func request(of hop: TransactionMetrics, content: Data?) -> HAREntry.Request {
-        let url = redaction.text(ofURL: hop.url.absoluteString)
-        let fields = hop.requestFields
+    private func request(of transaction: TransactionMetrics, content: Data?) -> HAREntry.Request {
+        let url = redaction.text(ofURL: transaction.url.absoluteString)
+        let fields = transaction.requestFields
         return HAREntry.Request(
-            method: hop.method, url: url, httpVersion: Self.version(hop.networkProtocolName),
+            method: transaction.method, url: url, httpVersion: Self.version(transaction.networkProtocolName),
             cookies: fields.filter { $0.name.isEqualIgnoringASCIICase("Cookie") }.flatMap(cookies),
             headers: headers(fields), queryString: Self.pairs(url: url),
             postData: content.map { postData($0, type: Self.value("Content-Type", in: fields)) },
-            headersSize: hop.countOfRequestHeaderBytesSent > 0 ? hop.countOfRequestHeaderBytesSent : -1,
-            bodySize: hop.countOfRequestBodyBytesSent)
+            headersSize: transaction.countOfRequestHeaderBytesSent > 0 ? transaction.countOfRequestHeaderBytesSent : -1,
+            bodySize: transaction.countOfRequestBodyBytesSent)
     }
 
-    private func response(of hop: TransactionMetrics, content: Data?) -> HAREntry.Response {
-        let fields = hop.responseFields
-        let status = hop.statusCode ?? 0
+    private func response(of transaction: TransactionMetrics, content: Data?) -> HAREntry.Response {
+        let fields = transaction.responseFields
+        let status = transaction.statusCode ?? 0
         return HAREntry.Response(
             status: status, statusText: status == 0 ? "" : HTTPURLResponse.localizedString(forStatusCode: status),
-            httpVersion: Self.version(hop.networkProtocolName),
+            httpVersion: Self.version(transaction.networkProtocolName),
             cookies: fields.filter { $0.name.isEqualIgnoringASCIICase("Set-Cookie") }.map(setCookie),
-            headers: headers(fields), content: self.content(content, of: hop),
+            headers: headers(fields), content: self.content(content, of: transaction),
             redirectURL: Self.value("Location", in: fields).map(redaction.text) ?? "",
-            headersSize: hop.countOfResponseHeaderBytesReceived > 0 ? hop.countOfResponseHeaderBytesReceived : -1,
-            bodySize: status == 0 ? -1 : hop.countOfResponseBodyBytesReceived)
+            headersSize: transaction.countOfResponseHeaderBytesReceived > 0
+                ? transaction.countOfResponseHeaderBytesReceived : -1,
+            bodySize: status == 0 ? -1 : transaction.countOfResponseBodyBytesReceived)
     }
 
     // MARK: Parts
@@ -80,9 +82,11 @@ package struct HARWriter {
         return HAREntry.PostData(mimeType: type, params: isForm ? Self.pairs(text) : [], text: text)
     }
 
-    private func content(_ data: Data?, of hop: TransactionMetrics) -> HAREntry.Content {
-        let type = Self.value("Content-Type", in: hop.responseFields)
-        let (size, wire) = (hop.countOfResponseBodyBytesAfterDecoding, hop.countOfResponseBodyBytesReceived)
+    private func content(_ data: Data?, of transaction: TransactionMetrics) -> HAREntry.Content {
+        let type = Self.value("Content-Type", in: transaction.responseFields)
+        let (size, wire) = (
+            transaction.countOfResponseBodyBytesAfterDecoding, transaction.countOfResponseBodyBytesReceived
+        )
         var content = HAREntry.Content(size: size, compression: size > wire ? size - wire : nil, mimeType: type ?? "")
         guard let data else { return content }
         let clean = redaction.content(data, type: type)

@@ -23,7 +23,7 @@ extension Attempt {
 
     /// What follows when the present response is left.
     enum Next {
-        case message(Hop)
+        case message(OutgoingMessage)
         /// The answer of the link with this index.
         case answer(LocalAnswer, link: Int)
     }
@@ -40,8 +40,8 @@ extension Attempt {
     func launch() {
         let exchange = state.withLock { $0.exchange }
         // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
-        let isForWire = core.protocolClasses == nil || exchange.hop.webSocket != nil
-        if isForWire, let violation = exchange.hop.schemeViolation { return fail(with: violation) }
+        let isForWire = core.protocolClasses == nil || exchange.message.webSocket != nil
+        if isForWire, let violation = exchange.message.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, exchange)
     }
 
@@ -56,16 +56,17 @@ extension Attempt {
 
     /// Sends a message that every link let pass.
     private func send(_ exchange: consuming Exchange) {
-        let hop = exchange.hop
-        guard hop.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
+        let message = exchange.message
+        guard message.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
-        var message = RequestMessage(
-            url: exchange.urlText, method: hop.method, fields: exchange.fields, body: hop.body,
-            idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
-            credentials: hop.transportCredentials, webSocket: hop.webSocket)
-        message.tellsOfLulls = gathersContent
-        start(core.transport.makeTransfer(of: message, for: self), of: exchange)
+        var wire = message.wire
+        wire.fields = exchange.fields
+        wire.credentials = message.transportCredentials
+        wire.idleTimeout = core.settings.idleTimeout(of: record)
+        wire.deadlineNanoseconds = deadlineNanoseconds
+        wire.tellsOfLulls = gathersContent
+        start(core.transport.makeTransfer(of: wire, for: self), of: exchange)
     }
 
     private func start(
@@ -125,7 +126,7 @@ extension Attempt {
             switch links[index].recover(from: failure, in: &exchange, for: self) {
             case .pass, .wait: continue
             case .answer(let answer): return .next(.answer(answer, link: index))
-            case .again(let hop): return .next(.message(hop))
+            case .again(let message): return .next(.message(message))
             case .fail(let failure): return .failure(failure)
             }
         }
@@ -143,8 +144,8 @@ extension Attempt {
         case (.answer(let answer), .out(let index)):
             start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
         case (.answer(let answer), .back(let index, _)): leave(exchange, for: .answer(answer, link: index))
-        case (.again(let hop), .out): walkOut(from: 0, Exchange(hop))
-        case (.again(let hop), .back): leave(exchange, for: .message(hop))
+        case (.again(let message), .out): walkOut(from: 0, Exchange(message))
+        case (.again(let message), .back): leave(exchange, for: .message(message))
         case (.fail(let failure), .out):
             state.withLock { state in
                 state.exchange = exchange
@@ -208,7 +209,7 @@ extension Attempt {
             state.leftByteCount = 0
             state.head = nil
             state.response = nil
-            if case .message(let hop) = next { state.exchange = Exchange(hop) }
+            if case .message(let message) = next { state.exchange = Exchange(message) }
             return next
         }
         switch next {

@@ -16,17 +16,17 @@ extension Attempt: ResponseEvidence {
         state.withLock { $0.head }?.value(of: name)
     }
 
-    /// What was gathered of each hop; `nil` while the attempt runs.
+    /// What was gathered of each message; `nil` while the attempt runs.
     var metrics: TaskMetrics? {
         let records = state.withLock { $0.life.stage == .ended ? $0.records : [] }
-        return records.isEmpty ? nil : TaskMetrics(hops: records)
+        return records.isEmpty ? nil : TaskMetrics(exchanges: records)
     }
 }
 
 extension Attempt {
     /// The response whose head came last, made at the first call.
     var httpURLResponse: HTTPURLResponse? {
-        let (made, head, url) = state.withLock { ($0.response, $0.head, $0.hop.url) }
+        let (made, head, url) = state.withLock { ($0.response, $0.head, $0.message.url) }
         if let made { return made }
         guard let head, let response = head.httpURLResponse(for: url) else { return nil }
         state.withLock { $0.response = response }
@@ -39,11 +39,11 @@ extension Attempt {
         return record.urlRequest
     }
 
-    /// The request of the present hop.
+    /// The request of the present message.
     var currentRequest: URLRequest? {
-        let (offer, hop, hopCount) = state.withLock { ($0.protocolOffer, $0.hop, $0.records.count) }
+        let (offer, message, hopCount) = state.withLock { ($0.protocolOffer, $0.message, $0.records.count) }
         if let offer { return offer.request }
-        return hopCount <= 1 && hop.url == record.url ? record.urlRequest : Redirection.urlRequest(of: hop)
+        return hopCount <= 1 && message.url == record.url ? record.urlRequest : Redirection.urlRequest(of: message)
     }
 
     var sessionTask: URLSessionTask {

@@ -26,11 +26,11 @@ extension Attempt: LinkHost {
     /// The task as a `CachedResponseHandler` gets it.
     var storingTask: URLSessionDataTask? { sessionTask as? URLSessionDataTask }
 
-    func announceRedirect(to next: Hop) {
+    func announceRedirect(to next: OutgoingMessage) {
         owner?.attempt(self, willRedirectTo: next)
     }
 
-    func announceChallenge(_ head: ResponseHead, to hop: Hop) {
+    func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage) {
         owner?.attempt(self, didReceiveChallenge: head)
     }
 
@@ -38,13 +38,13 @@ extension Attempt: LinkHost {
         owner?.attemptWaitsForConnectivity(self)
     }
 
-    func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache) {
-        guard cache.beginRefresh(of: hop.url) else { return }
-        var hop = hop
-        hop.cacheUse = .refreshing(stored)
+    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache) {
+        guard cache.beginRefresh(of: message.url) else { return }
+        var message = message
+        message.cacheUse = .refreshing(stored)
         let owner = RefreshOwner(
-            cache: cache, url: hop.url, asksAboutStoring: storingWishes.asks, decision: storingDecision)
-        Attempt(record: record, hop: hop, kind: kind, core: core, owner: owner).resume()
+            cache: cache, url: message.url, asksAboutStoring: storingWishes.asks, decision: storingDecision)
+        Attempt(record: record, message: message, kind: kind, core: core, owner: owner).resume()
     }
 }
 
@@ -73,7 +73,7 @@ private final class RefreshOwner: AttemptOwner {
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition { .proceed }
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {}
     func attempt(_ attempt: Attempt, didReceive challenge: ShownChallenge) {}
-    func attempt(_ attempt: Attempt, willRedirectTo next: Hop) {}
+    func attempt(_ attempt: Attempt, willRedirectTo next: OutgoingMessage) {}
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake { .wantsMore }
     func attemptDidReachLull(_ attempt: Attempt) {}
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {}

@@ -1,4 +1,4 @@
-// One try of a request: its hops from the first message to the last response.
+// One try of a request: its messages from the first message to the last response.
 
 import Dispatch
 import FireweedTransport
@@ -34,7 +34,7 @@ final class Attempt: Sendable {
         /// Bytes of a response that came after it was left.
         var leftByteCount = 0
         var head: ResponseHead?
-        var records: [HopRecord] = []
+        var records: [ExchangeRecord] = []
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
         /// What is entered while work that links have put off is under way; `nil` before there was any.
@@ -49,12 +49,12 @@ final class Attempt: Sendable {
         var taskSettings: TaskSettings?
         /// What a task's `progress` gave, once somebody has asked for it.
         var progress: Progress?
-        /// Where the present hop's response comes from.
-        var source = HopSource.network
+        /// Where the present message's response comes from.
+        var source = AnswerSource.network
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
 
-        var hop: Hop { exchange.hop }
+        var message: OutgoingMessage { exchange.message }
 
         /// Feeds an event to the table.
         ///
@@ -70,14 +70,14 @@ final class Attempt: Sendable {
             if life.stage != .ended { failure = failure ?? cause }
         }
 
-        /// Notes what a try of the present hop took.
+        /// Notes what a try of the present message took.
         mutating func note(_ report: TransferReport) {
             var report = report
             // What ended before it came to a transport has no time of its own.
             if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
             records.append(
-                HopRecord(
-                    url: hop.url, method: hop.method, fields: exchange.fields, head: head, report: report,
+                ExchangeRecord(
+                    url: message.url, method: message.method, fields: exchange.fields, head: head, report: report,
                     source: source))
         }
 
@@ -87,8 +87,9 @@ final class Attempt: Sendable {
             var report = TransferReport()
             report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
             records.append(
-                HopRecord(
-                    url: hop.url, method: hop.method, fields: hop.fields, head: nil, report: report, source: source))
+                ExchangeRecord(
+                    url: message.url, method: message.method, fields: message.fields, head: nil, report: report,
+                    source: source))
         }
     }
 
@@ -104,7 +105,10 @@ final class Attempt: Sendable {
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
 
-    init(record: RequestRecord, hop: consuming Hop, kind: TaskKind, core: SessionCore, owner: any AttemptOwner) {
+    init(
+        record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore,
+        owner: any AttemptOwner
+    ) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core
@@ -112,9 +116,9 @@ final class Attempt: Sendable {
         gathersContent = owner.gathersContent
         let own = owner.links
         links = own.isEmpty ? core.links : own + core.links
-        cachePolicy = core.settings.cachePolicy(of: hop.urlRequest)
+        cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()
-        state = Mutex(State(owner: owner, exchange: Exchange(hop)))
+        state = Mutex(State(owner: owner, exchange: Exchange(message)))
     }
 
     // MARK: Control

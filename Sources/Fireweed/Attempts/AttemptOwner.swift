@@ -26,12 +26,12 @@ protocol AttemptOwner: AnyObject, Sendable {
     /// Whether the owner wants to see the head before any content.
     var wantsHead: Bool { get }
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition
-    /// A challenge came, which credentials may answer: the engine has done so already, or the next hop will, or nobody does.
+    /// A challenge came, which credentials may answer: the engine has done so already, or the next message will, or nobody does.
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead)
     /// A `URLProtocol` asks for credentials.
     func attempt(_ attempt: Attempt, didReceive challenge: ShownChallenge)
     /// A redirect is about to be followed, or shown to a handler.
-    func attempt(_ attempt: Attempt, willRedirectTo next: Hop)
+    func attempt(_ attempt: Attempt, willRedirectTo next: OutgoingMessage)
     /// Whether the owner gathers content, and wants to hear when there is no more at hand.
     var gathersContent: Bool { get }
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake

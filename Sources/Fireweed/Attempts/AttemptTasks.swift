@@ -223,13 +223,13 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
     override func cancel() { attempt.cancelTask() }
 
     var link: WebSocketLink? {
-        attempt.state.withLock { $0.hop.webSocket?.listener as? WebSocketLink }
+        attempt.state.withLock { $0.message.webSocket?.listener as? WebSocketLink }
     }
 
     override var closeCode: CloseCode { link?.facts.closeCode?.urlSessionCode ?? .invalid }
     override var closeReason: Data? { link?.facts.closeReason }
     override var maximumMessageSize: Int {
-        get { attempt.state.withLock { $0.hop.webSocket?.maximumMessageByteCount } ?? 0 }
+        get { attempt.state.withLock { $0.message.webSocket?.maximumMessageByteCount } ?? 0 }
         set {}
     }
     override func cancel(with closeCode: CloseCode, reason: Data?) {

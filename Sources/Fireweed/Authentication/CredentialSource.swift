@@ -21,87 +21,89 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: Before the first message to an origin
 
-    /// True when the hop may have to be changed by `completing`; cheap, since every hop is asked.
-    func concerns(_ hop: Hop, urlText: String) -> Bool {
+    /// True when the message may have to be changed by `completing`; cheap, since every message is asked.
+    func concerns(_ message: OutgoingMessage, urlText: String) -> Bool {
         guard netrc == nil else { return true }
-        // Byte by byte, Swift takes ten times as long for it, and every hop is asked.
+        // Byte by byte, Swift takes ten times as long for it, and every message is asked.
         let found = urlText.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.baseAddress.map { memchr($0, 0x40, bytes.count) != nil } ?? false
         }
         return found ?? true
     }
 
-    /// Why the userinfo of the hop's URL cannot be sent; `nil` when it can, or there is none.
-    func violation(in hop: Hop) -> TransferFailure? {
-        guard let (_, user, password) = Userinfo.split(hop.url.absoluteString),
+    /// Why the userinfo of the message's URL cannot be sent; `nil` when it can, or there is none.
+    func violation(in message: OutgoingMessage) -> TransferFailure? {
+        guard let (_, user, password) = Userinfo.split(message.url.absoluteString),
             !RequestMessage.Credentials(user: user, password: password).isSendable
         else { return nil }
         return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
     }
 
-    /// The hop without userinfo in its URL, and with credentials from there or from the netrc file where it has none.
-    func completing(_ hop: Hop) -> Hop {
-        var hop = hop
-        if let (text, user, password) = Userinfo.split(hop.url.absoluteString), let url = URL(string: text) {
-            hop.url = url
-            hop.urlRequest?.url = url
-            let isNeeded = hop.credentials == nil && !hop.fields.contains("Authorization") && !user.isEmpty
-            if isNeeded { hop.adopt(RequestMessage.Credentials(user: user, password: password)) }
+    /// The message without userinfo in its URL, and with credentials from there or from the netrc file where it has none.
+    func completing(_ message: OutgoingMessage) -> OutgoingMessage {
+        var message = message
+        if let (text, user, password) = Userinfo.split(message.url.absoluteString), let url = URL(string: text) {
+            message.url = url
+            message.urlRequest?.url = url
+            let isNeeded = message.credentials == nil && !message.fields.contains("Authorization") && !user.isEmpty
+            if isNeeded { message.adopt(RequestMessage.Credentials(user: user, password: password)) }
         }
-        guard hop.credentials == nil, !hop.fields.contains("Authorization"), let host = hop.url.host,
+        guard message.credentials == nil, !message.fields.contains("Authorization"), let host = message.url.host,
             let entry = netrc?.entry(forHost: host), let login = entry.login
-        else { return hop }
+        else { return message }
         let credentials = RequestMessage.Credentials(user: login, password: entry.password ?? "", schemes: .basic)
-        if credentials.isSendable { hop.credentials = credentials }
-        return hop
+        if credentials.isSendable { message.credentials = credentials }
+        return message
     }
 
     // MARK: After a challenge
 
-    /// The hop again, with credentials that fit one of the challenges and were not refused already; `nil` when there are none.
-    func answering(_ challenges: [HTTPChallenge], to hop: Hop) -> Hop? {
-        guard !hop.hasOwnCredentials, !hop.fields.contains("Authorization") else { return nil }
-        let refused = hop.refusedCredentials + [hop.credentials].compactMap { $0 }
+    /// The message again, with credentials that fit one of the challenges and were not refused already; `nil` when there are none.
+    func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
+        guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
+        let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
         for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
             guard let scheme = challenge.known else { continue }
-            for (user, password) in candidates(for: challenge, of: hop.url) {
+            for (user, password) in candidates(for: challenge, of: message.url) {
                 let made = RequestMessage.Credentials(user: user, password: password, schemes: scheme)
-                if let next = self.hop(hop, with: made, answering: challenge, refused: refused) { return next }
+                if let next = self.message(message, with: made, answering: challenge, refused: refused) { return next }
             }
         }
         return nil
     }
 
-    /// The hop again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after too many refusals.
-    func answering(_ challenges: [HTTPChallenge], to hop: Hop, by credential: URLCredential) -> Hop? {
-        var hop = hop
+    /// The message again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after too many refusals.
+    func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage, by credential: URLCredential)
+        -> OutgoingMessage?
+    {
+        var message = message
         // The challenge was for these: a field of the request itself would contradict the answer.
-        hop.fields = FieldBlock(hop.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
-        let refused = hop.refusedCredentials + [hop.credentials].compactMap { $0 }
+        message.fields = FieldBlock(message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
+        let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
         for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
             guard let scheme = challenge.known else { continue }
             let made = RequestMessage.Credentials(
                 user: credential.user ?? "", password: credential.password ?? "", schemes: scheme)
-            guard var next = self.hop(hop, with: made, answering: challenge, refused: refused) else { continue }
+            guard var next = self.message(message, with: made, answering: challenge, refused: refused) else { continue }
             next.remembered = credential
             return next
         }
         return nil
     }
 
-    private func hop(
-        _ hop: Hop, with credentials: RequestMessage.Credentials, answering challenge: HTTPChallenge,
+    private func message(
+        _ message: OutgoingMessage, with credentials: RequestMessage.Credentials, answering challenge: HTTPChallenge,
         refused: [RequestMessage.Credentials]
-    ) -> Hop? {
+    ) -> OutgoingMessage? {
         guard credentials.isSendable, !refused.contains(credentials), refused.count < Self.maximumRefusals else {
             return nil
         }
-        var next = hop
+        var next = message
         next.credentials = credentials
         next.refusedCredentials = refused
         next.digest = nil
         // The transport answers Digest challenges of a WebSocket's handshake.
-        if credentials.schemes != .digest || hop.webSocket != nil { return next }
+        if credentials.schemes != .digest || message.webSocket != nil { return next }
         return next.answering([challenge])
     }
 
@@ -181,7 +183,7 @@ extension RequestMessage.Credentials {
     var isSendable: Bool { FieldSyntax.isValue(user) && FieldSyntax.isValue(password) }
 }
 
-extension Hop {
+extension OutgoingMessage {
     /// Takes credentials that are the request's own.
     mutating func adopt(_ credentials: RequestMessage.Credentials) {
         guard credentials.isSendable else { return }

@@ -24,17 +24,17 @@ extension Request {
             return "$ curl command could not be created: the request has not been made yet."
         }
         let fields = core.settings.fields(addedTo: record.ownHeaders)
-        var hop = Hop(url: record.url, method: record.method, fields: fields, body: .none)
-        hop = core.credentials.completing(hop)
+        var message = OutgoingMessage(url: record.url, method: record.method, fields: fields, body: .none)
+        message = core.credentials.completing(message)
         var command = CURLCommand(
-            method: record.method, url: hop.url,
+            method: record.method, url: message.url,
             fields: core.cookies.addingCookies(
-                to: hop.fields, for: hop.url, urlText: hop.url.absoluteString, settings: core.settings
+                to: message.fields, for: message.url, urlText: message.url.absoluteString, settings: core.settings
             ).fields)
         if let credential, let user = credential.user {
             command.credential = (user, credential.password ?? "")
             command.schemes = mutable.withLock { $0.extras?.schemes } ?? .password
-        } else if let found = hop.credentials {
+        } else if let found = message.credentials {
             command.credential = (found.user, found.password)
             command.schemes = found.schemes
         }

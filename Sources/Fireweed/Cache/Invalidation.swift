@@ -7,7 +7,7 @@ import Foundation
 enum Invalidation {
     /// The keys whose responses are no good after this answer: the target, and what `Location` and `Content-Location` name on
     /// the same origin; none after an error, or when the method changes nothing.
-    static func keys(after head: ResponseHead, to request: CacheRequest) -> [String] {
+    static func keys(after head: ResponseHead, to request: CacheQuery) -> [String] {
         guard request.isUnsafe, (200..<400).contains(head.status) else { return [] }
         let named = ["Location", "Content-Location"].compactMap { name -> URL? in
             guard let text = head.values(of: name).first,

@@ -21,7 +21,7 @@ final class ResponseCache: Sendable {
     private let invalidationCount = Atomic(0)
     /// The session's own fields, which most requests send unchanged, and what they say.
     private let sharedFields: FieldBlock
-    private let sharedFacts: CacheRequest.Facts
+    private let sharedFacts: CacheQuery.Facts
     /// The keys that are being validated behind an answer.
     private let refreshing = Mutex<Set<String>>([])
 
@@ -30,7 +30,7 @@ final class ResponseCache: Sendable {
         self.sharedFields = sharedFields
         self.now = now
         separatesCookies = store.separatesCookies
-        sharedFacts = CacheRequest.Facts(sharedFields)
+        sharedFacts = CacheQuery.Facts(sharedFields)
     }
 
     /// The cache of a session that has none: nothing is ever found.
@@ -55,15 +55,15 @@ final class ResponseCache: Sendable {
 
     /// True when the client wants an answer from the cache or none (RFC 9111 §5.2.1.7).
     func wantsOnlyCached(_ fields: FieldBlock) -> Bool {
-        fields === sharedFields ? sharedFacts.control.onlyIfCached : CacheRequest.Facts(fields).control.onlyIfCached
+        fields === sharedFields ? sharedFacts.control.onlyIfCached : CacheQuery.Facts(fields).control.onlyIfCached
     }
 
-    func facts(of fields: FieldBlock) -> CacheRequest.Facts {
-        fields === sharedFields ? sharedFacts : CacheRequest.Facts(fields)
+    func facts(of fields: FieldBlock) -> CacheQuery.Facts {
+        fields === sharedFields ? sharedFacts : CacheQuery.Facts(fields)
     }
 
     /// True when it takes a look into the store to know what to do.
-    func needsLook(_ request: CacheRequest) -> Bool {
+    func needsLook(_ request: CacheQuery) -> Bool {
         guard request.isAnswerable, request.looksIntoCache else { return false }
         return mayHold(request.url)
     }
@@ -71,13 +71,13 @@ final class ResponseCache: Sendable {
     // MARK: On the queue
 
     /// What to do about a request, and the stored response that this is about.
-    func decide(_ request: CacheRequest) -> (decision: CacheDecision, stored: StoredResponse?) {
+    func decide(_ request: CacheQuery) -> (decision: CacheDecision, stored: StoredResponse?) {
         let found = needsLook(request) ? select(for: request) : nil
         return (ReuseRules.decide(request, stored: found?.head, now: now()), found)
     }
 
     /// The stored response for a request, whatever its age.
-    func stored(for request: CacheRequest) -> StoredResponse? {
+    func stored(for request: CacheQuery) -> StoredResponse? {
         select(for: request)
     }
 
@@ -85,7 +85,7 @@ final class ResponseCache: Sendable {
     /// §4.1).
     ///
     /// A store that fails, or is busy for too long, has nothing.
-    private func select(for request: CacheRequest) -> StoredResponse? {
+    private func select(for request: CacheQuery) -> StoredResponse? {
         let key = CacheKey.text(of: request.url)
         let pending = writes.withLock { $0[key] } ?? .none
         let waiting = pending.responses.map(\.head)
@@ -104,7 +104,7 @@ final class ResponseCache: Sendable {
     }
 
     private static func latest(
-        of indices: some Sequence<Int>, in heads: [StoredHead], for request: CacheRequest
+        of indices: some Sequence<Int>, in heads: [StoredHead], for request: CacheQuery
     ) -> Int? {
         indices.filter { heads[$0].hasSoundDates && heads[$0].variant.matches(request) }
             .max { isOlder(heads[$0], heads[$1]) }
@@ -116,7 +116,7 @@ final class ResponseCache: Sendable {
 
     /// Freshens a stored response by a 304, and gives it as it is now.
     func freshen(
-        _ stored: StoredResponse, by answer: ResponseHead, to request: CacheRequest, requestTime: Date,
+        _ stored: StoredResponse, by answer: ResponseHead, to request: CacheQuery, requestTime: Date,
         responseTime: Date
     ) -> StoredResponse {
         var stored = stored
@@ -129,7 +129,7 @@ final class ResponseCache: Sendable {
     }
 
     /// Learns from an answer that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own question (§4.3.4).
-    func learn(from answer: ResponseHead, to request: CacheRequest, requestTime: Date, responseTime: Date) {
+    func learn(from answer: ResponseHead, to request: CacheQuery, requestTime: Date, responseTime: Date) {
         guard let stored = select(for: request) else { return }
         let isSame =
             answer.status == 304

@@ -24,7 +24,7 @@ final class ResponseRecorder: Sendable {
     private let isMemoryOnly: Bool
     /// True when a stored response is out of date unless this response replaces it.
     private let outdatesStored: Bool
-    private let request: CacheRequest
+    private let request: CacheQuery
     private let cache: ResponseCache
     /// When the request was sent.
     private let moment: ResponseCache.Moment
@@ -32,7 +32,7 @@ final class ResponseRecorder: Sendable {
     private let content = Mutex<Data?>(Data())
 
     private init(
-        _ head: StoredHead, isStorable: Bool, isMemoryOnly: Bool, outdatesStored: Bool, request: CacheRequest,
+        _ head: StoredHead, isStorable: Bool, isMemoryOnly: Bool, outdatesStored: Bool, request: CacheQuery,
         cache: ResponseCache, moment: ResponseCache.Moment
     ) {
         self.head = head
@@ -50,7 +50,7 @@ final class ResponseRecorder: Sendable {
     ///   - isValidated: whether the response answers a question about a stored one.
     ///   - isMemoryOnly: whether the response must not reach a disk.
     static func note(
-        _ head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isValidated: Bool,
+        _ head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isValidated: Bool,
         isMemoryOnly: Bool = false, cache: ResponseCache, storing wishes: StoringWishes
     ) -> ResponseRecorder? {
         if request.isUnsafe {
@@ -72,7 +72,7 @@ final class ResponseRecorder: Sendable {
     }
 
     private static func learn(
-        from head: ResponseHead, to request: CacheRequest, requestTime: Date, cache: ResponseCache
+        from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
     ) {
         guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return }
         let now = cache.now()
@@ -84,7 +84,7 @@ final class ResponseRecorder: Sendable {
 
     /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
     private static func recorder(
-        of head: ResponseHead, to request: CacheRequest, sentAt moment: ResponseCache.Moment, isNewer: Bool,
+        of head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isNewer: Bool,
         isMemoryOnly: Bool, cache: ResponseCache, storing wishes: StoringWishes
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad

@@ -27,7 +27,7 @@ public struct ResponseVariant: Sendable, Hashable {
 
 extension ResponseVariant {
     /// The variant of a response to this request; `nil` when `Vary` says that it answers no other one (§4.1).
-    init?(of head: ResponseHead, to request: CacheRequest, control: CacheControl) {
+    init?(of head: ResponseHead, to request: CacheQuery, control: CacheControl) {
         let listed = Self.names(in: head)
         guard !listed.contains("*") else { return nil }
         names = Set(listed).sorted()
@@ -37,7 +37,7 @@ extension ResponseVariant {
     }
 
     /// True when the stored response may answer this request.
-    func matches(_ request: CacheRequest) -> Bool {
+    func matches(_ request: CacheQuery) -> Bool {
         guard names.isEmpty || Self.selection(of: names, in: request.fields) == selection else { return false }
         if let credentials, credentials.isEmpty { return true }
         return credentials == Self.credentials(of: request)
@@ -52,7 +52,7 @@ extension ResponseVariant {
         } ?? []
     }
 
-    private static func credentials(of request: CacheRequest) -> Data? {
+    private static func credentials(of request: CacheQuery) -> Data? {
         let fields = request.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Authorization") }
         let user = request.credentials ?? request.url.user.map { "\($0):\(request.url.password ?? "")" }
         let cookies = request.separatesCookies ? cookies(in: request.fields) : []

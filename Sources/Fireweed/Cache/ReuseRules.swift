@@ -20,7 +20,7 @@ enum CacheDecision: Sendable {
 /// The rules for using stored responses, on plain values.
 enum ReuseRules {
     /// Decides; `stored` is the response that was selected (§4.1), if there is one.
-    static func decide(_ request: CacheRequest, stored: StoredHead?, now: Date) -> CacheDecision {
+    static func decide(_ request: CacheQuery, stored: StoredHead?, now: Date) -> CacheDecision {
         switch request.policy {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .fetch
         case .returnCacheDataElseLoad: return stored.map { .answer($0, refreshes: false) } ?? .fetch
@@ -39,7 +39,7 @@ enum ReuseRules {
         return .validate(stored, toleratesError: false)
     }
 
-    private static func decideByProtocol(_ request: CacheRequest, stored: StoredHead?, now: Date) -> CacheDecision {
+    private static func decideByProtocol(_ request: CacheQuery, stored: StoredHead?, now: Date) -> CacheDecision {
         let wishes = request.facts.control
         guard let stored else { return wishes.onlyIfCached ? .gatewayTimeout : .fetch }
         let standing = Standing(stored, now: now)

@@ -11,7 +11,7 @@ package enum StoringRules {
         .union(400...417).union([421, 422, 426]).union(500...505)
 
     /// True when nothing forbids to store the response to this request (§3), whether that is of use or not.
-    static func mayStore(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+    static func mayStore(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
             head.status != 206, head.status != 304
         else { return false }
@@ -19,12 +19,12 @@ package enum StoringRules {
     }
 
     /// True when a handler may make a response storable that is not: what URLSession asks about (a success, 2xx).
-    static func mayBecomeStorable(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+    static func mayBecomeStorable(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         (200..<300).contains(head.status) && mayStore(head, to: request, control: control)
     }
 
     /// True when the response to this request may be stored, and storing it is of use (§3).
-    static func maySave(_ head: ResponseHead, to request: CacheRequest, control: CacheControl) -> Bool {
+    static func maySave(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }

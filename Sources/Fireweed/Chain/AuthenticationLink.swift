@@ -14,39 +14,39 @@ struct AuthenticationLink: Link {
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        if credentials.concerns(exchange.hop, urlText: exchange.urlText) {
-            if let violation = credentials.violation(in: exchange.hop) { return .fail(violation) }
+        if credentials.concerns(exchange.message, urlText: exchange.message.wire.url) {
+            if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
         }
-        exchange.fields = exchange.hop.authorizing(exchange.fields)
+        exchange.fields = exchange.message.authorizing(exchange.fields)
         if exchange.answeredChallenge != nil { exchange.awaitsHead = true }
         return .pass
     }
 
     func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
         guard head.status == 401 || head.status == 407 else {
-            remember(exchange.hop, acceptedAfter: exchange.answeredChallenge)
+            remember(exchange.message, acceptedAfter: exchange.answeredChallenge)
             return .pass
         }
-        host.announceChallenge(head, to: exchange.hop)
+        host.announceChallenge(head, to: exchange.message)
         guard head.status == 401 else { return .pass }
-        if let question = host.delegateAnswer(to: head, of: exchange.hop) {
-            let hop = exchange.hop
+        if let question = host.delegateAnswer(to: head, of: exchange.message) {
+            let message = exchange.message
             return .wait(
                 Wait { resume in
-                    question { answer in resume { _ in decision(answer, to: head, of: hop) } }
+                    question { answer in resume { _ in decision(answer, to: head, of: message) } }
                 })
         }
-        return again(answer(to: head, of: exchange.hop), after: head)
+        return again(answer(to: head, of: exchange.message), after: head)
     }
 
-    private func decision(_ answer: ChallengeAnswer, to head: ResponseHead, of hop: Hop) -> Decision {
+    private func decision(_ answer: ChallengeAnswer, to head: ResponseHead, of message: OutgoingMessage) -> Decision {
         switch answer.disposition {
         case .cancelAuthenticationChallenge: return .fail(.taskCancelled)
         case .useCredential:
             guard let credential = answer.credential else { return .pass }
-            return again(credentials.answering(HTTPChallenge.all(in: head), to: hop, by: credential), after: head)
-        case .performDefaultHandling: return again(self.answer(to: head, of: hop), after: head)
+            return again(credentials.answering(HTTPChallenge.all(in: head), to: message, by: credential), after: head)
+        case .performDefaultHandling: return again(self.answer(to: head, of: message), after: head)
         case .rejectProtectionSpace: return .pass
         @unknown default: return .pass
         }
@@ -55,20 +55,20 @@ struct AuthenticationLink: Link {
     /// The message again, with credentials that were found for the challenge; `nil` when the 401 is the response.
     ///
     /// Credentials that the message carried have been refused by the challenge: they are not sent a second time.
-    private func answer(to head: ResponseHead, of hop: Hop) -> Hop? {
+    private func answer(to head: ResponseHead, of message: OutgoingMessage) -> OutgoingMessage? {
         let challenges = HTTPChallenge.all(in: head)
-        return hop.answering(challenges) ?? credentials.answering(challenges, to: hop)
+        return message.answering(challenges) ?? credentials.answering(challenges, to: message)
     }
 
-    private func again(_ next: Hop?, after head: ResponseHead) -> Decision {
+    private func again(_ next: OutgoingMessage?, after head: ResponseHead) -> Decision {
         guard var next else { return .pass }
         next.challenge = head
         return .again(next)
     }
 
     /// Stores the request's credential when the origin has taken it in answer to a challenge.
-    private func remember(_ hop: Hop, acceptedAfter challenge: ResponseHead?) {
-        guard let credential = hop.remembered, let challenge, challenge.status == 401 else { return }
-        credentials.remember(credential, for: HTTPChallenge.all(in: challenge), of: hop.url)
+    private func remember(_ message: OutgoingMessage, acceptedAfter challenge: ResponseHead?) {
+        guard let credential = message.remembered, let challenge, challenge.status == 401 else { return }
+        credentials.remember(credential, for: HTTPChallenge.all(in: challenge), of: message.url)
     }
 }

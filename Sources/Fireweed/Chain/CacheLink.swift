@@ -6,9 +6,9 @@ import Foundation
 import FoundationNetworking
 
 /// What the cache has to know when the answer to a message comes.
-struct CacheQuery: Sendable {
+struct CacheNote: Sendable {
     /// The request as the cache sees it; `nil` where nothing was looked for.
-    var request: CacheRequest?
+    var query: CacheQuery?
     /// The stored response that the origin was asked about.
     var stored: StoredResponse?
     /// Whether the stored response may answer in place of an error (RFC 5861 §4).
@@ -36,44 +36,44 @@ struct CacheLink: Link {
     // MARK: Out
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard exchange.hop.webSocket == nil else { return .pass }
+        guard exchange.message.webSocket == nil else { return .pass }
         let policy = host.cachePolicy
         if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.telling(policy) }
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
-        switch exchange.hop.cacheUse {
+        switch exchange.message.cacheUse {
         case .byRules:
-            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.hop.url)
+            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.message.url)
             guard mayHold || cache.wantsOnlyCached(exchange.fields) else { return ask(nil, of: &exchange, host, cache) }
-            let request = CacheRequest(exchange, policy: policy, in: cache)
-            guard cache.needsLook(request) || !request.mayAsk else {
-                return ask(nil, of: &exchange, host, cache, request)
+            let query = CacheQuery(exchange, policy: policy, in: cache)
+            guard cache.needsLook(query) || !query.mayAsk else {
+                return ask(nil, of: &exchange, host, cache, query)
             }
             return .wait(
                 Wait { resume in
-                    cache.queue.async { resume { exchange in look(for: request, &exchange, host, cache) } }
+                    cache.queue.async { resume { exchange in look(for: query, &exchange, host, cache) } }
                 })
         case .unconditional:
             exchange.changeMessage { $0.cacheUse = .byRules }
-            return ask(nil, of: &exchange, host, cache, CacheRequest(exchange, policy: policy, in: cache))
+            return ask(nil, of: &exchange, host, cache, CacheQuery(exchange, policy: policy, in: cache))
         case .refreshing(let stored):
             exchange.changeMessage { $0.cacheUse = .byRules }
-            return ask(stored, of: &exchange, host, cache, CacheRequest(exchange, policy: policy, in: cache))
+            return ask(stored, of: &exchange, host, cache, CacheQuery(exchange, policy: policy, in: cache))
         }
     }
 
     /// On the cache's queue: looks, and does what the rules say.
     private func look(
-        for request: CacheRequest, _ exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache
+        for query: CacheQuery, _ exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache
     ) -> Decision {
-        let (decision, stored) = cache.decide(request)
+        let (decision, stored) = cache.decide(query)
         switch decision {
         case .answer(_, let refreshes):
             guard let stored else { break }
-            if refreshes { host.refresh(exchange.hop, about: stored, in: cache) }
-            return answer(stored, to: request, source: .cache, in: cache)
+            if refreshes { host.refresh(exchange.message, about: stored, in: cache) }
+            return answer(stored, to: query, source: .cache, in: cache)
         case .validate(_, let toleratesError):
-            return ask(stored, of: &exchange, host, cache, request, toleratesError: toleratesError)
+            return ask(stored, of: &exchange, host, cache, query, toleratesError: toleratesError)
         case .fetch: break
         case .gatewayTimeout:
             let head = ResponseHead.gatewayTimeout(at: cache.now())
@@ -83,19 +83,19 @@ struct CacheLink: Link {
             exchange.isUnsent = true
             return .fail(.exchange(.resourceUnavailable, detail: detail, engineCode: 0))
         }
-        return ask(nil, of: &exchange, host, cache, request)
+        return ask(nil, of: &exchange, host, cache, query)
     }
 
     /// Lets the message pass, with the conditions that ask about a stored response if there is one.
     private func ask(
         _ stored: StoredResponse?, of exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache,
-        _ request: CacheRequest? = nil, toleratesError: Bool = false
+        _ query: CacheQuery? = nil, toleratesError: Bool = false
     ) -> Decision {
         if let stored { exchange.fields = Validation.fields(exchange.fields, asking: stored.head) }
-        exchange.cacheQuery = CacheQuery(
-            request: request, stored: stored, toleratesError: toleratesError, moment: cache.moment)
+        exchange.cacheNote = CacheNote(
+            query: query, stored: stored, toleratesError: toleratesError, moment: cache.moment)
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
-        if stored != nil || exchange.hop.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
+        if stored != nil || exchange.message.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
             || host.storingWishes.asks
         {
             exchange.awaitsHead = true
@@ -106,58 +106,59 @@ struct CacheLink: Link {
     // MARK: Back
 
     func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard let cache, let query = exchange.cacheQuery else { return .pass }
-        exchange.cacheQuery = nil
-        let request = query.request ?? CacheRequest(exchange, policy: host.cachePolicy, in: cache)
-        if let stored = query.stored, head.status == 304 {
-            return confirm(stored, by: head, request, query, exchange.hop, cache)
+        guard let cache, let note = exchange.cacheNote else { return .pass }
+        exchange.cacheNote = nil
+        let query = note.query ?? CacheQuery(exchange, policy: host.cachePolicy, in: cache)
+        if let stored = note.stored, head.status == 304 {
+            return confirm(stored, by: head, query, note, exchange.message, cache)
         }
-        if let stored = query.staleAnswer, Self.toleratedStatuses.contains(head.status) {
-            return answer(stored, to: request, source: .cache, in: cache)
+        if let stored = note.staleAnswer, Self.toleratedStatuses.contains(head.status) {
+            return answer(stored, to: query, source: .cache, in: cache)
         }
         exchange.recorder = ResponseRecorder.note(
-            head, to: request, sentAt: query.moment, isValidated: query.stored != nil, cache: cache,
+            head, to: query, sentAt: note.moment, isValidated: note.stored != nil, cache: cache,
             storing: host.storingWishes)
         return .pass
     }
 
     func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard let cache, let query = exchange.cacheQuery, let stored = query.staleAnswer, let request = query.request,
+        guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.query,
             failure.isOfNetwork
         else { return .pass }
-        return answer(stored, to: request, source: .cache, in: cache)
+        return answer(stored, to: query, source: .cache, in: cache)
     }
 
     /// Answers with the stored response that the origin confirmed.
     private func confirm(
-        _ stored: StoredResponse, by answer: ResponseHead, _ request: CacheRequest, _ query: CacheQuery, _ hop: Hop,
+        _ stored: StoredResponse, by answer: ResponseHead, _ query: CacheQuery, _ note: CacheNote,
+        _ message: OutgoingMessage,
         _ cache: ResponseCache
     ) -> Decision {
         // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
         guard Validation.isAbout(stored.head, answer) else {
-            var next = hop
+            var next = message
             next.cacheUse = .unconditional
             return .again(next)
         }
         let fresh = cache.freshen(
-            stored, by: answer, to: request, requestTime: query.moment.time, responseTime: cache.now())
-        return self.answer(fresh, to: request, source: .revalidation, in: cache)
+            stored, by: answer, to: query, requestTime: note.moment.time, responseTime: cache.now())
+        return self.answer(fresh, to: query, source: .revalidation, in: cache)
     }
 
     private func answer(
-        _ stored: StoredResponse, to request: CacheRequest, source: HopSource, in cache: ResponseCache
+        _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache
     ) -> Decision {
         // The head says how old the response is (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
-        let content = request.method == "HEAD" ? Data() : stored.content
+        let content = query.method == "HEAD" ? Data() : stored.content
         return .answer(LocalAnswer(head, content, source: source, on: cache.queue))
     }
 }
 
 extension LocalAnswer {
     /// A head and content that are there already; `queue` is where they are delivered.
-    fileprivate init(_ head: ResponseHead, _ content: Data, source: HopSource, on queue: DispatchQueue) {
+    fileprivate init(_ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue) {
         let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
         self.init(source: source) { StoredTransfer(playback, for: $0, on: queue) }
     }
@@ -180,19 +181,19 @@ extension FieldBlock {
     }
 }
 
-extension CacheRequest {
-    /// The request of an exchange that has reached the cache.
+extension CacheQuery {
+    /// The message of an exchange that has reached the cache.
     init(_ exchange: Exchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
-        let hop = exchange.hop
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let fields =
-            hop.digest == nil
+            exchange.message.digest == nil
             ? exchange.fields
             : FieldBlock(exchange.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
-        self.init(url: hop.url, method: hop.method, fields: fields, facts: cache.facts(of: fields), policy: policy)
-        if case .none = hop.body {} else { hasContent = true }
-        credentials = hop.credentials.map { "\($0.user):\($0.password)" }
-        separatesCookies = cache.separatesCookies
+        var message = exchange.message.wire
+        message.fields = fields
+        self.init(
+            message: message, url: exchange.message.url, facts: cache.facts(of: fields), policy: policy,
+            separatesCookies: cache.separatesCookies)
     }
 
     /// False when only a stored response will do.

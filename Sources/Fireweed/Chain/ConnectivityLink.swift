@@ -19,7 +19,7 @@ struct ConnectivityLink: Link {
     }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        let subject = subject(for: exchange.hop.url)
+        let subject = subject(for: exchange.message.url)
         guard subject.status == .notReachable else { return .pass }
         host.announceWaitForRoute()
         let deadline = host.deadlineNanoseconds.map { DispatchTime(uptimeNanoseconds: $0) }
@@ -34,12 +34,12 @@ struct ConnectivityLink: Link {
 
     /// A message that found no route is sent again, and waits before it leaves; unless a stored response may answer.
     func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard failure.isOffline, exchange.cacheQuery?.staleAnswer == nil,
-            subject(for: exchange.hop.url).status == .notReachable
+        guard failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
+            subject(for: exchange.message.url).status == .notReachable
         else { return .pass }
         // The content of a reader may have been used up.
-        if case .reader = exchange.hop.body { return .pass }
-        return .again(exchange.hop)
+        if case .reader = exchange.message.body { return .pass }
+        return .again(exchange.message)
     }
 
     /// What a request to this URL needs a route to.

@@ -7,9 +7,7 @@ import Foundation
 /// A message on its way out, and what the links remember until its answer comes.
 struct Exchange: Sendable {
     /// The message as the user, a redirect or an answer to a challenge made it.
-    private(set) var hop: Hop
-    /// The text of the message's URL.
-    private(set) var urlText: String
+    private(set) var message: OutgoingMessage
     /// The fields to send: the message's own, and those that links added.
     var fields: FieldBlock
     /// Whether a link has to see the head of the answer, whatever the head says.
@@ -17,7 +15,7 @@ struct Exchange: Sendable {
     /// The last challenge that was answered with the message's credentials.
     var answeredChallenge: ResponseHead?
     /// What the response cache has to know when the answer comes; `nil` when the answer does not concern it.
-    var cacheQuery: CacheQuery?
+    var cacheNote: CacheNote?
     /// Stores the response's content while it comes.
     var recorder: ResponseRecorder?
     /// Whether nothing is sent: only a stored response was wanted, and none is suitable.
@@ -28,18 +26,16 @@ struct Exchange: Sendable {
     /// Work that may end later; the group is entered until it has.
     typealias Chore = @Sendable (DispatchGroup) -> Void
 
-    init(_ hop: Hop) {
-        self.hop = hop
-        urlText = hop.url.absoluteString
-        fields = hop.fields
-        answeredChallenge = hop.challenge
+    init(_ message: OutgoingMessage) {
+        self.message = message
+        fields = message.fields
+        answeredChallenge = message.challenge
     }
 
     /// Changes the message; fields that links added are kept.
-    mutating func changeMessage(_ change: (inout Hop) -> Void) {
-        let (url, own) = (hop.url, hop.fields)
-        change(&hop)
-        if hop.url != url { urlText = hop.url.absoluteString }
-        if hop.fields !== own, fields === own { fields = hop.fields }
+    mutating func changeMessage(_ change: (inout OutgoingMessage) -> Void) {
+        let own = message.fields
+        change(&message)
+        if message.fields !== own, fields === own { fields = message.fields }
     }
 }

@@ -51,7 +51,7 @@ enum Decision: Sendable {
     /// Another transfer answers, in place of the wire or of the response that came.
     case answer(LocalAnswer)
     /// Another message is sent. It walks the whole chain; the rest of the response that came is discarded.
-    case again(Hop)
+    case again(OutgoingMessage)
     /// The attempt ends with this failure.
     case fail(TransferFailure)
     /// The decision comes later.
@@ -60,7 +60,7 @@ enum Decision: Sendable {
 
 /// An answer that does not come over the wire, and whose head the links above see.
 struct LocalAnswer: Sendable {
-    let source: HopSource
+    let source: AnswerSource
     /// Makes the transfer that gives the answer.
     let makeTransfer: @Sendable (any TransferConsumer) -> any TransferControl
 }

@@ -26,17 +26,17 @@ protocol LinkHost: AnyObject, Sendable {
     var storingWishes: StoringWishes { get }
 
     /// Monitors are told of a redirect that is about to be followed, or shown to a handler.
-    func announceRedirect(to next: Hop)
+    func announceRedirect(to next: OutgoingMessage)
     /// Monitors are told of a challenge.
-    func announceChallenge(_ head: ResponseHead, to hop: Hop)
+    func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage)
     /// Monitors are told that there is no route.
     func announceWaitForRoute()
     /// Asks the session's delegate about a challenge; `nil` when the delegate is no subclass, and cannot be asked.
-    func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion?
+    func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
     /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `nil` is answered when none does.
     func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
     /// Asks the origin about a stored response while it is being used (RFC 5861 §3).
-    func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache)
+    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache)
 }
 
 /// Asks a delegate, and calls the completion once with its answer; on the session's root queue.

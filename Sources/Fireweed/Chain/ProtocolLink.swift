@@ -6,21 +6,21 @@ import Foundation
 /// Lets the classes of the configuration's `protocolClasses` perform exchanges, in place of cache and transport.
 struct ProtocolLink: Link {
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard exchange.hop.webSocket == nil else { return .pass }
+        guard exchange.message.webSocket == nil else { return .pass }
         let offered = exchange
         return .wait(
             Wait { resume in
                 host.offerToProtocols(offered) { answer in
                     resume { exchange in
                         if let answer { return .answer(answer) }
-                        return exchange.hop.schemeViolation.map { .fail($0) } ?? .pass
+                        return exchange.message.schemeViolation.map { .fail($0) } ?? .pass
                     }
                 }
             })
     }
 }
 
-extension Hop {
+extension OutgoingMessage {
     /// Why the message cannot be sent over the wire, by the scheme of its URL.
     ///
     /// Asked when the message leaves, and not when it is made: an adapter may complete the URL, and a `URLProtocol` may

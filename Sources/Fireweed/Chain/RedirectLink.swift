@@ -17,15 +17,15 @@ struct RedirectLink: Link {
         guard RedirectRules.statuses.contains(head.status) else { return .pass }
         let handler = host.redirectHandler
         let next = Redirection.next(
-            after: exchange.hop, head: head, limit: limit(of: handler),
+            after: exchange.message, head: head, limit: limit(of: handler),
             credentialFieldNames: handler?.credentialFieldNames ?? settings.credentialFieldNames)
         return next.map { decide(on: $0, by: handler, for: host) } ?? .pass
     }
 
     /// The decision about a redirect that names a whole request, as a `URLProtocol` gives it.
-    func decide(on request: URLRequest, after hop: Hop, for host: any LinkHost) -> Decision {
+    func decide(on request: URLRequest, after message: OutgoingMessage, for host: any LinkHost) -> Decision {
         let handler = host.redirectHandler
-        let next = Redirection.next(after: hop, to: request, limit: limit(of: handler), settings: settings)
+        let next = Redirection.next(after: message, to: request, limit: limit(of: handler), settings: settings)
         return decide(on: next, by: handler, for: host)
     }
 
@@ -34,7 +34,8 @@ struct RedirectLink: Link {
     }
 
     private func decide(
-        on redirect: Result<Hop, TransferFailure>, by handler: (any RedirectHandler)?, for host: any LinkHost
+        on redirect: Result<OutgoingMessage, TransferFailure>, by handler: (any RedirectHandler)?,
+        for host: any LinkHost
     ) -> Decision {
         switch redirect {
         case .failure(let failure): return .fail(failure)
@@ -46,7 +47,8 @@ struct RedirectLink: Link {
     }
 
     private func ask(
-        _ handler: any RedirectHandler, about next: Hop, for host: any LinkHost, _ resume: @escaping Wait.Resume
+        _ handler: any RedirectHandler, about next: OutgoingMessage, for host: any LinkHost,
+        _ resume: @escaping Wait.Resume
     ) {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
         let proposed = Redirection.urlRequest(of: next)
@@ -57,14 +59,14 @@ struct RedirectLink: Link {
     }
 
     /// Does what a handler said: without a request the redirect itself is the response.
-    private func decision(_ chosen: URLRequest?, proposed: URLRequest, next: Hop) -> Decision {
+    private func decision(_ chosen: URLRequest?, proposed: URLRequest, next: OutgoingMessage) -> Decision {
         guard let chosen else { return .pass }
         // Equality of requests leaves the fields out on Linux.
         guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
             return .again(next)
         }
         do {
-            return .again(try Redirection.hop(for: chosen, replacing: next, settings: settings))
+            return .again(try Redirection.message(for: chosen, replacing: next, settings: settings))
         } catch {
             let detail = "the redirect handler's request has no URL"
             return .fail(.exchange(.badURL, detail: detail, engineCode: 0))

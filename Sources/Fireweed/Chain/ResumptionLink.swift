@@ -16,7 +16,7 @@ struct ResumptionLink: Link {
 
     func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
         guard asksForWhole(head) else { return .pass }
-        var next = exchange.hop
+        var next = exchange.message
         next.fields = FieldBlock(
             next.fields.fields.filter { field in
                 !["Range", "If-Range"].contains(where: field.name.isEqualIgnoringASCIICase)

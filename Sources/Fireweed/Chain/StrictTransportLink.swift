@@ -10,17 +10,17 @@ struct StrictTransportLink: Link {
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        let url = store.secured(exchange.hop.url)
-        if url != exchange.hop.url {
-            exchange.changeMessage { hop in
-                hop.url = url
-                hop.urlRequest?.url = url
+        let url = store.secured(exchange.message.url)
+        if url != exchange.message.url {
+            exchange.changeMessage { message in
+                message.url = url
+                message.urlRequest?.url = url
             }
         }
         return .pass
     }
 
     func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
-        store.note(head, from: exchange.hop.url)
+        store.note(head, from: exchange.message.url)
     }
 }

@@ -50,7 +50,7 @@ extension DataRequest {
     @discardableResult
     public func validate() -> Self {
         validate(statusCode: 200..<300).add { request, attempt in
-            let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
+            let accept = attempt.state.withLock { $0.message.fields }.value(of: "Accept")
             guard accept != nil || request.hasMonitors else { return nil }  // everything is acceptable
             return (request as? DataRequest)?.checkType(attempt, ValidationRules.acceptableTypes(accept))
         }

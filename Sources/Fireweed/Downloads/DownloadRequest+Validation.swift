@@ -51,7 +51,7 @@ extension DownloadRequest {
     @discardableResult
     public func validate() -> Self {
         validate(statusCode: 200..<300).add { request, attempt in
-            let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
+            let accept = attempt.state.withLock { $0.message.fields }.value(of: "Accept")
             guard accept != nil || request.hasMonitors else { return nil }  // everything is acceptable
             return (request as? DownloadRequest)?.checkType(attempt, ValidationRules.acceptableTypes(accept))
         }

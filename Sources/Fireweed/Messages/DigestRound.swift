@@ -1,6 +1,6 @@
 // An answer to a Digest challenge, as a message carries it.
 
-/// What a hop says in answer to a Digest challenge.
+/// What a message says in answer to a Digest challenge.
 struct DigestRound: Sendable {
     /// The value of the `Authorization` field.
     let authorization: String

@@ -3,15 +3,15 @@
 import FireweedTransport
 public import Foundation
 
-/// What one task took: a transaction for each hop.
+/// What one task took: a transaction for each exchange.
 public struct TaskMetrics: Sendable {
     /// From the start of the first transaction to the end of the last one.
     public let taskInterval: DateInterval
     /// How many redirects were followed; an answer to a challenge is none, though it adds a transaction.
     public let redirectCount: Int
-    /// One for each hop, in order; never empty.
+    /// One for each exchange, in order; never empty.
     ///
-    /// A hop that was answered by the cache after the origin had confirmed that has two: one over the network, with the origin's
+    /// An exchange that was answered by the cache after the origin had confirmed that has two: one over the network, with the origin's
     /// 304, and one from the local cache.
     public let transactionMetrics: [TransactionMetrics]
     /// Where the last response came from.
@@ -30,16 +30,16 @@ public struct TaskMetrics: Sendable {
         case notSent
     }
 
-    init(hops: [HopRecord]) {
-        transactionMetrics = hops.map(TransactionMetrics.init)
+    init(exchanges: [ExchangeRecord]) {
+        transactionMetrics = exchanges.map(TransactionMetrics.init)
         responseSource =
-            switch hops.last?.source {
+            switch exchanges.last?.source {
             case .cache: .cache
             case .revalidation: .revalidation
             case .notSent: .notSent
             case .network, nil: .network
             }
-        redirectCount = hops.dropLast().count(where: \.isRedirect)
+        redirectCount = exchanges.dropLast().count(where: \.isRedirect)
         let start = transactionMetrics.first?.fetchStartDate ?? Date(timeIntervalSince1970: 0)
         let end = transactionMetrics.last?.responseEndDate ?? start
         taskInterval = DateInterval(start: start, end: max(start, end))

@@ -1,4 +1,4 @@
-// The numbers of one hop, in the shape of `URLSessionTaskTransactionMetrics`.
+// The numbers of one exchange, in the shape of `URLSessionTaskTransactionMetrics`.
 
 import FireweedTransport
 public import Foundation
@@ -20,34 +20,34 @@ public struct TransactionMetrics: Sendable {
         case localCache
     }
 
-    private let hop: HopRecord
+    private let exchange: ExchangeRecord
 
-    /// Shows what became of a hop.
-    package init(hop: HopRecord) {
-        self.hop = hop
+    /// Shows what became of an exchange.
+    package init(exchange: ExchangeRecord) {
+        self.exchange = exchange
     }
 
-    private var report: TransferReport { hop.report }
+    private var report: TransferReport { exchange.report }
 
-    /// The request of this hop with the fields that were sent, cookies among them; made at each call, without content.
+    /// The request of this exchange with the fields that were sent, cookies among them; made at each call, without content.
     public var request: URLRequest {
-        var request = URLRequest(url: hop.url)
-        request.httpMethod = hop.method
-        request.headers = HTTPHeaders(hop.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
+        var request = URLRequest(url: exchange.url)
+        request.httpMethod = exchange.method
+        request.headers = HTTPHeaders(exchange.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         return request
     }
 
-    /// The fields of this hop's request, one by one and in order.
-    var requestFields: [Field] { hop.fields.fields }
-    /// The fields of this hop's response, one by one and in order.
-    var responseFields: [Field] { hop.head?.fields ?? [] }
-    /// The status of this hop's response.
-    var statusCode: Int? { hop.head?.status }
-    var url: URL { hop.url }
-    var method: String { hop.method }
+    /// The fields of this exchange's request, one by one and in order.
+    var requestFields: [Field] { exchange.fields.fields }
+    /// The fields of this exchange's response, one by one and in order.
+    var responseFields: [Field] { exchange.head?.fields ?? [] }
+    /// The status of this exchange's response.
+    var statusCode: Int? { exchange.head?.status }
+    var url: URL { exchange.url }
+    var method: String { exchange.method }
 
-    /// The response of this hop, if its head came.
-    public var response: HTTPURLResponse? { hop.head?.httpURLResponse(for: hop.url) }
+    /// The response of this exchange, if its head came.
+    public var response: HTTPURLResponse? { exchange.head?.httpURLResponse(for: exchange.url) }
 
     /// When the exchange began; it may have waited in line for a connection after that.
     public var fetchStartDate: Date? { date(after: 0) }
@@ -87,8 +87,8 @@ public struct TransactionMetrics: Sendable {
     /// A stored response that the origin confirmed shows as `.networkLoad` with its 304, and `.localCache` after it.
     /// A request that sent nothing shows as `.unknown`.
     public var resourceFetchType: ResourceFetchType {
-        switch hop.source {
-        case .network: hop.head != nil || report.requestStart > 0 ? .networkLoad : .unknown
+        switch exchange.source {
+        case .network: exchange.head != nil || report.requestStart > 0 ? .networkLoad : .unknown
         case .cache, .revalidation: .localCache
         case .notSent: .unknown
         }

@@ -130,7 +130,7 @@ open class MultipartFormData {
         return MultipartBody(parts: parts, boundary: boundary)
     }
 
-    /// The form for several hops: each reads it from its start.
+    /// The form for several messages: each reads it from its start.
     func source() throws -> BodySource {
         if let failure { throw failure }
         let (parts, boundary) = (parts, boundary)

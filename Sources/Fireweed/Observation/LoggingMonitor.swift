@@ -18,7 +18,7 @@ public final class LoggingMonitor: EventMonitor {
     public enum Detail: Sendable {
         /// One line for each attempt: method, URL, status or error, bytes and time.
         case line
-        /// Below the line, for each hop the heads of both messages, the connection and where the time went; no content.
+        /// Below the line, for each transaction the heads of both messages, the connection and where the time went; no content.
         case full
     }
 
@@ -95,16 +95,16 @@ struct ExchangeText {
         return Self.visible(text)
     }
 
-    func lines(of hop: TransactionMetrics) -> [String] {
-        var lines = ["  > \(hop.method) \(redaction.text(ofURL: hop.url.absoluteString))"]
-        lines += hop.requestFields.map { "  > \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
-        if let status = hop.statusCode { lines.append("  < \(hop.networkProtocolName ?? "http") \(status)") }
-        lines += hop.responseFields.map { "  < \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
-        var connection = hop.isReusedConnection ? "reused connection" : "new connection"
-        if let address = hop.remoteAddress { connection += " to \(address):\(hop.remotePort ?? 0)" }
-        if let version = hop.negotiatedTLSProtocolVersion { connection += ", \(version)" }
+    func lines(of transaction: TransactionMetrics) -> [String] {
+        var lines = ["  > \(transaction.method) \(redaction.text(ofURL: transaction.url.absoluteString))"]
+        lines += transaction.requestFields.map { "  > \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
+        if let status = transaction.statusCode { lines.append("  < \(transaction.networkProtocolName ?? "http") \(status)") }
+        lines += transaction.responseFields.map { "  < \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
+        var connection = transaction.isReusedConnection ? "reused connection" : "new connection"
+        if let address = transaction.remoteAddress { connection += " to \(address):\(transaction.remotePort ?? 0)" }
+        if let version = transaction.negotiatedTLSProtocolVersion { connection += ", \(version)" }
         lines.append("  * \(connection)")
-        let timings = HARTimings(hop)
+        let timings = HARTimings(transaction)
         let phases = [
             ("blocked", timings.blocked), ("name", timings.dns), ("connect", timings.connect), ("TLS", timings.ssl),
             ("send", timings.send), ("wait", timings.wait), ("receive", timings.receive),

@@ -8,13 +8,13 @@ import Synchronization
 extension Request {
     func attempt(_ attempt: Attempt, didReceiveChallenge head: ResponseHead) {
         guard core.hasMonitors else { return }
-        let (hop, response) = (attempt.state.withLock { $0.hop }, head.httpURLResponse(for: attempt.record.url))
+        let (message, response) = (attempt.state.withLock { $0.message }, head.httpURLResponse(for: attempt.record.url))
         // What cannot be read is still a challenge.
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
         let shown = ShownChallenge(
             challenge.shown(
-                host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
-                response: response, failureCount: hop.refusedCredentials.count))
+                host: message.url.host ?? "", port: message.url.effectivePort, scheme: message.url.scheme ?? "http",
+                response: response, failureCount: message.refusedCredentials.count))
         self.attempt(attempt, didReceive: shown)
     }
 
@@ -23,7 +23,7 @@ extension Request {
         tellTaskMonitors { $0.urlSession($1, task: attempt.sessionTask, didReceive: shown.value) }
     }
 
-    func attempt(_ attempt: Attempt, willRedirectTo next: Hop) {
+    func attempt(_ attempt: Attempt, willRedirectTo next: OutgoingMessage) {
         guard core.hasMonitors, let response = attempt.httpURLResponse else { return }
         let request = Redirection.urlRequest(of: next)
         tellTaskMonitors {

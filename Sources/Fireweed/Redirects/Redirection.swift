@@ -1,42 +1,42 @@
-// From a redirect's response to the next hop.
+// From a redirect's response to the next message.
 
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Makes the hop that follows a redirect.
+/// Makes the message that follows a redirect.
 enum Redirection {
-    /// The next hop; a failure when it may not be followed; `nil` when the response is no redirect.
+    /// The next message; a failure when it may not be followed; `nil` when the response is no redirect.
     ///
     /// - Parameters:
     ///   - limit: how many redirects are followed.
     ///   - credentialFieldNames: the fields that another origin does not get.
     static func next(
-        after hop: Hop, head: ResponseHead, limit: Int, credentialFieldNames: [String]
-    ) -> Result<Hop, TransferFailure>? {
+        after message: OutgoingMessage, head: ResponseHead, limit: Int, credentialFieldNames: [String]
+    ) -> Result<OutgoingMessage, TransferFailure>? {
         guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
             return nil
         }
-        guard hop.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
-        guard let target = RedirectRules.target(of: location, from: hop.url) else {
+        guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        guard let target = RedirectRules.target(of: location, from: message.url) else {
             return .failure(
                 .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
         }
-        let url = hop.webSocket == nil ? target : WebSocketURL.onTheWire(target)
+        let url = message.webSocket == nil ? target : WebSocketURL.onTheWire(target)
         guard url.scheme == "http" || url.scheme == "https" else {
             return .failure(
                 .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
         }
-        return .success(following(hop, to: url, status: head.status, credentialFieldNames))
+        return .success(following(message, to: url, status: head.status, credentialFieldNames))
     }
 
-    /// The next hop after a redirect that names a whole request; a failure when it may not be followed.
+    /// The next message after a redirect that names a whole request; a failure when it may not be followed.
     static func next(
-        after hop: Hop, to request: URLRequest, limit: Int, settings: SessionSettings
-    ) -> Result<Hop, TransferFailure> {
-        guard hop.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
+        after message: OutgoingMessage, to request: URLRequest, limit: Int, settings: SessionSettings
+    ) -> Result<OutgoingMessage, TransferFailure> {
+        guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         do {
-            var next = try self.hop(for: request, replacing: hop, settings: settings)
+            var next = try self.message(for: request, replacing: message, settings: settings)
             next.redirectCount += 1
             return .success(next)
         } catch {
@@ -48,16 +48,18 @@ enum Redirection {
         .exchange(.httpTooManyRedirects, detail: "more than \(limit) redirects", engineCode: 0)
     }
 
-    private static func following(_ hop: Hop, to url: URL, status: Int, _ credentialFieldNames: [String]) -> Hop {
-        let method = RedirectRules.method(after: hop.method, status: status)
-        let crossesOrigin = !RedirectRules.isSameOrigin(hop.url, url)
-        let dropsContent = method != hop.method
-        var next = hop
+    private static func following(
+        _ message: OutgoingMessage, to url: URL, status: Int, _ credentialFieldNames: [String]
+    ) -> OutgoingMessage {
+        let method = RedirectRules.method(after: message.method, status: status)
+        let crossesOrigin = !RedirectRules.isSameOrigin(message.url, url)
+        let dropsContent = method != message.method
+        var next = message
         next.url = url
         next.method = method
         next.redirectCount += 1
         next.fields = RedirectRules.fields(
-            hop.fields, dropping: crossesOrigin ? credentialFieldNames : nil, dropsContent: dropsContent)
+            message.fields, dropping: crossesOrigin ? credentialFieldNames : nil, dropsContent: dropsContent)
         next.urlRequest = nil
         next.challenge = nil
         next.digest = nil
@@ -66,21 +68,23 @@ enum Redirection {
         return next
     }
 
-    /// A hop as users see it.
-    static func urlRequest(of hop: Hop) -> URLRequest {
-        if let request = hop.urlRequest { return request }
-        var request = URLRequest(url: hop.url)
-        request.httpMethod = hop.method
-        request.headers = HTTPHeaders(hop.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
-        if case .data(let data) = hop.body { request.httpBody = data }
+    /// A message as users see it.
+    static func urlRequest(of message: OutgoingMessage) -> URLRequest {
+        if let request = message.urlRequest { return request }
+        var request = URLRequest(url: message.url)
+        request.httpMethod = message.method
+        request.headers = HTTPHeaders(message.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
+        if case .data(let data) = message.body { request.httpBody = data }
         return request
     }
 
-    /// The hop that a redirect handler asked for in the place of `proposed`.
+    /// The message that a redirect handler asked for in the place of `proposed`.
     ///
     /// What the handler put into its request goes out; fields of the session come below it, without those that belong to one origin.
     /// Throws when its request cannot be sent.
-    static func hop(for request: URLRequest, replacing proposed: Hop, settings: SessionSettings) throws -> Hop {
+    static func message(for request: URLRequest, replacing proposed: OutgoingMessage, settings: SessionSettings) throws
+        -> OutgoingMessage
+    {
         let record = try RequestRecord(request)
         let schemes = proposed.webSocket == nil ? RequestRecord.schemes : WebSocketURL.schemes
         guard record.hasScheme(of: schemes) else { throw URLError(.unsupportedURL) }

@@ -110,15 +110,16 @@ extension Request {
     private func makeTask(for record: RequestRecord) {
         tellMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
         hearOfRequest(record)
-        let hop: Hop
+        let message: OutgoingMessage
         do {
             let (credential, schemes) = mutable.withLock { ($0.extras?.credential, $0.extras?.schemes) }
-            hop = try prepared(
-                record.hop(body: makeBody(for: record), credential: credential, schemes: schemes, core: core), record)
+            message = try prepared(
+                record.message(body: makeBody(for: record), credential: credential, schemes: schemes, core: core),
+                record)
         } catch {
             return failCreation(error)
         }
-        let attempt = Attempt(record: record, hop: consume hop, kind: taskKind, core: core, owner: self)
+        let attempt = Attempt(record: record, message: consume message, kind: taskKind, core: core, owner: self)
         let isWanted = mutable.withLock { state in
             guard state.lifecycle.isMaking else { return false }
             state.attempts.append(attempt)
@@ -196,13 +197,13 @@ extension RequestRecord {
         schemes.contains(where: url.hasScheme)
     }
 
-    /// The first hop: what the record says, with the session's fields below the request's own.
+    /// The first message: what the record says, with the session's fields below the request's own.
     ///
     /// Throws when the credential cannot be sent.
-    func hop(
+    func message(
         body: BodySource, credential: URLCredential?, schemes: AuthenticationSchemes?, core: SessionCore
-    ) throws -> Hop {
-        let plain = Hop(
+    ) throws -> OutgoingMessage {
+        let plain = OutgoingMessage(
             url: url.withLowercasedScheme, method: method, fields: core.settings.fields(addedTo: ownHeaders),
             body: body,
             urlRequest: existing)
@@ -215,15 +216,15 @@ extension RequestRecord {
             throw AFError.createURLRequestFailed(
                 error: RequestSyntaxError.invalidHeaderField(name: "Authorization"))
         }
-        var hop = plain
-        hop.adopt(credentials)
-        hop.remembered = credential
-        return hop
+        var message = plain
+        message.adopt(credentials)
+        message.remembered = credential
+        return message
     }
 }
 
 extension BodySource {
-    /// A stream that can be read once: a second hop that needs it fails with a clear error.
+    /// A stream that can be read once: a second message that needs it fails with a clear error.
     static func oneShot(_ stream: InputStream, byteCount: Int64?) -> BodySource {
         oneShot(OneShotStream(stream), byteCount: byteCount)
     }

@@ -71,7 +71,7 @@ public class Request: @unchecked Sendable {
     /// Tells monitors about the content that was made with the `URLRequest`, or could not be made.
     func tellOfContent(of made: Result<RequestRecord, any Error>) {}
 
-    /// The content of the first hop, where it is not the `URLRequest`'s own.
+    /// The content of the first message, where it is not the `URLRequest`'s own.
     func makeBody(for record: RequestRecord) throws -> BodySource {
         record.body
     }
@@ -82,8 +82,8 @@ public class Request: @unchecked Sendable {
     /// The schemes of URLs that this kind of request can be sent to.
     var acceptableSchemes: [String] { RequestRecord.schemes }
 
-    /// The first hop as this kind of request needs it.
-    func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop { hop }
+    /// The first message as this kind of request needs it.
+    func prepared(_ message: consuming OutgoingMessage, _ record: RequestRecord) -> OutgoingMessage { message }
 
     /// Links of this request alone, outside of the session's; asked when an attempt is made.
     var links: [any Link] { [] }
@@ -229,7 +229,7 @@ extension Request {
     public var lastRequest: URLRequest? { mutable.withLock { $0.records.last }?.urlRequest }
     /// The last of `requests`.
     public var request: URLRequest? { lastRequest }
-    /// What really went out for each attempt: the message of its last hop.
+    /// The last message of each attempt, as it went out.
     public var performedRequests: [URLRequest] { attempts.compactMap(\.currentRequest) }
 
     /// The response of the last attempt.

@@ -139,8 +139,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// True when no byte of the request has left: not to its origin, and not to one that redirected it.
     private func isUnsent(_ request: Request, _ code: URLError.Code) -> Bool {
         guard Self.connectFailures.contains(code) else { return false }
-        let hops = request.lastAttempt?.metrics?.transactionMetrics ?? []
-        return hops.count == 1 && hops.allSatisfy { $0.countOfRequestHeaderBytesSent == 0 }
+        let transactions = request.lastAttempt?.metrics?.transactionMetrics ?? []
+        return transactions.count == 1 && transactions.allSatisfy { $0.countOfRequestHeaderBytesSent == 0 }
     }
 
     private static let connectFailures: Set<URLError.Code> = [

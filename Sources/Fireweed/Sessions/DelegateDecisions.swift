@@ -73,14 +73,14 @@ extension Attempt {
     /// The request that the attempt is for, until the attempt has ended.
     var owningRequest: Request? { state.withLock { $0.owner } as? Request }
 
-    func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? {
+    func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? {
         guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return nil }
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")
-        let refusals = hop.refusedCredentials.count + (hop.credentials == nil ? 0 : 1)
+        let refusals = message.refusedCredentials.count + (message.credentials == nil ? 0 : 1)
         return { [self] completion in
             core.rootQueue.async { [self] in
                 let shown = challenge.shown(
-                    host: hop.url.host ?? "", port: hop.url.effectivePort, scheme: hop.url.scheme ?? "http",
+                    host: message.url.host ?? "", port: message.url.effectivePort, scheme: message.url.scheme ?? "http",
                     response: response, failureCount: refusals)
                 core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: shown) {
                     completion(ChallengeAnswer(disposition: $0, credential: $1))

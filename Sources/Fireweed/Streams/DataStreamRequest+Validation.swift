@@ -48,7 +48,7 @@ extension DataStreamRequest {
     @discardableResult
     public func validate() -> Self {
         validate(statusCode: 200..<300).add { request, attempt in
-            let accept = attempt.state.withLock { $0.hop.fields }.value(of: "Accept")
+            let accept = attempt.state.withLock { $0.message.fields }.value(of: "Accept")
             return (request as? DataStreamRequest)?.checkType(attempt, ValidationRules.acceptableTypes(accept))
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// An interceptor that gives each attempt of a request its place in a trace: the fields `traceparent` and `tracestate`.
 ///
-/// The span of a request is a child of the parent's; each retry has a span of its own, the hops of one attempt share one. A request
+/// The span of a request is a child of the parent's; each retry has a span of its own, the messages of one attempt share one. A request
 /// that has a `traceparent` already keeps it.
 public struct TracePropagator: RequestInterceptor {
     private let parent: @Sendable () -> TraceContext?

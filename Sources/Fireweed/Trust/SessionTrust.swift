@@ -76,7 +76,7 @@ final class SessionTrust: Sendable {
         let core = attempt.core
         core.rootQueue.async { [delegate] in
             let space = TrustSpace(
-                trust, method: method, port: attempt.state.withLock { $0.hop.url.effectivePort })
+                trust, method: method, port: attempt.state.withLock { $0.message.url.effectivePort })
             let challenge = URLAuthenticationChallenge(
                 protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
                 error: nil, sender: SilentSender())
@@ -99,7 +99,7 @@ extension SessionCore {
         return attempts.first { attempt in
             attempt.state.withLock { state in
                 state.life.isRunning && state.head == nil
-                    && state.hop.url.host.map(CanonicalHost.text) == CanonicalHost.text(of: host)
+                    && state.message.url.host.map(CanonicalHost.text) == CanonicalHost.text(of: host)
             }
         }
     }

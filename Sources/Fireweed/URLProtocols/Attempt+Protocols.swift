@@ -23,20 +23,20 @@ extension Attempt {
         }
     }
 
-    /// A hop as a `URLProtocol` sees it, made at each call.
+    /// A message as a `URLProtocol` sees it, made at each call.
     ///
     /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
     private func protocolRequest(of exchange: Exchange) -> URLRequest {
-        let hop = exchange.hop
-        var request = hop.urlRequest ?? Redirection.urlRequest(of: hop)
-        request.url = hop.url
-        request.httpMethod = hop.method
+        let message = exchange.message
+        var request = message.urlRequest ?? Redirection.urlRequest(of: message)
+        request.url = message.url
+        request.httpMethod = message.method
         request.headers = HTTPHeaders(
             exchange.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         request.cachePolicy = cachePolicy
         request.timeoutInterval = core.settings.idleTimeout(of: record)
         request.httpBody = nil
-        request.httpBodyStream = hop.body.makeInputStream()
+        request.httpBodyStream = message.body.makeInputStream()
         return request
     }
 
@@ -44,9 +44,9 @@ extension Attempt {
     private func findStored(
         for exchange: Exchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        let url = exchange.hop.url
+        let url = exchange.message.url
         guard let cache = core.cache, cache.mayHold(url) else { return body(nil) }
-        let request = CacheRequest(exchange, policy: cachePolicy, in: cache)
+        let request = CacheQuery(exchange, policy: cachePolicy, in: cache)
         guard cache.needsLook(request) else { return body(nil) }
         cache.queue.async { body(cache.stored(for: request)?.cachedURLResponse(for: url)) }
     }
@@ -67,7 +67,7 @@ extension Attempt {
             if let cache = core.cache {
                 let exchange = state.withLock { $0.exchange }
                 let recorder = ResponseRecorder.note(
-                    head, to: CacheRequest(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
+                    head, to: CacheQuery(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
                     isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,
                     storing: storingWishes)
                 state.withLock { $0.exchange.recorder = recorder }
@@ -78,16 +78,16 @@ extension Attempt {
         return state.withLock { $0.life.holds.flow }
     }
 
-    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next hop.
+    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next message.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
         let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
         // A redirect is counted by its status.
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.exchange }
-        guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.hop.url), note(http, shown) else { return }
+        guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.message.url), note(http, shown) else { return }
         let redirects = RedirectLink(settings: core.settings, queue: core.rootQueue)
-        let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.hop, for: self)
+        let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
         // No link is behind this place: a redirect that is not followed is the response.
         follow(decision, at: .back(0, shown), exchange)
     }
@@ -129,7 +129,7 @@ extension Attempt {
             NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodHTTPBasic,
             NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodNTLM,
         ].contains(challenge.protectionSpace.authenticationMethod)
-        guard isPassword, let credential = state.withLock({ $0.hop.remembered }) else {
+        guard isPassword, let credential = state.withLock({ $0.message.remembered }) else {
             return sender.performDefaultHandling(for: challenge)
         }
         guard challenge.previousFailureCount == 0 else {
@@ -152,13 +152,13 @@ extension Attempt {
     private func placeholder(for response: URLResponse?) -> HTTPURLResponse? {
         guard case .download = kind else { return nil }
         let fields = response?.mimeType.map { [Field(name: "Content-Type", value: $0)] } ?? []
-        return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.hop.url })
+        return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.message.url })
     }
 
-    /// The request of a redirect, without the cookies that were added to the request before it: the next hop has its own.
+    /// The request of a redirect, without the cookies that were added to the request before it: the next message has its own.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
         let exchange = state.withLock { $0.exchange }
-        guard !exchange.hop.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),
+        guard !exchange.message.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),
             request.headers["Cookie"] == sent
         else {
             return request

@@ -1,4 +1,4 @@
-// An `InputStream` that one hop may read.
+// An `InputStream` that one message may read.
 
 import Foundation
 import Synchronization

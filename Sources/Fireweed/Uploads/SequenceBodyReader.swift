@@ -84,7 +84,7 @@ where Content.Element: DataProtocol {
 }
 
 extension BodySource {
-    /// A sequence that can be read once: a second hop that needs it fails with a clear error.
+    /// A sequence that can be read once: a second message that needs it fails with a clear error.
     static func oneShot<Content: AsyncSequence & Sendable>(_ content: Content) -> BodySource
     where Content.Element: DataProtocol {
         let isTaken = OneShotFlag()

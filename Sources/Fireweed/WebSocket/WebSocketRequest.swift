@@ -49,20 +49,20 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override var acceptableSchemes: [String] { WebSocketURL.schemes }
 
-    override func prepared(_ hop: consuming Hop, _ record: RequestRecord) -> Hop {
-        var hop = hop
-        hop.url = WebSocketURL.onTheWire(record.url)
-        hop.method = "GET"
-        hop.urlRequest = record.urlRequest
-        if hop.credentials == nil, let user = record.url.user?.removingPercentEncoding {
+    override func prepared(_ message: consuming OutgoingMessage, _ record: RequestRecord) -> OutgoingMessage {
+        var message = message
+        message.url = WebSocketURL.onTheWire(record.url)
+        message.method = "GET"
+        message.urlRequest = record.urlRequest
+        if message.credentials == nil, let user = record.url.user?.removingPercentEncoding {
             let password = record.url.password?.removingPercentEncoding ?? ""
-            hop.adopt(RequestMessage.Credentials(user: user, password: password))
+            message.adopt(RequestMessage.Credentials(user: user, password: password))
         }
-        hop.webSocket = WebSocketOffer(
+        message.webSocket = WebSocketOffer(
             compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,
             pingInterval: configuration.pingInterval, requiresPongs: configuration.requiresPongs,
             listener: WebSocketLink(request: self))
-        return hop
+        return message
     }
 
     override var taskKind: TaskKind { .webSocket }

@@ -30,19 +30,19 @@ private final class StubHost: LinkHost {
         self.redirectHandler = redirectHandler
     }
 
-    func announceRedirect(to next: Hop) { announced.append("redirect to \(next.url)") }
-    func announceChallenge(_ head: ResponseHead, to hop: Hop) { announced.append("challenge \(head.status)") }
+    func announceRedirect(to next: OutgoingMessage) { announced.append("redirect to \(next.url)") }
+    func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage) { announced.append("challenge \(head.status)") }
     func announceWaitForRoute() { announced.append("waits") }
-    func delegateAnswer(to head: ResponseHead, of hop: Hop) -> DelegateQuestion? { nil }
+    func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? { nil }
     func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
-    func refresh(_ hop: Hop, about stored: StoredResponse, in cache: ResponseCache) {
-        announced.append("refresh of \(hop.url)")
+    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache) {
+        announced.append("refresh of \(message.url)")
     }
 }
 
-extension Hop {
+extension OutgoingMessage {
     fileprivate init(_ url: String, _ fields: [String: String] = [:], method: String = "GET") {
         self.init(
             url: URL(string: url) ?? URL(fileURLWithPath: "/"), method: method,
@@ -62,7 +62,7 @@ extension Decision {
         switch self {
         case .pass: return "pass"
         case .answer(let answer): return "answer from \(answer.source)"
-        case .again(let hop): return "again \(hop.method) \(hop.url)"
+        case .again(let message): return "again \(message.method) \(message.url)"
         case .fail(let failure): return "fail \(failure.urlErrorCode?.rawValue ?? 0)"
         case .wait(let wait):
             let (later, continuation) = AsyncStream<(Decision, Exchange)>.makeStream()
@@ -122,9 +122,9 @@ struct LinkTests {
     func redirects(row: RedirectRow) async {
         let link = RedirectLink(settings: Self.settings, queue: DispatchQueue(label: "redirects"))
         let host = StubHost(redirectHandler: row.handler)
-        var hop = Hop("http://a.test/old", method: row.method)
-        hop.redirectCount = row.count
-        var exchange = Exchange(hop)
+        var message = OutgoingMessage("http://a.test/old", method: row.method)
+        message.redirectCount = row.count
+        var exchange = Exchange(message)
         let head = ResponseHead(row.status, row.location.map { ["Location": $0] } ?? [:])
         let decision = link.receive(head, in: &exchange, for: host)
         #expect(await decision.summary(exchange) == row.decision)
@@ -135,7 +135,7 @@ struct LinkTests {
     struct ChallengeRow: Sendable, CustomTestStringConvertible {
         let status: Int
         var challenge = "Basic realm=\"r\""
-        var hop = Hop("http://a.test/")
+        var message = OutgoingMessage("http://a.test/")
         let decision: String
 
         var testDescription: String { "\(status) \(challenge): \(decision)" }
@@ -146,26 +146,26 @@ struct LinkTests {
         arguments: [
             ChallengeRow(status: 200, decision: "pass"), ChallengeRow(status: 407, decision: "pass"),
             ChallengeRow(status: 401, decision: "pass"),
-            ChallengeRow(status: 401, hop: withCredentials, decision: "again GET http://a.test/"),
+            ChallengeRow(status: 401, message: withCredentials, decision: "again GET http://a.test/"),
             ChallengeRow(
-                status: 401, challenge: "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", hop: withCredentials,
+                status: 401, challenge: "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", message: withCredentials,
                 decision: "again GET http://a.test/"),
-            ChallengeRow(status: 401, challenge: "Unknown", hop: withCredentials, decision: "pass"),
+            ChallengeRow(status: 401, challenge: "Unknown", message: withCredentials, decision: "pass"),
         ])
     func challenges(row: ChallengeRow) async {
         let link = AuthenticationLink(credentials: CredentialSource(storage: nil, netrc: nil))
         let host = StubHost()
-        var exchange = Exchange(row.hop)
+        var exchange = Exchange(row.message)
         let head = ResponseHead(row.status, ["WWW-Authenticate": row.challenge])
         let decision = link.receive(head, in: &exchange, for: host)
         #expect(await decision.summary(exchange) == row.decision)
         #expect(host.announced.all == (row.status == 200 ? [] : ["challenge \(row.status)"]))
     }
 
-    private static var withCredentials: Hop {
-        var hop = Hop("http://a.test/")
-        hop.adopt(RequestMessage.Credentials(user: "ada", password: "secret"))
-        return hop
+    private static var withCredentials: OutgoingMessage {
+        var message = OutgoingMessage("http://a.test/")
+        message.adopt(RequestMessage.Credentials(user: "ada", password: "secret"))
+        return message
     }
 
     @Test("a message to a host that asked for TLS goes over TLS, whatever else it says")
@@ -177,9 +177,9 @@ struct LinkTests {
             ("http://a.test/x", "https://a.test/x"), ("http://a.test:80/", "https://a.test:443/"),
             ("http://b.test/", "http://b.test/"), ("https://a.test/", "https://a.test/"),
         ] {
-            var exchange = Exchange(Hop(given))
+            var exchange = Exchange(OutgoingMessage(given))
             guard case .pass = link.send(&exchange, for: StubHost()) else { return #expect(Bool(false), "\(given)") }
-            #expect(exchange.urlText == sent && exchange.hop.url.absoluteString == sent)
+            #expect(exchange.message.wire.url == sent && exchange.message.url.absoluteString == sent)
         }
     }
 
@@ -189,7 +189,7 @@ struct LinkTests {
         let settings = SessionSettings(configuration, options: TransportOptions(), maximumRedirectCount: nil)
         let jar = CookieJar(storage: configuration.httpCookieStorage)
         let link = CookieLink(jar: jar, settings: settings)
-        var exchange = Exchange(Hop("http://a.test/"))
+        var exchange = Exchange(OutgoingMessage("http://a.test/"))
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost(handlesCookies: false))
         #expect(exchange.chores.isEmpty)
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost())
@@ -205,7 +205,7 @@ struct LinkTests {
     @Test("the rest of a download is asked for as a whole when the answer is of no use")
     func resumption() async {
         let link = ResumptionLink { $0.status == 416 }
-        var exchange = Exchange(Hop("http://a.test/", ["Range": "bytes=1-", "If-Range": "\"1\"", "X-Own": "1"]))
+        var exchange = Exchange(OutgoingMessage("http://a.test/", ["Range": "bytes=1-", "If-Range": "\"1\"", "X-Own": "1"]))
         _ = link.send(&exchange, for: StubHost())
         #expect(exchange.awaitsHead)
         #expect(await link.receive(ResponseHead(206), in: &exchange, for: StubHost()).summary(exchange) == "pass")

@@ -1,7 +1,7 @@
 // Where responses come from.
 
-/// Where a hop's response came from.
-enum HopSource: Sendable {
+/// Where a message's response came from.
+enum AnswerSource: Sendable {
     /// The network.
     case network
     /// The cache.

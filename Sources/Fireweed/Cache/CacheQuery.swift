@@ -1,11 +1,11 @@
-// What of a request message matters to a cache.
+// A message as a cache sees it.
 
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// A request message as a cache sees it (RFC 9111 §4).
-struct CacheRequest: Sendable {
+/// A message and what of it matters to a cache (RFC 9111 §4).
+struct CacheQuery: Sendable {
     /// What can be read off the fields alone, so that a block that many requests share is read once.
     struct Facts: Sendable {
         var control = CacheControl()
@@ -36,16 +36,24 @@ struct CacheRequest: Sendable {
         }
     }
 
-    var url: URL
-    var method: String
-    var fields: FieldBlock
-    var facts: Facts
-    var policy = URLRequest.CachePolicy.useProtocolCachePolicy
-    var hasContent = false
-    /// Credentials that are not among the fields yet, as text.
-    var credentials: String?
+    /// The message with the fields that links added; without an answer to a Digest challenge, which differs each time.
+    let message: RequestMessage
+    /// The message's target.
+    let url: URL
+    let facts: Facts
+    let policy: URLRequest.CachePolicy
     /// Whether a stored response answers only requests with the same `Cookie` field.
-    var separatesCookies = true
+    let separatesCookies: Bool
+
+    var method: String { message.method }
+    var fields: FieldBlock { message.fields }
+
+    var hasContent: Bool {
+        if case .none = message.body { false } else { true }
+    }
+
+    /// Credentials that are not among the fields, as text.
+    var credentials: String? { message.credentials.map { "\($0.user):\($0.password)" } }
 
     /// True when a stored response may answer: one for the whole of what GET gives, without a condition of the client's.
     var isAnswerable: Bool {

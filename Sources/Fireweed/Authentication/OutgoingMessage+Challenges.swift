@@ -1,9 +1,9 @@
-// Answers to challenges, by the credentials that a hop has.
+// Answers to challenges, by the credentials that a message has.
 
 import FireweedTransport
 import Foundation
 
-extension Hop {
+extension OutgoingMessage {
     /// The credentials that the transport uses; `nil` for those that may answer Digest, which wait for a challenge
     /// here.
     ///
@@ -20,10 +20,10 @@ extension Hop {
         return FieldBlock(fields.fields + [Field(name: "Authorization", value: digest.authorization)])
     }
 
-    /// The hop with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
+    /// The message with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
     ///
     /// Of several schemes the one is taken that gives least away.
-    func answering(_ challenges: [HTTPChallenge]) -> Hop? {
+    func answering(_ challenges: [HTTPChallenge]) -> OutgoingMessage? {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest),
             !fields.contains("Authorization")
         else { return nil }
@@ -64,7 +64,7 @@ extension Hop {
 
     private func answering(
         _ answer: DigestAnswer, by credentials: RequestMessage.Credentials, staleCount: Int
-    ) -> Hop? {
+    ) -> OutgoingMessage? {
         guard let components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
         let authorization = answer.field(
             credentials, method: method, target: RequestMessage.target(of: components),
