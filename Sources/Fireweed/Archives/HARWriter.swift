@@ -13,7 +13,7 @@ package struct HARWriter {
     }
 
     package func entry(of transaction: TransactionMetrics, sent: Data?, received: Data?, error: AFError?) -> HAREntry {
-        let timings = HARTimings(transaction)
+        let timings = ExchangeTimings(transaction)
         return HAREntry(
             startedDateTime: Self.text(of: transaction.fetchStartDate ?? Date()), time: timings.sum,
             request: request(of: transaction, content: sent), response: response(of: transaction, content: received),

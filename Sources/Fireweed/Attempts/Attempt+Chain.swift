@@ -63,7 +63,7 @@ extension Attempt {
         var wire = message.wire
         wire.fields = exchange.fields
         wire.credentials = message.transportCredentials
-        wire.idleTimeout = core.settings.idleTimeout(of: record)
+        wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.tellsOfLulls = gathersContent
         start(core.transport.makeTransfer(of: wire, for: self), of: exchange)

@@ -98,13 +98,15 @@ struct ExchangeText {
     func lines(of transaction: TransactionMetrics) -> [String] {
         var lines = ["  > \(transaction.method) \(redaction.text(ofURL: transaction.url.absoluteString))"]
         lines += transaction.requestFields.map { "  > \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
-        if let status = transaction.statusCode { lines.append("  < \(transaction.networkProtocolName ?? "http") \(status)") }
+        if let status = transaction.statusCode {
+            lines.append("  < \(transaction.networkProtocolName ?? "http") \(status)")
+        }
         lines += transaction.responseFields.map { "  < \($0.name): \(redaction.value($0.value, ofField: $0.name))" }
         var connection = transaction.isReusedConnection ? "reused connection" : "new connection"
         if let address = transaction.remoteAddress { connection += " to \(address):\(transaction.remotePort ?? 0)" }
         if let version = transaction.negotiatedTLSProtocolVersion { connection += ", \(version)" }
         lines.append("  * \(connection)")
-        let timings = HARTimings(transaction)
+        let timings = ExchangeTimings(transaction)
         let phases = [
             ("blocked", timings.blocked), ("name", timings.dns), ("connect", timings.connect), ("TLS", timings.ssl),
             ("send", timings.send), ("wait", timings.wait), ("receive", timings.receive),

@@ -6,7 +6,7 @@ import Foundation
 /// Decides from fields and numbers alone.
 package enum ResumeRules {
     /// What to do about the response to a request for the rest.
-    enum Decision: Equatable {
+    enum Verdict: Equatable {
         /// It is the rest: write it behind what is there. The length of the whole, where it is known.
         case append(completeByteCount: Int64?)
         /// It is the whole representation: write it in the place of what is there.
@@ -30,7 +30,7 @@ package enum ResumeRules {
     /// The decision about a response, when the bytes from `offset` on were asked for under `If-Range`.
     static func decide(
         on head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
-    ) -> Decision {
+    ) -> Verdict {
         switch head.status {
         case 206: decide(onPart: head, offset: offset, validator: validator, expectedByteCount: expectedByteCount)
         case 200...299: .replace(agrees(head, with: validator) ? .rangeIgnored : .representationChanged)
@@ -41,7 +41,7 @@ package enum ResumeRules {
 
     private static func decide(
         onPart head: ResponseHead, offset: Int64, validator: ResumeData.Validator, expectedByteCount: Int64?
-    ) -> Decision {
+    ) -> Verdict {
         guard !isCoded(head) else { return .askAgain(.contentCoding) }
         guard agrees(head, with: validator) else { return .askAgain(.representationChanged) }
         // Several fields come joined by a comma, and `multipart/byteranges` comes without one: neither is the range.

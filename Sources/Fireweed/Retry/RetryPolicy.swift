@@ -14,17 +14,11 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// The scale of the delay, in seconds: 0.5.
     public static let defaultExponentialBackoffScale = 0.5
     /// Methods that RFC 9110 §9.2.2 calls idempotent.
-    public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+    public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = HTTPMethod.idempotent
     /// Statuses that may pass.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
     /// Failures of the exchange that may pass.
-    public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = [
-        .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
-        .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
-        .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
-        .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
-        .serverCertificateNotYetValid, .timedOut,
-    ]
+    public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = URLError.transientCodes
 
     /// How often a request is retried.
     public let retryLimit: UInt

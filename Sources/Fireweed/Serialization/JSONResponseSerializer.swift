@@ -1,6 +1,5 @@
 // JSON as Foundation's objects, for code that has not moved to `Decodable`.
 
-public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
@@ -66,35 +65,5 @@ public final class JSONResponseSerializer: ResponseSerializer {
         } catch {
             throw AFError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
         }
-    }
-}
-
-extension DataRequest {
-    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
-    @preconcurrency
-    @discardableResult
-    public func response(
-        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
-        completionHandler: @escaping @Sendable (AFDataResponse<Any>) -> Void
-    ) -> Self {
-        add(
-            HandlerSlot(
-                queue: queue, make: { self.serialised(by: responseSerializer) },
-                handler: { completionHandler($0.map { $0 as Any }) }))
-    }
-}
-
-extension DownloadRequest {
-    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
-    @preconcurrency
-    @discardableResult
-    public func response(
-        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<Any>) -> Void
-    ) -> Self {
-        add(
-            HandlerSlot(
-                queue: queue, make: { self.serialised(by: responseSerializer) },
-                handler: { completionHandler($0.map { $0 as Any }) }))
     }
 }

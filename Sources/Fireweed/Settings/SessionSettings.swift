@@ -54,8 +54,8 @@ final class SessionSettings: Sendable {
     }
 
     /// The request's own time-out where it has one, else the session's; in seconds without a byte.
-    func idleTimeout(of record: RequestRecord) -> TimeInterval {
-        guard let own = record.existing?.timeoutInterval, own != Self.unsetTimeout else { return idleTimeout }
+    func idleTimeout(of request: URLRequest?) -> TimeInterval {
+        guard let own = request?.timeoutInterval, own != Self.unsetTimeout else { return idleTimeout }
         return own
     }
 

@@ -22,17 +22,17 @@ struct ProtocolClasses: Sendable {
         if classes.isEmpty { return nil }
     }
 
-    /// The first class that takes the attempt's task, with the request in the canonical form of that class.
+    /// The first class that takes the host's task, with the request in the canonical form of that class.
     ///
     /// Called on the thread of the protocols.
     ///
     /// - Parameter makeRequest: makes the request. Each call of a class gets a request of its own, since a class may read the
     ///   content's stream.
-    func accepting(_ attempt: Attempt, _ makeRequest: () -> URLRequest) -> (
+    func accepting(_ host: any ProtocolHost, _ makeRequest: () -> URLRequest) -> (
         type: URLProtocol.Type, request: URLRequest
     )? {
         let type = classes.first { type in
-            attempt.offering(ProtocolOffer(request: makeRequest(), isAccepted: false)) { type.canInit(with: $0) }
+            host.offering(ProtocolOffer(request: makeRequest(), isAccepted: false)) { type.canInit(with: $0) }
         }
         return type.map { ($0, $0.canonicalRequest(for: makeRequest())) }
     }
@@ -46,13 +46,4 @@ struct ProtocolOffer: Sendable {
     let request: URLRequest
     /// True while the class is made, false while it is asked.
     let isAccepted: Bool
-}
-
-extension Attempt {
-    /// Calls `body` with the task, which shows the offer's request meanwhile.
-    func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result {
-        state.withLock { $0.protocolOffer = offer }
-        defer { state.withLock { $0.protocolOffer = nil } }
-        return body(sessionTask)
-    }
 }

@@ -27,7 +27,7 @@ final class ProtocolTransfer: Sendable {
         var inbox = ProtocolInbox()
         /// The protocol, from its start to its stop.
         var loader: ProtocolReference?
-        var attempt: Attempt?
+        var host: (any ProtocolHost)?
         /// What may move: the latest of the decisions that have come.
         var flow = Flow.undecided
         var isCancelled = false
@@ -57,10 +57,10 @@ final class ProtocolTransfer: Sendable {
     private let queue = DispatchQueue(label: "fireweed.urlprotocol")
     private let state: Mutex<State>
 
-    init(_ order: Order, for attempt: Attempt) {
+    init(_ order: Order, for host: any ProtocolHost) {
         self.order = order
         var state = State()
-        state.attempt = attempt
+        state.host = host
         self.state = Mutex(state)
     }
 
@@ -68,8 +68,8 @@ final class ProtocolTransfer: Sendable {
 
     /// Makes and starts the protocol; on the thread of the protocols.
     private func load() {
-        guard let attempt = state.withLock({ $0.inbox.isOpen ? $0.attempt : nil }) else { return }
-        let loader = attempt.offering(ProtocolOffer(request: order.request, isAccepted: true)) { task in
+        guard let host = state.withLock({ $0.inbox.isOpen ? $0.host : nil }) else { return }
+        let loader = host.offering(ProtocolOffer(request: order.request, isAccepted: true)) { task in
             order.type.init(task: task, cachedResponse: order.cachedResponse, client: ProtocolClient(self))
         }
         let reference = ProtocolReference(loader)
@@ -113,13 +113,13 @@ final class ProtocolTransfer: Sendable {
 
     /// Answers a challenge of the protocol, unless the exchange is over.
     func answer(_ challenge: URLAuthenticationChallenge) {
-        let attempt = state.withLock { state in
+        let host = state.withLock { state in
             state.activityNanoseconds = Self.now
-            return state.inbox.isOpen ? state.attempt : nil
+            return state.inbox.isOpen ? state.host : nil
         }
-        guard let attempt else { return }
+        guard let host else { return }
         let shown = ShownChallenge(challenge)
-        ProtocolThread.shared.perform { attempt.answer(shown) }
+        ProtocolThread.shared.perform { host.answer(shown) }
     }
 
     /// Ends the exchange when the protocol has been silent for too long, or the whole takes too long; on the queue.
@@ -148,38 +148,38 @@ final class ProtocolTransfer: Sendable {
 
     /// Gives the attempt what has come, until somebody stops that; on the queue.
     private func deliver() {
-        while let (report, attempt) = nextReport() {
+        while let (report, host) = nextReport() {
             switch report {
             case .response(let response, let origin):
                 state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
-                let flow = attempt.protocolDidReceive(response, origin)
+                let flow = host.protocolDidReceive(response, origin)
                 state.withLock { _ = $0.flow.follow(flow) }
-            case .content(let data): offer(data, to: attempt)
+            case .content(let data): offer(data, to: host)
             case .redirect(let request, let response):
                 state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
-                attempt.protocolDidRedirect(to: request, response)
+                host.protocolDidRedirect(to: request, response)
                 end(nil)
             case .end(let failure): end(failure)
             }
         }
-        if order.tellsOfLulls { state.withLock { $0.attempt }?.transferDidReachLull() }
+        if order.tellsOfLulls { state.withLock { $0.host }?.transferDidReachLull() }
     }
 
-    private func nextReport() -> (ProtocolInbox.Report, Attempt)? {
+    private func nextReport() -> (ProtocolInbox.Report, any ProtocolHost)? {
         state.withLock { state in
-            guard let attempt = state.attempt else { return nil }
-            if state.isCancelled { return (.end(.cancelled), attempt) }
+            guard let host = state.host else { return nil }
+            if state.isCancelled { return (.end(.cancelled), host) }
             guard state.flow.level == .running else { return nil }
-            return state.inbox.next().map { ($0, attempt) }
+            return state.inbox.next().map { ($0, host) }
         }
     }
 
     /// Gives content piece by piece; what may not come in yet is the next report again.
-    private func offer(_ data: Data, to attempt: Attempt) {
+    private func offer(_ data: Data, to host: any ProtocolHost) {
         var rest = data
         while !rest.isEmpty {
             let piece = rest.prefix(Self.pieceSize)
-            let flow = piece.withUnsafeBytes { attempt.transferDidReceive(ContentBytes($0)) }
+            let flow = piece.withUnsafeBytes { host.transferDidReceive(ContentBytes($0)) }
             rest = rest.dropFirst(piece.count)
             let continues = state.withLock { [rest] state in
                 _ = state.flow.follow(flow)
@@ -196,13 +196,13 @@ final class ProtocolTransfer: Sendable {
 
     /// Tells the attempt of the end; the first call counts.
     private func end(_ failure: TransferFailure?) {
-        let (attempt, report) = state.withLock { state in
+        let (host, report) = state.withLock { state in
             state.inbox.close()
             state.report.total = state.elapsedMicroseconds
-            defer { state.attempt = nil }
-            return (state.attempt, state.report)
+            defer { state.host = nil }
+            return (state.host, state.report)
         }
-        attempt?.transferDidFinish(TransferEnd(failure, report: report))
+        host?.transferDidFinish(TransferEnd(failure, report: report))
     }
 
     private static var now: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }

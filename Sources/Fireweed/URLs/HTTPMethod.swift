@@ -25,6 +25,9 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
+    /// The methods whose requests may be sent twice with the effect of once (RFC 9110 §9.2.2).
+    static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+
     /// The method as it stands on the wire.
     public let rawValue: String
 

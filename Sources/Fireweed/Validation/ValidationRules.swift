@@ -28,7 +28,7 @@ enum ValidationRules {
     }
 
     /// The error that a user's validation came to.
-    static func error(of result: Request.ValidationResult) -> AFError? {
+    static func error(of result: Result<Void, any Error>) -> AFError? {
         guard case .failure(let error) = result else { return nil }
         return error.asAFError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))
     }

@@ -43,6 +43,6 @@ extension CurlHandle {
         fw_easy_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &pointer)
         let session = pointer?.assumingMemoryBound(to: curl_tlssessioninfo.self)
         guard let handle = session?.pointee.internals else { return nil }
-        return OpenSSLLibrary.report(of: handle)
+        return OpenSSLLibrary.report(of: handle).map { TransferReport.TLS(version: $0.version, cipher: $0.cipher) }
     }
 }

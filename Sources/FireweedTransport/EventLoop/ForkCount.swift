@@ -25,12 +25,3 @@ enum ForkCount {
         _ = isWatching
     }
 }
-
-extension TransferFailure {
-    /// What every exchange of a session fails with in a process that was forked after the session had begun to work.
-    static let forked = TransferFailure.exchange(
-        .cannotLoadFromNetwork,
-        detail: "this process was forked from one that had used the session: the session's threads are not here; "
-            + "make a new session after fork(), or fork before the first session is made",
-        engineCode: 0)
-}

@@ -61,3 +61,12 @@ extension TransferFailure {
     static let noStreams = TransferFailure.exchange(
         .networkConnectionLost, detail: "the server allows no streams (MAX_CONCURRENT_STREAMS is 0)", engineCode: 0)
 }
+
+extension TransferFailure {
+    /// What every exchange of a session fails with in a process that was forked after the session had begun to work.
+    static let forked = TransferFailure.exchange(
+        .cannotLoadFromNetwork,
+        detail: "this process was forked from one that had used the session: the session's threads are not here; "
+            + "make a new session after fork(), or fork before the first session is made",
+        engineCode: 0)
+}

@@ -84,7 +84,7 @@ extension AuthorityStore {
     /// What a store was made from.
     ///
     /// A file that was written again is another store.
-    private struct Origin: Hashable {
+    private struct Source: Hashable {
         let authorities: CertificateAuthorities
         let modified: Date?
 
@@ -99,7 +99,7 @@ extension AuthorityStore {
         }
     }
 
-    private static let made = Mutex<[Origin: AuthorityStore]>([:])
+    private static let made = Mutex<[Source: AuthorityStore]>([:])
     /// The system's store takes tens of milliseconds and about a megabyte; a program has a handful of others.
     private static let limit = 32
 
@@ -107,13 +107,13 @@ extension AuthorityStore {
     ///
     /// Two threads that come first at once both make it.
     static func shared(for authorities: CertificateAuthorities) throws(TrustFailure) -> AuthorityStore {
-        let origin = Origin(authorities)
-        if let store = made.withLock({ $0[origin] }) { return store }
+        let source = Source(authorities)
+        if let store = made.withLock({ $0[source] }) { return store }
         let store = try AuthorityStore(authorities)
         return made.withLock { made in
-            if let other = made[origin] { return other }
+            if let other = made[source] { return other }
             if made.count >= limit { made = made.filter { $0.key.authorities == .system } }
-            made[origin] = store
+            made[source] = store
             return store
         }
     }

@@ -10,10 +10,9 @@ enum OpenSSLLibrary {
     }
 
     /// Version and cipher of a connection; `handle` is its `SSL *`.
-    static func report(of handle: UnsafeMutableRawPointer) -> TransferReport.TLS? {
+    static func report(of handle: UnsafeMutableRawPointer) -> (version: String, cipher: String)? {
         let ssl = OpaquePointer(handle)
         guard let version = SSL_get_version(ssl), let cipher = SSL_get_current_cipher(ssl) else { return nil }
-        return TransferReport.TLS(
-            version: String(cString: version), cipher: String(cString: SSL_CIPHER_get_name(cipher)))
+        return (String(cString: version), String(cString: SSL_CIPHER_get_name(cipher)))
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-extension Attempt {
+extension Attempt: ProtocolHost {
     func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
@@ -16,7 +16,8 @@ extension Attempt {
             findStored(for: exchange) { [self] stored in
                 let order = ProtocolTransfer.Order(
                     type: type, request: request, cachedResponse: stored,
-                    idleTimeout: core.settings.idleTimeout(of: record), deadlineNanoseconds: deadlineNanoseconds,
+                    idleTimeout: core.settings.idleTimeout(of: record.existing),
+                    deadlineNanoseconds: deadlineNanoseconds,
                     tellsOfLulls: gathersContent)
                 completion(LocalAnswer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
             }
@@ -34,7 +35,7 @@ extension Attempt {
         request.headers = HTTPHeaders(
             exchange.fields.fields.map { HTTPHeader(name: $0.name, value: $0.value) })
         request.cachePolicy = cachePolicy
-        request.timeoutInterval = core.settings.idleTimeout(of: record)
+        request.timeoutInterval = core.settings.idleTimeout(of: record.existing)
         request.httpBody = nil
         request.httpBodyStream = message.body.makeInputStream()
         return request
@@ -52,6 +53,13 @@ extension Attempt {
     }
 
     // MARK: What a protocol reports
+
+    /// Calls `body` with the task, which shows the offer's request meanwhile.
+    func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result {
+        state.withLock { $0.protocolOffer = offer }
+        defer { state.withLock { $0.protocolOffer = nil } }
+        return body(sessionTask)
+    }
 
     /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow {

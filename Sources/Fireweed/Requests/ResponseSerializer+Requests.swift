@@ -13,15 +13,6 @@ extension DataRequest {
     ) -> Self {
         add(HandlerSlot(queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
     }
-
-    /// What a serialiser makes of the response, to be awaited.
-    public func serializingResponse<Serializer: ResponseSerializer>(
-        using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
-    ) -> DataTask<Serializer.SerializedObject> {
-        DataTask(
-            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
-            slot: ClosureSlot { self.serialised(by: serializer) })
-    }
 }
 
 extension DownloadRequest {
@@ -34,13 +25,34 @@ extension DownloadRequest {
     ) -> Self {
         add(HandlerSlot(queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
     }
+}
 
-    /// What a serialiser makes of the response, to be awaited.
-    public func serializingDownload<Serializer: ResponseSerializer>(
-        using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
-    ) -> DownloadTask<Serializer.SerializedObject> {
-        DownloadTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
-            self.serialised(by: serializer)
-        }
+extension DataRequest {
+    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    @preconcurrency
+    @discardableResult
+    public func response(
+        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
+        completionHandler: @escaping @Sendable (AFDataResponse<Any>) -> Void
+    ) -> Self {
+        add(
+            HandlerSlot(
+                queue: queue, make: { self.serialised(by: responseSerializer) },
+                handler: { completionHandler($0.map { $0 as Any }) }))
+    }
+}
+
+extension DownloadRequest {
+    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    @preconcurrency
+    @discardableResult
+    public func response(
+        queue: DispatchQueue = .main, responseSerializer: JSONResponseSerializer,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Any>) -> Void
+    ) -> Self {
+        add(
+            HandlerSlot(
+                queue: queue, make: { self.serialised(by: responseSerializer) },
+                handler: { completionHandler($0.map { $0 as Any }) }))
     }
 }

@@ -1,22 +1,8 @@
-// The content of a request as a shell can make it.
+// Content in a shell's words.
 
 import Foundation
 
-/// What a `curl` command sends as content.
-enum CURLContent: Sendable {
-    /// A run of content.
-    enum Piece: Sendable {
-        case bytes(Data)
-        case file(URL)
-        /// Bytes of a stream, which nobody can show; the command takes them from its standard input.
-        case stream
-    }
-
-    case none
-    case pieces([Piece])
-
-    static func data(_ data: Data) -> CURLContent { .pieces([.bytes(data)]) }
-
+extension CURLContent {
     /// More than Linux takes in one argument (`MAX_ARG_STRLEN` is 128 KiB) does not go into the command line, but into a pipe.
     private static let argumentLimit = 100_000
 
@@ -48,12 +34,5 @@ enum CURLContent: Sendable {
             // `-d` would read a file.
             return ("", ["\(text.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(ShellText.quoted(text))"])
         }
-    }
-
-    /// More bytes than curl sends without asking first (`Expect: 100-continue`), which we never do.
-    var isLarge: Bool {
-        guard case .pieces(let pieces) = self else { return false }
-        if pieces.count == 1, case .bytes(let data) = pieces[0] { return data.count > 1_000_000 }
-        return true
     }
 }

@@ -52,7 +52,7 @@ struct EventSourceState: Sendable {
     /// How long to wait before connecting again after a connection ended; `nil` when that is the end.
     mutating func delay(after error: AFError?, method: HTTPMethod = .get) -> Duration? {
         // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2).
-        let isIdempotent = RetryPolicy.defaultRetryableHTTPMethods.contains(method)
+        let isIdempotent = HTTPMethod.idempotent.contains(method)
         let rule = rule ?? (isIdempotent ? .automatic : .never)
         let wasOpen = isOpen
         isOpen = false
@@ -69,7 +69,7 @@ struct EventSourceState: Sendable {
     /// Failures of the network; the same ones that a `RetryPolicy` takes for passing.
     private static func mayPass(_ error: AFError) -> Bool {
         guard case .sessionTaskFailed(let error) = error, let code = (error as? URLError)?.code else { return false }
-        return RetryPolicy.defaultRetryableURLErrorCodes.contains(code)
+        return URLError.transientCodes.contains(code)
     }
 }
 

@@ -1,0 +1,14 @@
+// Failures that another try may not meet.
+
+import Foundation
+
+extension URLError {
+    /// The failures of an exchange that another try may not meet, as Alamofire lists them.
+    static let transientCodes: Set<Code> = [
+        .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
+        .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
+        .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
+        .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
+        .serverCertificateNotYetValid, .timedOut,
+    ]
+}
