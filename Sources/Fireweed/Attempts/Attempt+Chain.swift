@@ -83,7 +83,7 @@ extension Attempt {
 
     // MARK: Back
 
-    /// Lets the head of a response walk the chain, where it concerns a link; then the owner is asked, if it wants to be.
+    /// Lets the head of a response walk the chain, where it concerns a link; then the request is asked, if it wants to be.
     func walkBack(_ head: ResponseHead) {
         var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
         if answeringLink == nil {
@@ -105,15 +105,15 @@ extension Attempt {
         show(head, isInCall: isInCall)
     }
 
-    /// Shows the owner the head if it wants to see it, and does what it says.
+    /// Shows the head to the request where the request wants to see it, and follows its decision.
     func show(_ head: ResponseHead, isInCall: Bool) {
-        guard let owner = state.withLock({ $0.owner }), owner.wantsHead else {
+        guard let request = owningRequest, request.wantsHead else {
             // A link may have asked somebody about it.
             return perform(state.withLock { $0.handle(.delivers).union($0.handle(.passes)) })
         }
-        // First: the owner's decision may come before this method continues.
+        // First: the request's decision may come before this method continues.
         handle(.asks)
-        switch owner.attempt(self, didReceive: head) {
+        switch request.attempt(self, didReceive: head) {
         case .proceed: handle(.passes, withholding: isInCall ? .setFlow : [])
         case .wait: break
         }

@@ -102,7 +102,7 @@ extension Attempt: ProtocolHost {
 
     /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential, once.
     func answer(_ challenge: ShownChallenge) {
-        state.withLock { $0.owner }?.attempt(self, didReceive: challenge)
+        owningRequest?.attempt(self, didReceive: challenge)
         guard core.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
         let settle = firstOnly { [self] (answer: ChallengeAnswer) in
             ProtocolThread.shared.perform { [self] in self.answer(challenge, by: answer) }

@@ -24,12 +24,12 @@ extension Attempt: TransferConsumer {
     }
 
     func transferDidAnswerChallenge(_ head: ResponseHead) {
-        let owner = state.withLock { state in
+        let request = state.withLock { state in
             state.exchange.answeredChallenge = head
             state.exchange.awaitsHead = true
-            return state.owner
+            return state.owner?.request
         }
-        owner?.attempt(self, didReceiveChallenge: head)
+        request?.attempt(self, didReceiveChallenge: head)
     }
 
     /// The response brings the bytes from `offset` on; those in front of them are counted as received.
@@ -45,23 +45,23 @@ extension Attempt: TransferConsumer {
             if delivery.isTooLong { state.withLock { $0.control }?.discard() }
             return delivery.flow
         }
-        let intake = delivery.owner?.attempt(self, didReceive: bytes) ?? .wantsMore
+        let intake = delivery.request?.attempt(self, didReceive: bytes) ?? .wantsMore
         if let progress = delivery.progress { update(progress) }
         return hold(after: intake, offeredAt: delivery.roomCount, delivery.flow)
     }
 
     func transferDidReachLull() {
-        let owner = state.withLock { $0.life.stage == .delivering ? $0.owner : nil }
-        owner?.attemptDidReachLull(self)
+        let request = state.withLock { $0.life.stage == .delivering ? $0.owner?.request : nil }
+        request?.attemptDidReachLull(self)
     }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
-        let owner = state.withLock { state in
+        let request = state.withLock { state in
             state.sentByteCount = total
             state.expectedToSend = expected
-            return state.owner
+            return state.owner?.request
         }
-        owner?.attempt(self, didSend: byteCount, total: total, expected: expected)
+        request?.attempt(self, didSend: byteCount, total: total, expected: expected)
     }
 
     func transferDidFinish(_ end: consuming TransferEnd) {
@@ -92,7 +92,7 @@ private struct Delivery {
     var isWanted = false
     /// Whether more has come of a response that was left than is worth reading.
     var isTooLong = false
-    var owner: (any AttemptOwner)?
+    var request: Request?
     var progress: Progress?
     var recorder: ResponseRecorder?
     let roomCount: Int
@@ -110,7 +110,7 @@ extension Attempt.State {
         // A `URLProtocol` may give content without a response.
         case .delivering, .sent:
             receivedByteCount += Int64(byteCount)
-            (delivery.isWanted, delivery.owner, delivery.progress) = (true, owner, progress)
+            (delivery.isWanted, delivery.request, delivery.progress) = (true, owner?.request, progress)
         case .leaving where delivery.recorder != nil:
             leftByteCount += byteCount
             guard leftByteCount > Self.leftLimit else { break }

@@ -12,7 +12,7 @@ import Synchronization
 /// only when someone asks.
 final class Attempt: Sendable {
     struct State {
-        var owner: (any AttemptOwner)?
+        var owner: Owner?
         var life = AttemptState()
         /// The number of the request's decision that the attempt follows.
         var intentNumber: UInt64 = 0
@@ -105,16 +105,14 @@ final class Attempt: Sendable {
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
 
-    init(
-        record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore,
-        owner: any AttemptOwner
-    ) {
+    init(record: RequestRecord, message: consuming OutgoingMessage, kind: TaskKind, core: SessionCore, owner: Owner) {
         identifier = core.nextTaskIdentifier()
         self.record = record
         self.core = core
         self.kind = kind
-        gathersContent = owner.gathersContent
-        let own = owner.links
+        let request = owner.request
+        gathersContent = request?.gathersContent ?? false
+        let own = request?.links ?? []
         links = own.isEmpty ? core.links : own + core.links
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()

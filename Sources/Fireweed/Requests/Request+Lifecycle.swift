@@ -270,7 +270,7 @@ extension Request {
 
 // MARK: - The attempt's reports
 
-extension Request: AttemptOwner {
+extension Request {
     var wantsHead: Bool {
         inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }

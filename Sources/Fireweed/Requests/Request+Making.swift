@@ -119,7 +119,7 @@ extension Request {
         } catch {
             return failCreation(error)
         }
-        let attempt = Attempt(record: record, message: consume message, kind: taskKind, core: core, owner: self)
+        let attempt = Attempt(record: record, message: consume message, kind: taskKind, core: core, owner: .request(self))
         let isWanted = mutable.withLock { state in
             guard state.lifecycle.isMaking else { return false }
             state.attempts.append(attempt)

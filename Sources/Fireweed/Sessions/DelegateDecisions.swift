@@ -70,9 +70,6 @@ extension Request {
 }
 
 extension Attempt {
-    /// The request that the attempt is for, until the attempt has ended.
-    var owningRequest: Request? { state.withLock { $0.owner } as? Request }
-
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? {
         guard core.delegate.isSubclass, kind != .webSocket, let response = httpURLResponse else { return nil }
         let challenge = HTTPChallenge.all(in: head).first ?? HTTPChallenge(scheme: "")

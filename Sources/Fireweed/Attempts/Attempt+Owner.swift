@@ -1,0 +1,79 @@
+// For whom an attempt is made.
+
+import FireweedTransport
+import Foundation
+import Synchronization
+
+extension Attempt {
+    /// For whom an attempt is made; an attempt that has ended has no owner.
+    enum Owner: Sendable {
+        /// A request, which is notified of everything that happens.
+        case request(Request)
+        /// A stored response, which is validated while it is already in use.
+        case validation(BackgroundValidation)
+
+        /// The request, unless the attempt validates a stored response.
+        var request: Request? {
+            if case .request(let request) = self { request } else { nil }
+        }
+
+        /// The handler that decides about redirects; `nil` leaves them to the session's rules.
+        var redirectHandler: (any RedirectHandler)? {
+            switch self {
+            case .request(let request): request.effectiveRedirectHandler
+            // The answer of another URL says nothing about the stored response.
+            case .validation: Redirector.doNotFollow
+            }
+        }
+
+        /// Whether `storingDecision(for:)` is not `nil`.
+        var asksAboutStoring: Bool {
+            switch self {
+            case .request(let request): request.asksAboutStoring
+            case .validation(let validation): validation.asksAboutStoring
+            }
+        }
+
+        /// Decides whether a response is stored; `nil` leaves the decision to the cache's rules.
+        func storingDecision(for attempt: Attempt) -> StoringDecision? {
+            switch self {
+            case .request(let request): request.storingDecision(for: attempt)
+            case .validation(let validation): validation.decision
+            }
+        }
+
+        /// The last call of an attempt; `failure` is `nil` when a whole response came.
+        func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
+            switch self {
+            case .request(let request): request.attemptDidComplete(attempt, failure: failure)
+            case .validation(let validation): validation.finish(attempt)
+            }
+        }
+    }
+
+    /// The request that the attempt is made for, until the attempt ends; `nil` for the validation of a stored response.
+    var owningRequest: Request? { state.withLock { $0.owner?.request } }
+}
+
+/// The validation of a stored response that is already in use (`stale-while-revalidate`, RFC 5861 §3).
+final class BackgroundValidation: Sendable {
+    let asksAboutStoring: Bool
+    let decision: StoringDecision?
+    private let cache: ResponseCache
+    private let url: URL
+
+    init(of url: URL, in cache: ResponseCache, asksAboutStoring: Bool, decision: StoringDecision?) {
+        self.url = url
+        self.cache = cache
+        self.asksAboutStoring = asksAboutStoring
+        self.decision = decision
+    }
+
+    /// Lets the next stale answer of this URL begin a validation again.
+    func finish(_ attempt: Attempt) {
+        attempt.doChores()
+        // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin
+        // another validation.
+        cache.queue.async { [cache, url] in cache.endRefresh(of: url) }
+    }
+}
