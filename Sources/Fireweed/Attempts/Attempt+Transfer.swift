@@ -52,7 +52,7 @@ extension Attempt: TransferConsumer {
 
     func transferDidReachLull() {
         let request = state.withLock { $0.life.stage == .delivering ? $0.owner?.request : nil }
-        request?.attemptDidReachLull(self)
+        request?.parts.receiver.readComplete()
     }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {

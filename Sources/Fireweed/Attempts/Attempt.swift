@@ -8,8 +8,8 @@ import Synchronization
 
 /// Carries one try of a request over the wire, following redirects, and keeps what there is to know about it.
 ///
-/// The transport calls it on its own thread; the request controls it from any. What users see of it is `URLSessionTask`, which is made
-/// only when someone asks.
+/// The transport calls it on its own thread; the request controls it from any. What users see of it is
+/// `URLSessionTask`, which is made only when someone asks.
 final class Attempt: Sendable {
     struct State {
         var owner: Owner?
@@ -81,7 +81,8 @@ final class Attempt: Sendable {
                     source: source))
         }
 
-        /// Gives an attempt that ended before it sent anything a transaction, so that it has metrics as every other one.
+        /// Gives an attempt that ended before it sent anything a transaction, so that it has metrics as every other
+        /// one.
         mutating func noteUnsentHop() {
             guard records.isEmpty else { return }
             var report = TransferReport()
@@ -111,8 +112,8 @@ final class Attempt: Sendable {
         self.core = core
         self.kind = kind
         let request = owner.request
-        gathersContent = request?.gathersContent ?? false
-        let own = request?.links ?? []
+        gathersContent = request?.parts.receiver.coalescesContent ?? false
+        let own = request.map { $0.parts.receiver.links(for: $0) } ?? []
         links = own.isEmpty ? core.links : own + core.links
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds()

@@ -108,7 +108,7 @@ extension DownloadRequest {
     func unserialised() -> (AFDownloadResponse<URL?>, AFError?) {
         let error = error
         let response = AFDownloadResponse<URL?>(
-            evidence: evidence, file: contentFile, produced: producedResumeData, serializationDuration: 0,
+            evidence: evidence, file: receiver.file, produced: receiver.produced, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(fileURL))
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, nil)
@@ -118,7 +118,7 @@ extension DownloadRequest {
         by serializer: Serializer
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
         let evidence = evidence
-        let file = contentFile
+        let file = receiver.file
         // Whoever gets more than the content may keep the URL.
         if !(serializer is any ResponseSerializer) { file?.owner?.take() }
         let requestError = error
@@ -132,7 +132,7 @@ extension DownloadRequest {
             result = .failure(error.asSerializationError)
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
-            evidence: evidence, file: file, produced: producedResumeData,
+            evidence: evidence, file: file, produced: receiver.produced,
             serializationDuration: watch.seconds, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)

@@ -12,11 +12,11 @@ extension DownloadRequest {
     public func validate(_ validation: @escaping Validation) -> Self {
         add { request, attempt in
             guard let self = request as? DownloadRequest, let response = attempt.httpURLResponse else { return nil }
-            let result = validation(attempt.record.urlRequest, response, self.contentFile?.url)
+            let result = validation(attempt.record.urlRequest, response, self.receiver.file?.url)
             self.tellMonitors { monitor, _ in
                 monitor.request(
                     self, didValidateRequest: attempt.record.urlRequest, response: response,
-                    fileURL: self.contentFile?.url,
+                    fileURL: self.receiver.file?.url,
                     withResult: result)
             }
             return ValidationRules.error(of: result)
@@ -67,7 +67,7 @@ extension DownloadRequest {
 
     private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {
         guard hasMonitors, let response = attempt.httpURLResponse else { return error }
-        let fileURL = contentFile?.url  // to show it takes nothing: the file goes with the request
+        let fileURL = receiver.file?.url  // to show it takes nothing: the file goes with the request
         tellMonitors { monitor, _ in
             monitor.request(
                 self, didValidateRequest: attempt.record.urlRequest, response: response, fileURL: fileURL,

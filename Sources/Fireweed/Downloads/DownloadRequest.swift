@@ -8,9 +8,9 @@ import Synchronization
 
 /// A request that writes its response's content to a file, in large writes while it comes.
 ///
-/// Without a destination the file is in a temporary place. It stays there once somebody has asked for its URL, by `fileURL` of the
-/// request or of a response or by a serialiser that gives URLs; otherwise it goes with the request and its responses. The same holds
-/// for the partial file of a download that ended early, and its resume data.
+/// Without a destination the file is in a temporary place. It stays there once somebody has asked for its URL, by
+/// `fileURL` of the request or of a response or by a serialiser that gives URLs; otherwise it goes with the request and
+/// its responses. The same holds for the partial file of a download that ended early, and its resume data.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
     ///
@@ -54,24 +54,33 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         case resumeData(Data)
     }
 
-    /// What the download is made of.
-    public let downloadable: Downloadable
-    let destination: Destination?
-    let content = Mutex(DownloadContent())
+    let receiver: FileReceiver
 
     init(
         downloadable: Downloadable, destination: Destination?, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
-        self.downloadable = downloadable
-        self.destination = destination
-        super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        receiver = FileReceiver(downloadable, destination: destination)
+        let origin: any URLRequestConvertible =
+            switch downloadable {
+            case .request(let convertible): convertible
+            case .resumeData(let data): ResumedDownload(data: data)
+            }
+        super.init(
+            RequestParts(origin: origin, receiver: receiver, taskKind: .download), core: core,
+            interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Where the content is, once it is complete; asking for it keeps a temporary file.
-    public var fileURL: URL? { contentFile?.taken }
+    /// What the download is made of.
+    public var downloadable: Downloadable { receiver.downloadable }
 
-    var contentFile: ContentFile? { content.withLock { $0.complete } }
+    /// Where the content is, once it is complete; asking for it keeps a temporary file.
+    public var fileURL: URL? { receiver.file?.taken }
+
+    /// Removes the temporary files of a request that has ended, before the last reference to the request is gone.
+    package func removeOwnedFile() {
+        receiver.removeOwnedFile()
+    }
 
     /// A destination in a standard folder, under the name that the response suggests.
     @preconcurrency
@@ -87,49 +96,6 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    // MARK: The stations of a request, as a download has them
-
-    override var taskKind: TaskKind { .download }
-
-    override var links: [any Link] {
-        guard content.withLock({ $0.partial != nil }) else { return [] }
-        return [
-            ResumptionLink { [weak self] head in
-                guard let self, let attempt = lastAttempt else { return false }
-                return decide(on: head, of: attempt)
-            }
-        ]
-    }
-
-    override func makeRecord() throws -> RequestRecord {
-        switch downloadable {
-        case .request(let convertible): try record(of: convertible)
-        case .resumeData(let data): try record(resuming: ResumeData(data))
-        }
-    }
-
-    override var gathersContent: Bool { true }
-
-    override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        sink(of: attempt).append(bytes)
-    }
-
-    override func contentEnded(_ attempt: Attempt?) {
-        finishContent(attempt)
-    }
-
-    override func validationEnded(_ attempt: Attempt) {
-        finishPlannedMove(attempt)
-    }
-
-    override func resetContent() {
-        takeBackContent()
-    }
-
-    override func outcomeSettled() {
-        releaseContent()
-    }
-
     // MARK: Cancelling
 
     /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already, and without resume data.
@@ -142,8 +108,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// Ends the request like `cancel()`, and keeps what has come so that a later download can go on from there.
     ///
-    /// The resume data is in `resumeData` and in the responses; there is none when nothing has come, when the response has no
-    /// strong validator, or when it came in a content coding. The first cancel counts.
+    /// The resume data is in `resumeData` and in the responses; there is none when nothing has come, when the response
+    /// has no strong validator, or when it came in a content coding. The first cancel counts.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
         handle(.cancel) { state in
@@ -156,12 +122,12 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// Ends the request like `cancel(producingResumeData: true)`, and hands the resume data over.
     ///
-    /// The handler is called once, on the session's root queue, when the file is closed; with `nil` when there is none, as after a
-    /// success.
+    /// The handler is called once, on the session's root queue, when the file is closed; with `nil` when there is none,
+    /// as after a success.
     @discardableResult
     @preconcurrency
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
-        let isSettled = content.withLock { content in
+        let isSettled = receiver.content.withLock { content in
             if !content.isSettled { content.resumeDataHandlers.append(completionHandler) }
             return content.isSettled
         }

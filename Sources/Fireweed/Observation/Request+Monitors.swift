@@ -4,7 +4,8 @@ import Foundation
 import Synchronization
 
 extension Request {
-    /// Tells the monitors of the session and of this request, and posts a notification of `kind` where the session posts any.
+    /// Notifies the monitors of the session and of this request, and posts a notification of `kind` where the session
+    /// posts any.
     ///
     /// Inlined, so that the closure is made only when there is someone to call it for.
     @inline(__always)
@@ -14,6 +15,17 @@ extension Request {
     ) {
         if let kind { core.notifications?.post(kind, self) }
         if hasMonitors { deliver(event) }
+    }
+
+    /// Notifies the monitors of an event that only one kind of request has.
+    @inline(__always)
+    func tellMonitors<Kind: Request>(
+        as kind: Kind.Type, _ event: @escaping @Sendable (any EventMonitor, Kind) -> Void
+    ) {
+        guard hasMonitors else { return }
+        deliver { monitor, request in
+            if let request = request as? Kind { event(monitor, request) }
+        }
     }
 
     @inline(never)

@@ -9,9 +9,9 @@ import Synchronization
 extension Request {
     /// A `curl` command, behind a prompt, that sends what this request sends first; for a POSIX shell.
     ///
-    /// It has the session's fields and cookies and the request's credentials. Content goes into an argument where that is possible, else
-    /// through `printf` and `cat` into a pipe; files are named, and the bytes of a stream, which cannot be shown, are
-    /// expected on standard input. Before there is a request, a sentence says so.
+    /// It has the session's fields and cookies and the request's credentials. Content goes into an argument where that
+    /// is possible, else through `printf` and `cat` into a pipe; files are named, and the bytes of a stream, which
+    /// cannot be shown, are expected on standard input. Before there is a request, a sentence says so.
     public func cURLDescription() -> String {
         cURLDescription(secrets: .shown)
     }
@@ -38,7 +38,7 @@ extension Request {
             command.credential = (found.user, found.password)
             command.schemes = found.schemes
         }
-        command.content = ownContent ?? record.existing?.curlContent ?? .none
+        command.content = parts.content.shown ?? record.existing?.curlContent ?? .none
         return command.text(secrets)
     }
 
@@ -51,10 +51,12 @@ extension Request {
         cURLDescription(secrets: .shown, on: core.rootQueue, calling: handler)
     }
 
-    /// Calls `handler` once with the command, on `queue`: as soon as the `URLRequest` is made and adapted, or has failed to be.
+    /// Calls `handler` once with the command, on `queue`: as soon as the `URLRequest` is made and adapted, or has
+    /// failed to be.
     ///
-    /// A request that is changed by an adapter is described as it is sent, where the handler was set before. Where an adapter fails,
-    /// the command is the one before the adapters; where no `URLRequest` could be made, a sentence says so.
+    /// A request that is changed by an adapter is described as it is sent, where the handler was set before. Where an
+    /// adapter fails, the command is the one before the adapters; where no `URLRequest` could be made, a sentence says
+    /// so.
     @preconcurrency
     @discardableResult
     public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self

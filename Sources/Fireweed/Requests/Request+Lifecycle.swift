@@ -37,7 +37,7 @@ extension Request {
         if effects.contains(.cancelTask) { cancelTask() }
         if effects.contains(.settle) || effects.contains(.serialise) { startConclusion() }
         if effects.contains(.finish) {
-            outcomeSettled()
+            parts.receiver.request(self, reached: .outcome)
             tellMonitors(posting: .didFinish) { $0.requestDidFinish($1) }
             serialise()
         }
@@ -96,7 +96,8 @@ extension Request {
 
     /// Runs the stations from the end of the task on: validate, retry, serialise, deliver.
     ///
-    /// One thread at a time is in here: the state machine starts a conclusion once, and a question to a retrier leaves it.
+    /// One thread at a time is in here: the state machine starts a conclusion once, and a question to a retrier leaves
+    /// it.
     func conclude() {
         if mutable.withLock({ $0.lifecycle.work }) == .settling { settle() } else { serialise() }
     }
@@ -104,13 +105,13 @@ extension Request {
     private func settle() {
         // Cancelled, or without its session, before the next attempt: the last one was settled before the retry.
         let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
-        contentEnded(attempt)
+        parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
         // Handlers of the response find its cookies in the storage.
         attempt.afterChores(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)
-            validationEnded(attempt)
+            parts.receiver.request(self, reached: .validated(attempt))
             tellMonitorsOfCompletion(of: attempt)
             decideAboutRetry()
         }
@@ -118,7 +119,7 @@ extension Request {
 
     private func decideAboutRetry() {
         let error = error
-        if !isPastDeadline, let delay = reconnectionDelay(after: error) {
+        if !isPastDeadline, let delay = parts.receiver.reconnectionDelay(after: error, of: self) {
             return retry(after: delay) { settle(insteadOfRetryingAfter: delay) }
         }
         guard let error else { return handle(.settled) }
@@ -190,7 +191,8 @@ extension Request {
         case .serialise(let slot): return slot
         case .deliver(let slots, let endings):
             core.registry.remove(self)
-            cleanup()
+            parts.receiver.request(self, reached: .delivery)
+            parts.content.cleanUp()
             if let slots { deliver(slots) }
             for ending in endings { ending() }
             return nil
@@ -220,7 +222,8 @@ extension Request {
 
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
 
-    /// Asks whether to retry; calls `otherwise` when nobody wants to, with the error that a retrier gives instead of `error`.
+    /// Asks whether to retry; calls `otherwise` when nobody wants to, with the error that a retrier gives instead of
+    /// `error`.
     private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable (_ replacement: AFError?) -> Void) {
         guard mayRetry, !isCancelled else { return otherwise(nil) }
         let answer = firstOnly { (result: RetryResult) in
@@ -254,7 +257,7 @@ extension Request {
         }
         guard isGranted else { return otherwise() }
         tellMonitors { $0.requestIsRetrying($1) }
-        resetContent()
+        parts.receiver.request(self, reached: .retry)
         progress.reset()
         // A cancel may have come meanwhile.
         if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
@@ -272,16 +275,16 @@ extension Request {
 
 extension Request {
     var wantsHead: Bool {
-        inspectsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
+        parts.receiver.needsHead || mutable.withLock { $0.extras?.value.wantsHead == true } || hasMonitors
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
         tellOfHead(attempt)
-        return delegateDecision(about: head, of: attempt) ?? receive(head, of: attempt)
+        return delegateDecision(about: head, of: attempt) ?? parts.receiver.receive(head, of: attempt, for: self)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
-        let intake = receive(bytes, of: attempt)
+        let intake = parts.receiver.receive(bytes, of: attempt)
         progress.downloaded(attempt)
         tellOfContent(bytes, attempt)
         return intake
@@ -300,7 +303,9 @@ extension Request {
         if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
             tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
         }
-        if !defersEnd(of: attempt, failure: failure) { complete(attempt, failure: failure) }
+        if !parts.receiver.delaysEnd(of: attempt, failure: failure, for: self) {
+            complete(attempt, failure: failure)
+        }
     }
 
     func complete(_ attempt: Attempt, failure: TransferFailure?) {

@@ -26,7 +26,7 @@ extension Request {
         if let invalidation = core.invalidation { return fail(invalidation) }
         let made = Result { try makeRecord() }
         guard beginAnnouncement(during: .making) else { return }
-        tellOfContent(of: made)
+        parts.content.announce(made, of: self)
         guard let record = announced(made) else { return endAnnouncement() }
         let own = mutable.withLock { state in
             state.records.append(record)
@@ -40,12 +40,18 @@ extension Request {
         adapt(record, by: adapter)
     }
 
+    private func makeRecord() throws -> RequestRecord {
+        let record = try parts.receiver.completing(RequestRecord(parts.origin))
+        try parts.content.prepare()  // last: making the `URLRequest` may add parts to a form
+        return record
+    }
+
     /// The record, of which the monitors know now; `nil` when it must not be sent, and the request has failed.
     private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
         do {
             let record = try made.get()
             tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
-            try record.validate(schemes: acceptableSchemes)
+            try record.validate(schemes: parts.receiver.schemes)
             if let violation = core.settings.fieldViolation { throw violation }
             return record
         } catch let failure as UploadableFailure {
@@ -90,7 +96,7 @@ extension Request {
         let adapted: RequestRecord
         do {
             adapted = try RequestRecord(result.get())
-            try adapted.validate(schemes: acceptableSchemes)
+            try adapted.validate(schemes: parts.receiver.schemes)
         } catch {
             return failAdaptation(of: initial, error)
         }
@@ -113,13 +119,14 @@ extension Request {
         let message: OutgoingMessage
         do {
             let (credential, schemes) = mutable.withLock { ($0.extras?.credential, $0.extras?.schemes) }
-            message = try prepared(
-                record.message(body: makeBody(for: record), credential: credential, schemes: schemes, core: core),
-                record)
+            let body = try parts.content.source(for: record, of: self)
+            let plain = try record.message(body: body, credential: credential, schemes: schemes, core: core)
+            message = parts.receiver.completing(plain, of: record, for: self)
         } catch {
             return failCreation(error)
         }
-        let attempt = Attempt(record: record, message: consume message, kind: taskKind, core: core, owner: .request(self))
+        let attempt = Attempt(
+            record: record, message: consume message, kind: parts.taskKind, core: core, owner: .request(self))
         let isWanted = mutable.withLock { state in
             guard state.lifecycle.isMaking else { return false }
             state.attempts.append(attempt)
@@ -182,7 +189,8 @@ extension RequestRecord {
 
     /// Checks what would not survive the wire, or should never be sent.
     ///
-    /// A URL without one of the schemes is not refused here but by its task, as with URLSession: an adapter may complete it.
+    /// A URL without one of the schemes is not refused here but by its task, as with URLSession: an adapter may
+    /// complete it.
     func validate(schemes: [String] = RequestRecord.schemes) throws {
         // Allow-lists, trust, cookies and netrc are asked about `URL.host`: what has none must not reach a host.
         guard !hasScheme(of: schemes) || RequestMessage.hasAuthority(url.absoluteString) else {

@@ -8,13 +8,14 @@ import Synchronization
 
 /// One thing that was asked of a session, from its making to its last handler.
 ///
-/// Requests are made by a `Session`. Every method may be called from any thread, at any moment; handlers run on the queues that
-/// they were given, `.main` unless said otherwise. A request that has begun is kept alive by its session until it ends.
+/// Requests are made by a `Session`. Every method may be called from any thread, at any moment; handlers run on the
+/// queues that they were given, `.main` unless said otherwise. A request that has begun is kept alive by its session
+/// until it ends.
 ///
 /// - SeeAlso: `DataRequest`, `DataStreamRequest`, `DownloadRequest`, `UploadRequest`
 public class Request: @unchecked Sendable {
-    // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let` of
-    // `Sendable` type, and what changes is behind a `Mutex`.
+    // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let`
+    // of `Sendable` type, and what changes is behind a `Mutex`.
 
     /// The states of a request.
     ///
@@ -38,6 +39,8 @@ public class Request: @unchecked Sendable {
     /// What a validation says: success, or the error that the request ends with.
     public typealias ValidationResult = Result<Void, any (Error & Sendable)>
 
+    /// What distinguishes this request from those of other kinds.
+    let parts: RequestParts
     let core: SessionCore
     let mutable: Mutex<MutableState>
     let progress = ProgressBoard()
@@ -51,7 +54,11 @@ public class Request: @unchecked Sendable {
     /// Whether the first handler resumes the request; `nil` leaves it to the session's `startRequestsImmediately`.
     public let shouldAutomaticallyResume: Bool?
 
-    init(core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
+    init(
+        _ parts: RequestParts, core: SessionCore, interceptor: (any RequestInterceptor)?,
+        shouldAutomaticallyResume: Bool?
+    ) {
+        self.parts = parts
         self.core = core
         self.shouldAutomaticallyResume = shouldAutomaticallyResume
         mutable = Mutex(MutableState(interceptor: interceptor))
@@ -60,72 +67,6 @@ public class Request: @unchecked Sendable {
     deinit {
         core.registry.forget(ObjectIdentifier(self))
     }
-
-    // MARK: What each kind of request does its own way
-
-    /// Makes the `URLRequest`, or its parts, from what the user gave; runs where requests are made.
-    func makeRecord() throws -> RequestRecord {
-        preconditionFailure("every kind of request makes its own")
-    }
-
-    /// Tells monitors about the content that was made with the `URLRequest`, or could not be made.
-    func tellOfContent(of made: Result<RequestRecord, any Error>) {}
-
-    /// The content of the first message, where it is not the `URLRequest`'s own.
-    func makeBody(for record: RequestRecord) throws -> BodySource {
-        record.body
-    }
-
-    /// The same for a `curl` command; `nil` where it is the `URLRequest`'s own.
-    var ownContent: CURLContent? { nil }
-
-    /// The schemes of URLs that this kind of request can be sent to.
-    var acceptableSchemes: [String] { RequestRecord.schemes }
-
-    /// The first message as this kind of request needs it.
-    func prepared(_ message: consuming OutgoingMessage, _ record: RequestRecord) -> OutgoingMessage { message }
-
-    /// Links of this request alone, outside of the session's; asked when an attempt is made.
-    var links: [any Link] { [] }
-
-    /// The kind of task that carries the request.
-    var taskKind: TaskKind { .data }
-
-    /// Takes content; called on the transport's thread.
-    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .wantsMore }
-
-    /// Whether content is gathered before it goes on, until there is no more at hand.
-    var gathersContent: Bool { false }
-
-    /// No more content is at hand; called on the transport's thread.
-    func attemptDidReachLull(_ attempt: Attempt) {}
-
-    /// Takes the head of the final response; called on the transport's thread.
-    func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition { .proceed }
-
-    /// Everything has come, or nothing more will; called off the transport's thread, before validation.
-    func contentEnded(_ attempt: Attempt?) {}
-
-    /// Every validator has run, or none had to because of an error; called before the retriers.
-    func validationEnded(_ attempt: Attempt) {}
-
-    /// Whether the head is wanted, though nobody asked to be shown it.
-    var inspectsHead: Bool { false }
-
-    /// Takes the end of an attempt into its own hands, to call `complete` later; called on the transport's thread.
-    func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool { false }
-
-    /// Seconds until the next attempt, of a request that starts over by itself when an attempt has ended this way.
-    func reconnectionDelay(after error: AFError?) -> TimeInterval? { nil }
-
-    /// Forgets what the last attempt produced.
-    func resetContent() {}
-
-    /// The outcome stands, and no retry follows; called before the serialisers.
-    func outcomeSettled() {}
-
-    /// Called once, when every handler has been called.
-    func cleanup() {}
 
     /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
     ///

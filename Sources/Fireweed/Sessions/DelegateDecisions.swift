@@ -41,7 +41,8 @@ struct DelegateStoringHandler: CachedResponseHandler {
 extension Request {
     /// Asks the delegate about the head of a response.
     ///
-    /// When the delegate allows the response, the request's own handlers are asked. The result is `nil` when the session's delegate is no subclass.
+    /// When the delegate allows the response, the request's own handlers are asked. The result is `nil` when the
+    /// session's delegate is no subclass.
     func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
         guard core.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
@@ -49,7 +50,7 @@ extension Request {
         let settle = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
             guard disposition != .cancel else { return attempt.cancelTask() }
             // Whoever waits allows the content later; only a download asks for another response.
-            if case .wait = receive(head, of: attempt) { return }
+            if case .wait = parts.receiver.receive(head, of: attempt, for: self) { return }
             attempt.allow()
         }
         core.rootQueue.async { [core] in

@@ -68,10 +68,10 @@ final class DelegateEvents: EventMonitor {
     }
 }
 
-extension WebSocketRequest {
+extension Request {
     /// Tells a delegate that is a subclass of something that happened on the WebSocket.
     func tellDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
-        guard core.delegate.isSubclass, let task = socket else { return }
+        guard core.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
         core.rootQueue.async { [core] in event(core.delegate, core.urlSession, task) }
     }
 }

@@ -48,7 +48,8 @@ extension Session {
     ) -> UploadRequest where Content.Element: DataProtocol {
         begin(
             UploadRequest(
-                sequence: .oneShot(content), convertible: convertible, core: core, interceptor: interceptor,
+                UploadContent(sequence: .oneShot(content)), convertible: convertible, core: core,
+                interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 }

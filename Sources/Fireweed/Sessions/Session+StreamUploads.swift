@@ -41,12 +41,13 @@ extension Session {
         return begin(
             DataStreamRequest(
                 convertible: request, automaticallyCancelOnStreamError: false, core: core, interceptor: nil,
-                shouldAutomaticallyResume: nil, body: body))
+                shouldAutomaticallyResume: nil, content: body.map { .given($0) } ?? .ofURLRequest))
     }
 }
 
 extension URLSessionTask {
-    /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is one.
+    /// The protocol of the response's head, as `TransactionMetrics.networkProtocolName` names it; `nil` before there is
+    /// one.
     public var responseProtocolName: String? {
         (self as? any AttemptTask)?.attempt.state.withLock { $0.head }.map {
             $0.version.hasPrefix("HTTP/2") ? "h2" : $0.version.lowercased()

@@ -7,7 +7,8 @@ public import FoundationNetworking
 
 /// Makes requests, and holds what they share: connections, cookies, trust, interception and observation.
 ///
-/// A session ends when its last reference goes: every unfinished request then fails with `AFError.sessionDeinitialized`.
+/// A session ends when its last reference goes: every unfinished request then fails with
+/// `AFError.sessionDeinitialized`.
 ///
 /// ```swift
 /// let session = Session()
@@ -35,9 +36,10 @@ open class Session: @unchecked Sendable {
     /// Makes a session with the configuration of a `URLSession`.
     ///
     /// - Parameters:
-    ///   - session: gives its configuration, which is copied, and is what monitors and delegates are shown. It never sends a byte: its
-    ///     own delegate and delegate queue are not used.
-    ///   - delegate: has the file manager for downloads. A subclass is told of every task, and decides where it overrides a decision.
+    ///   - session: gives its configuration, which is copied, and is what monitors and delegates are shown. It never
+    ///     sends a byte: its own delegate and delegate queue are not used.
+    ///   - delegate: has the file manager for downloads. A subclass is told of every task, and decides where it
+    ///     overrides a decision.
     ///   - rootQueue: where the session's own asynchronous work runs; serial.
     ///   - startRequestsImmediately: whether the first response handler resumes a request.
     ///   - requestSetup: when the `URLRequest` of a request is made.
@@ -91,14 +93,17 @@ open class Session: @unchecked Sendable {
     /// - Parameters:
     ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
     ///   - transportOptions: settings of the transport: TLS, proxies, host overrides, limits.
-    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for another scheme.
+    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for
+    ///     another scheme.
     ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
-    ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one nothing is stored.
-    ///   - maximumRedirectCount: how many redirects one attempt follows; more fail with `URLError.httpTooManyRedirects`. `nil`
-    ///     is 20, as in browsers. A redirect handler may have a number of its own.
+    ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one
+    ///     nothing is stored.
+    ///   - maximumRedirectCount: how many redirects one attempt follows; more fail with
+    ///     `URLError.httpTooManyRedirects`. `nil` is 20, as in browsers. A redirect handler may have a number of its
+    ///     own.
     ///   - waitsForConnectivity: whether a request for which there is no route waits for one, instead of failing with
-    ///     `notConnectedToInternet`. It waits as long as `timeoutIntervalForResource` lets it, then fails with `timedOut`;
-    ///     the idle time-out stands still meanwhile. `nil` is false. It is here because
+    ///     `notConnectedToInternet`. It waits as long as `timeoutIntervalForResource` lets it, then fails with
+    ///     `timedOut`; the idle time-out stands still meanwhile. `nil` is false. It is here because
     ///     `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux.
     ///
     /// The other parameters are as in `init(session:)`.
@@ -132,8 +137,8 @@ open class Session: @unchecked Sendable {
     /// Unless a configuration is given, cookies and stored responses stay in the memory of this session: a scripted
     /// session must not be answered by what another one, or an earlier run of a test, has stored.
     ///
-    /// The other parameters are as in `init(configuration:)`. With a `serverTrustManager`, and a transport without the ability
-    /// `TransportAbilities.serverTrust`, every request fails with `AFError.sessionInvalidated(error:)`.
+    /// The other parameters are as in `init(configuration:)`. With a `serverTrustManager`, and a transport without the
+    /// ability `TransportAbilities.serverTrust`, every request fails with `AFError.sessionInvalidated(error:)`.
     public init(
         transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         delegate: SessionDelegate = SessionDelegate(),
@@ -307,9 +312,10 @@ open class Session: @unchecked Sendable {
 
     /// A download that goes on where an earlier one ended, in this process or another.
     ///
-    /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts again, and never
-    /// mixes two of them. Adapters see the request as they see others. `data` has to come from somebody who may name a file to write
-    /// to: see `ResumeData`. What it cannot go on from fails with `ResumeError` inside `AFError.createURLRequestFailed(error:)`.
+    /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts
+    /// again, and never mixes two of them. Adapters see the request as they see others. `data` has to come from
+    /// somebody who may name a file to write to: see `ResumeData`. What it cannot go on from fails with `ResumeError`
+    /// inside `AFError.createURLRequestFailed(error:)`.
     @preconcurrency
     open func download(
         resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
@@ -395,7 +401,7 @@ open class Session: @unchecked Sendable {
     ) -> UploadRequest {
         begin(
             UploadRequest(
-                uploadable: uploadable, convertible: convertible, fileManager: fileManager, core: core,
+                UploadContent(uploadable, fileManager: fileManager), convertible: convertible, core: core,
                 interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
@@ -455,8 +461,8 @@ open class Session: @unchecked Sendable {
         let form = UploadedForm(form: multipartFormData)
         return begin(
             UploadRequest(
-                form: form, threshold: encodingMemoryThreshold, convertible: FormRequest(request: request, form: form),
-                fileManager: fileManager, core: core, interceptor: interceptor,
+                UploadContent(form, threshold: encodingMemoryThreshold, fileManager: fileManager),
+                convertible: FormRequest(request: request, form: form), core: core, interceptor: interceptor,
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 

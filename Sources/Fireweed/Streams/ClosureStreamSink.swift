@@ -36,11 +36,11 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     }
 
     private func handOn(_ result: Result<Value, Failure>, weight: Int) {
-        request.beginWork()
+        request.receiver.beginWork()
         queue.async { [self] in
             if !request.isStopped { call(with: result) }
             feed.consumed(weight)
-            request.endWork()
+            request.receiver.endWork(of: request)
         }
     }
 
@@ -48,7 +48,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         do {
             try handler(.init(event: .stream(result), token: .init(request: request)))
         } catch {
-            request.fail(inStream: error.asSerializationError)
+            request.receiver.fail(request, with: error.asSerializationError)
         }
     }
 

@@ -8,11 +8,11 @@ extension DataStreamRequest {
 
     /// The events that a server sends (WHATWG HTML §9.2), across reconnections.
     ///
-    /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, it connects again after
-    /// the server's `retry` time, with `Last-Event-ID`; this makes the request's next attempt, with its own task, and counts as a
-    /// retry. Adapters see each one; retriers are asked about what is not a failure of the network. A request whose
-    /// method is not idempotent, such as POST, does not connect again unless `reconnection` says so: it might take
-    /// effect with each connection (RFC 9110 §9.2.2). The sequence
+    /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, it
+    /// connects again after the server's `retry` time, with `Last-Event-ID`; this makes the request's next attempt,
+    /// with its own task, and counts as a retry. Adapters see each one; retriers are asked about what is not a failure
+    /// of the network. A request whose method is not idempotent, such as POST, does not connect again unless
+    /// `reconnection` says so: it might take effect with each connection (RFC 9110 §9.2.2). The sequence
     /// - ends with status 204;
     /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type;
     ///   `data` has the content of a status from 400 on, up to `DataStreamRequest.maximumErrorContentByteCount`;
@@ -29,15 +29,15 @@ extension DataStreamRequest {
     /// - Parameters:
     ///   - reconnection: whether and when it connects again. `nil`, the default, is `.automatic` with the methods GET,
     ///     HEAD, OPTIONS, TRACE, PUT and DELETE, and `.never` with every other method.
-    ///   - maximumEventByteCount: the longest line and the longest data of an event; a longer one ends request and sequence with
-    ///     `StreamedContentError.eventTooLong`.
+    ///   - maximumEventByteCount: the longest line and the longest data of an event; a longer one ends request and
+    ///     sequence with `StreamedContentError.eventTooLong`.
     public func serverSentEvents(
         reconnection: ServerSentEvent.Reconnection? = nil,
         maximumEventByteCount: Int = DataStreamRequest.defaultMaximumEventByteCount
     ) -> Elements<ServerSentEvent> {
         // An iterator that goes always cancels: nobody would hear of the reconnections.
         elements(cancelling: true) { [self] in
-            .events(of: becomeEventSource { EventSource(rule: reconnection) }, maximumEventByteCount)
+            .events(of: receiver.becomeEventSource { EventSource(rule: reconnection) }, maximumEventByteCount)
         } convert: {
             .success($0)
         }

@@ -73,9 +73,8 @@ extension PieceReader where Value == String, Failure == Never {
     static func text(_ request: DataStreamRequest) -> Self {
         let text = SerialBox(StreamText())
         let tell: @Sendable (String) -> Void = { [weak request] value in
-            request?.tellMonitors { monitor, teller in
-                guard let teller = teller as? DataStreamRequest else { return }
-                monitor.request(teller, didParseStream: Result<String, AFError>.success(value))
+            request?.tellMonitors(as: DataStreamRequest.self) {
+                $0.request($1, didParseStream: Result<String, AFError>.success(value))
             }
         }
         // Not quick: bytes that are no text cost a hundred times as much as others.
@@ -102,10 +101,7 @@ extension PieceReader where Failure == AFError {
         PieceReader(isQuick: false, onFailure: request.automaticallyCancelOnStreamError ? .cancels : .none) {
             [weak request] data, emit in
             let result = serializer.result(of: data)
-            request?.tellMonitors { monitor, teller in
-                guard let teller = teller as? DataStreamRequest else { return }
-                monitor.request(teller, didParseStream: result)
-            }
+            request?.tellMonitors(as: DataStreamRequest.self) { $0.request($1, didParseStream: result) }
             emit(result, data.count)
         }
     }

@@ -8,16 +8,17 @@ import Synchronization
 
 /// A request that hands its response's content on piece by piece and keeps none of it.
 ///
-/// A handler that is slower than the network slows the network down: what waits for one handler stays below a megabyte or so. A
-/// handler gets what comes after it was added. The request ends when every handler has dealt with what came, so that a handler's
-/// error counts; after `cancel()` no further value is handed on. A retry starts the content over, for the same handlers.
+/// A handler that is slower than the network slows the network down: what waits for one handler stays below a megabyte
+/// or so. A handler gets what comes after it was added. The request ends when every handler has dealt with what came,
+/// so that a handler's error counts; after `cancel()` no further value is handed on. A retry starts the content over,
+/// for the same handlers.
 public final class DataStreamRequest: Request, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
     /// Called with each event of a stream, in order, one call at a time.
     ///
-    /// What it throws ends the request with that error, in `AFError.responseSerializationFailed` unless it is an `AFError`; what it
-    /// throws for `.complete` comes too late and is ignored.
+    /// What it throws ends the request with that error, in `AFError.responseSerializationFailed` unless it is an
+    /// `AFError`; what it throws for `.complete` comes too late and is ignored.
     public typealias Handler<Success, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
     /// Checks the head of a response; success, or the error that the request ends with.
@@ -68,219 +69,25 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// What the request was made from.
-    public let convertible: any URLRequestConvertible
     /// Whether a failure of a serialiser cancels the request, which then completes with `AFError.explicitlyCancelled`.
     public let automaticallyCancelOnStreamError: Bool
-    private let audience = Mutex(Audience())
-    /// What is sent, where it is not the `URLRequest`'s own content.
-    private let body: Result<BodySource, any Error>?
+    let receiver: StreamReceiver
 
     init(
         convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool, core: SessionCore,
         interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?,
-        body: Result<BodySource, any Error>? = nil
+        content: RequestContent = .ofURLRequest
     ) {
-        self.convertible = convertible
-        self.body = body
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
-        super.init(core: core, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        receiver = StreamReceiver()
+        super.init(
+            RequestParts(origin: convertible, content: content, receiver: receiver), core: core,
+            interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    override func makeRecord() throws -> RequestRecord {
-        let record = try RequestRecord(convertible)
-        guard let source = eventSource else { return record }
-        return try RequestRecord(source.completing(record.urlRequest))
-    }
+    /// What the request was made from.
+    public var convertible: any URLRequestConvertible { parts.origin }
 
-    override func makeBody(for record: RequestRecord) throws -> BodySource {
-        guard let body else { return try super.makeBody(for: record) }
-        do {
-            return try body.get()
-        } catch {
-            throw error.asAFError(or: .createUploadableFailed(error: error))
-        }
-    }
-
-    // MARK: What comes in
-
-    override var inspectsHead: Bool { true }
-
-    override func receive(_ head: ResponseHead, of attempt: Attempt) -> HeadDisposition {
-        let isError = head.status >= 400
-        let source = audience.withLock { audience in
-            audience.errorContent = isError ? ErrorContent(isRefused: audience.eventSource != nil) : nil
-            return audience.eventSource
-        }
-        guard let refusal = source?.refusal(of: head) else { return offerResponse(of: attempt) }
-        mutable.withLock { $0.error = $0.error ?? refusal }
-        _ = offerResponse(of: attempt)  // it may be looked at, and changes nothing any more
-        if isError {
-            // The content of a refused response is only kept; a peer that does not end it delays the error by at most
-            // this time.
-            core.rootQueue.asyncAfter(deadline: .now() + Self.errorContentTime) { [weak attempt] in attempt?.cancel() }
-            return .proceed
-        }
-        attempt.cancel()
-        return .wait
-    }
-
-    override var gathersContent: Bool { true }
-
-    override func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
-        enum Step { case taken, enough, handOn(Data, [any StreamSink]) }
-        let step = audience.withLock { audience -> Step in
-            audience.errorContent?.append(bytes)
-            if let error = audience.errorContent, error.isRefused { return error.isFull ? .enough : .taken }
-            guard !audience.sinks.isEmpty else { return .taken }
-            return audience.gathered.append(bytes).map { .handOn($0, audience.sinks) } ?? .taken
-        }
-        switch step {
-        case .taken: break
-        case .enough: attempt.cancel()
-        case .handOn(let data, let sinks):
-            handOn(data, to: sinks)
-            if sinks.contains(where: \.isFull) { return .isFull }
-        }
-        return .wantsMore
-    }
-
-    override func attemptDidReachLull(_ attempt: Attempt) {
-        handOnGathered()
-    }
-
-    private func handOnGathered() {
-        let rest = audience.withLock { audience in audience.gathered.take().map { ($0, audience.sinks) } }
-        if let (data, sinks) = rest { handOn(data, to: sinks) }
-    }
-
-    private func handOn(_ data: Data, to sinks: [any StreamSink]) {
-        for sink in sinks { sink.receive(data) }
-    }
-
-    override func resetContent() {
-        audience.withLock { audience in
-            audience.gathered = GatheredContent()
-            audience.errorContent = nil
-        }
-        for sink in audience.withLock({ $0.sinks }) { sink.restart() }
-    }
-
-    // MARK: The end
-
-    override func defersEnd(of attempt: Attempt, failure: TransferFailure?) -> Bool {
-        guard !isStopped else { return false }
-        handOnGathered()
-        return audience.withLock { audience in
-            guard audience.workCount > 0 else { return false }
-            audience.pendingEnd = (attempt, failure)
-            return true
-        }
-    }
-
-    override func reconnectionDelay(after error: AFError?) -> TimeInterval? {
-        guard !isCancelled, let source = eventSource, let method = lastAttempt?.record.method,
-            let delay = source.delay(after: error, method: HTTPMethod(rawValue: method))
-        else { return nil }
-        forgetOldAttempts()
-        return delay
-    }
-
-    override func outcomeSettled() {
-        guard !isStopped else { return }
-        let isWhole = error == nil
-        for sink in audience.withLock({ $0.sinks }) { sink.finish(isWhole: isWhole) }
-    }
-
-    override func cleanup() {
-        audience.withLock { audience in
-            audience.sinks = []
-            audience.eventSource = nil
-        }
-    }
-}
-
-// MARK: - Sinks
-
-extension DataStreamRequest {
-    /// Who takes the content, and what they still do with it.
-    private struct Audience: Sendable {
-        var sinks: [any StreamSink] = []
-        /// What came since content was handed on last.
-        var gathered = GatheredContent()
-        /// How many pieces and values are being read or handled.
-        var workCount = 0
-        /// The end of an attempt that waits for that work, which may still change the outcome.
-        var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
-        var eventSource: EventSource?
-        /// What has come of a response with a status from 400 on.
-        var errorContent: ErrorContent?
-        /// True once a value of a stream has ended the request: the values before it are still handed on.
-        var hasFailed = false
-        weak var input: InputConduit?
-    }
-
-    func add(_ sink: any StreamSink) -> Self {
-        audience.withLock { $0.sinks.append(sink) }
-        return add(sink as any ResponseSlot)
-    }
-
-    /// Gives a consumer no more; those that are left go on.
-    func remove(_ sink: any StreamSink) {
-        audience.withLock { $0.sinks.removeAll { $0 === sink } }
-    }
-
-    /// Makes this conduit the one that an `InputStream` reads from; returns the one before.
-    func replaceInput(by conduit: InputConduit) -> InputConduit? {
-        audience.withLock { audience in
-            defer { audience.input = conduit }
-            return audience.input
-        }
-    }
-
-    /// Keeps the end of the attempt back until `endWork`.
-    func beginWork() {
-        audience.withLock { $0.workCount += 1 }
-    }
-
-    func endWork() {
-        let end = audience.withLock { audience -> (attempt: Attempt, failure: TransferFailure?)? in
-            audience.workCount -= 1
-            guard audience.workCount == 0 else { return nil }
-            defer { audience.pendingEnd = nil }
-            return audience.pendingEnd
-        }
-        if let end { complete(end.attempt, failure: end.failure) }
-    }
-
-    /// True once the owner cancelled: what has come and was not handed on yet is dropped.
-    var isStopped: Bool {
-        let isCancelled = mutable.withLock { state in
-            guard state.lifecycle.visible == .cancelled else { return false }
-            if case .explicitlyCancelled? = state.error { return true }
-            return false
-        }
-        return isCancelled && !audience.withLock { $0.hasFailed }
-    }
-
-    var completion: Completion {
-        let evidence = evidence
-        return Completion(
-            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error, data: data)
-    }
-
-    /// Ends the request because a value could not be made or was refused.
-    func fail(inStream error: AFError) {
-        if !isStopped { audience.withLock { $0.hasFailed = true } }
-        handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
-        }
-    }
-}
-
-// MARK: - The content of errors
-
-extension DataStreamRequest {
     /// How many bytes of the content of an error `data` has at most: 64 KiB.
     public static let maximumErrorContentByteCount = 64 * 1024
 
@@ -289,51 +96,19 @@ extension DataStreamRequest {
     ///
     /// At most `maximumErrorContentByteCount` bytes. Streams get the content as well, apart from `serverSentEvents()`,
     /// which is for content of its own type alone, and waits for the content of an error for two seconds.
-    public var data: Data? { audience.withLock { $0.errorContent?.data } }
+    public var data: Data? { receiver.errorContent }
 
-    private static let errorContentTime = DispatchTimeInterval.seconds(2)
+    var isStopped: Bool { receiver.isStopped(self) }
 
-    /// The content of a response that says that something is wrong, up to the limit.
-    private struct ErrorContent: Sendable {
-        /// True when the content is only kept, and no handler gets it.
-        let isRefused: Bool
-        private(set) var data = Data()
-
-        init(isRefused: Bool) {
-            self.isRefused = isRefused
-        }
-
-        var isFull: Bool { data.count >= DataStreamRequest.maximumErrorContentByteCount }
-
-        mutating func append(_ bytes: UnsafeRawBufferPointer) {
-            let room = DataStreamRequest.maximumErrorContentByteCount - data.count
-            if room > 0 { data.append(contentsOf: bytes.prefix(room)) }
-        }
-    }
-}
-
-// MARK: - Server-sent events
-
-extension DataStreamRequest {
-    /// What is known about the source of events that this request is, if it is one.
-    var eventSource: EventSource? { audience.withLock { $0.eventSource } }
-
-    /// Makes the request a source of events, unless it is one.
-    func becomeEventSource(_ make: () -> EventSource) -> EventSource {
-        let made = make()
-        return audience.withLock { audience in
-            let source = audience.eventSource ?? made
-            audience.eventSource = source
-            return source
-        }
+    var completion: Completion {
+        let evidence = evidence
+        return Completion(
+            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error, data: data)
     }
 
-    /// Of the attempts of a source that reconnects for years, the first and the latest are kept.
-    private func forgetOldAttempts() {
-        mutable.withLock { state in
-            if state.attempts.count > 32 { state.attempts.removeSubrange(1..<state.attempts.count - 15) }
-            if state.records.count > 64 { state.records.removeSubrange(1..<state.records.count - 31) }
-        }
+    func add(_ sink: any StreamSink) -> Self {
+        receiver.add(sink)
+        return add(sink as any ResponseSlot)
     }
 }
 

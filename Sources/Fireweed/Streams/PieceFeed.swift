@@ -19,7 +19,8 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
         case none
         /// The request ends with the failure.
         case ends
-        /// The request is cancelled: its error is `AFError.explicitlyCancelled`, and the failure is the stream's last value.
+        /// The request is cancelled: its error is `AFError.explicitlyCancelled`, and the failure is the stream's last
+        /// value.
         case cancels
     }
 
@@ -33,7 +34,8 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
 
 /// The way of pieces to one consumer.
 ///
-/// Whatever is not quick runs on a serial queue of its own, above the session's serialisation queue, which may be concurrent.
+/// Whatever is not quick runs on a serial queue of its own, above the session's serialisation queue, which may be
+/// concurrent.
 final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
     typealias HandOn = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
 
@@ -55,10 +57,10 @@ final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
         guard let queue else { return read(data, pieceWeight: 0, handOn) }
         let weight = Backlog.weight(data.count)
         change(by: weight)
-        request.beginWork()
+        request.receiver.beginWork()
         queue.async { [self] in
             read(data, pieceWeight: weight, handOn)
-            request.endWork()
+            request.receiver.endWork(of: request)
         }
     }
 
@@ -75,7 +77,8 @@ final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
         guard !isOver else { return 0 }
         if case .failure(let error) = result, reader.onFailure != .none {
             backlog.withLock { $0.hasFailed = true }
-            request.fail(inStream: reader.onFailure == .ends ? error.asSerializationError : .explicitlyCancelled)
+            request.receiver.fail(
+                request, with: reader.onFailure == .ends ? error.asSerializationError : .explicitlyCancelled)
         }
         let weight = Backlog.weight(byteCount)
         handOn(result, weight)

@@ -49,7 +49,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     /// The reader is gone: nothing is kept for it, and nobody waits for it.
     func detach(cancelling: Bool) {
         if cancelling { request.cancel() }
-        request.remove(self)
+        request.receiver.remove(self)
         feed.detach()
         buffer.finish(discarding: true)
     }

@@ -3,9 +3,10 @@
 extension DataStreamRequest {
     /// An async sequence of the lines, values or events in a stream's content.
     ///
-    /// Each iterator gets what comes after it was made; making the first one resumes the request, as a handler does. The reader sets the
-    /// pace: while it does not read, at most about a megabyte waits for it, and then the network does. What is read by an iterator
-    /// that goes before the end, or whose task is cancelled, ends with the cancellation of the request, unless that was turned off.
+    /// Each iterator gets what comes after it was made; making the first one resumes the request, as a handler does.
+    /// The reader sets the pace: while it does not read, at most about a megabyte waits for it, and then the network
+    /// does. What is read by an iterator that goes before the end, or whose task is cancelled, ends with the
+    /// cancellation of the request, unless that was turned off.
     public struct Elements<Element: Sendable>: AsyncSequence, Sendable {
         /// The iterator.
         public typealias AsyncIterator = Iterator
@@ -61,7 +62,8 @@ extension DataStreamRequest {
         }
     }
 
-    /// A sequence of what `convert` makes of a reader's values, on the task that asks for it; where it gives `nil`, nothing comes.
+    /// A sequence of what `convert` makes of a reader's values, on the task that asks for it; where it gives `nil`,
+    /// nothing comes.
     func elements<Raw: Sendable, Element: Sendable>(
         cancelling: Bool, reader: @escaping @Sendable () -> PieceReader<Raw, AFError>,
         convert: @escaping @Sendable (Raw) -> Result<Element, AFError>?
@@ -76,7 +78,7 @@ extension DataStreamRequest {
                     case .stream(.failure(let error)): return .failure(error)
                     case .stream(.success(let raw)):
                         guard let result = convert(raw) else { continue }
-                        if case .failure(let error) = result, cancelling { self.fail(inStream: error) }
+                        if case .failure(let error) = result, cancelling { self.receiver.fail(self, with: error) }
                         return result
                     }
                 }

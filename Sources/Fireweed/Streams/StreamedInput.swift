@@ -7,15 +7,16 @@ import Synchronization
 extension DataStreamRequest {
     /// The content as an `InputStream`, and resumes the request.
     ///
-    /// Reading waits for bytes, and the network for the reader: when `bufferSize` bytes wait to be read, no more is taken in; the last
-    /// piece may go beyond it. At the end of the request `read` gives 0, or -1 when the request failed; `streamError` is then its
-    /// `AFError`. Closing the stream early leaves the rest of the content unread; the request goes on unless it is cancelled. A second
-    /// call makes another stream, and the first one ends there. A retry starts the content over.
+    /// Reading waits for bytes, and the network for the reader: when `bufferSize` bytes wait to be read, no more is
+    /// taken in; the last piece may go beyond it. At the end of the request `read` gives 0, or -1 when the request
+    /// failed; `streamError` is then its `AFError`. Closing the stream early leaves the rest of the content unread; the
+    /// request goes on unless it is cancelled. A second call makes another stream, and the first one ends there. A
+    /// retry starts the content over.
     ///
     /// The stream is for one thread at a time. It has no run loop: read it where waiting does no harm.
     public func asInputStream(bufferSize: Int = 1024) -> InputStream? {
         let conduit = InputConduit(request: self, capacity: max(1, bufferSize))
-        replaceInput(by: conduit)?.end(with: nil)
+        receiver.replaceInput(by: conduit)?.end(with: nil)
         _ = add(conduit as any StreamSink)
         resume()
         return StreamedInput(conduit)
@@ -137,7 +138,7 @@ final class InputConduit: StreamSink {
         }
         reader?.leave()
         guard let request else { return }
-        request.remove(self)
+        request.receiver.remove(self)
         request.lastAttempt?.resumeIntake()
     }
 
@@ -174,7 +175,7 @@ final class InputConduit: StreamSink {
             return (state.takeReader(), state.request)
         }
         reader?.leave()
-        request?.remove(self)
+        request?.receiver.remove(self)
         request?.lastAttempt?.resumeIntake()
     }
 

@@ -9,13 +9,13 @@ import Synchronization
 /// The delegate may take its time: the queue that reads content waits for it, the event loop does not.
 final class DelegatedStreamReader: BodyReader {
     let byteCount: Int64?
-    private let request: UploadRequest
+    private let request: Request
     private let attempt: Attempt
     private let answer = AwaitedAnswer<ShownStream?>()
     /// `nil` until there is a stream.
     private let reader = Mutex<StreamBodyReader?>(nil)
 
-    init(of request: UploadRequest, _ attempt: Attempt, byteCount: Int64?) {
+    init(of request: Request, _ attempt: Attempt, byteCount: Int64?) {
         self.request = request
         self.attempt = attempt
         self.byteCount = byteCount

@@ -4,9 +4,9 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Tells the request what happens on one attempt's WebSocket, and keeps what the attempt's task shows of it.
+/// Notifies the request of the events of one attempt's WebSocket, and keeps what the attempt's task shows of them.
 ///
-/// It holds the request weakly: the attempt, which the request holds, holds it.
+/// The reference to the request is weak: the request holds the attempt, and the attempt holds this object.
 final class WebSocketLink: WebSocketListener {
     struct Facts: Sendable {
         var subprotocol: String?
@@ -14,24 +14,30 @@ final class WebSocketLink: WebSocketListener {
         var closeReason: Data?
     }
 
-    weak let request: WebSocketRequest?
+    private weak let owner: Request?
+    private let receiver: WebSocketReceiver
     private let known = Mutex(Facts())
 
-    init(request: WebSocketRequest) {
-        self.request = request
+    init(request: Request, receiver: WebSocketReceiver) {
+        owner = request
+        self.receiver = receiver
     }
+
+    /// The request, for the attempt's task.
+    var request: WebSocketRequest? { owner as? WebSocketRequest }
 
     var facts: Facts { known.withLock { $0 } }
 
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {
         known.withLock { $0.subprotocol = subprotocol }
-        request?.tellDelegate { $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: subprotocol) }
-        request?.opened(channel, subprotocol: subprotocol)
+        guard let request = owner else { return }
+        request.tellDelegate { $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: subprotocol) }
+        receiver.opened(channel, subprotocol: subprotocol, of: request)
     }
 
     func webSocketDidReceive(_ message: WebSocketMessage) -> Flow {
-        guard let request, let attempt = request.lastAttempt else { return .undecided }
-        return attempt.flow(afterOffering: { request.received(.message(message)) })
+        guard let attempt = owner?.lastAttempt else { return .undecided }
+        return attempt.flow(afterOffering: { receiver.receive(.message(message)) })
     }
 
     func webSocketDidClose(code: UInt16, reason: Data) {
@@ -40,10 +46,11 @@ final class WebSocketLink: WebSocketListener {
             known.closeCode = closeCode
             known.closeReason = reason
         }
+        guard let request = owner else { return }
         let reason = reason.isEmpty ? nil : reason
-        request?.tellDelegate {
+        request.tellDelegate {
             $0.urlSession($1, webSocketTask: $2, didCloseWith: closeCode.urlSessionCode, reason: reason)
         }
-        request?.closed(closeCode, reason: reason)
+        receiver.closed(closeCode, reason: reason)
     }
 }

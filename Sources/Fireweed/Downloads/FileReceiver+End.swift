@@ -1,0 +1,223 @@
+// How a download ends: its file gets to its place, or what has come is kept for a later download.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Glibc
+import Synchronization
+
+extension FileReceiver {
+    /// Closes the file after the last byte: the file gets to its place, or is kept for a later download.
+    func finishContent(_ attempt: Attempt?, of request: Request) {
+        if let attempt, let head = attempt.head {
+            do {
+                // A response without content still gives a file; a failure without content gives none.
+                let sink: FileSink? = request.error == nil ? sink(of: attempt) : content.withLock { $0.sink }
+                try sink?.finish()
+                if request.error == nil, let sink {
+                    try checkLength(sink)
+                    try place(sink, attempt, of: request)
+                }
+            } catch {
+                record(error, attempt, of: request)
+            }
+            if request.error != nil { produceResumeData(head, attempt, of: request) }
+        } else {
+            produceResumeData(nil, attempt, of: request)
+        }
+    }
+
+    /// Throws where a range ends before the representation ends: the range came as announced, and the file is
+    /// incomplete.
+    private func checkLength(_ sink: FileSink) throws {
+        guard let expected = content.withLock({ $0.expectedByteCount }), sink.writtenByteCount != expected else {
+            return
+        }
+        let text = "the server's range ended at byte \(sink.writtenByteCount) of \(expected)"
+        throw URLError(.networkConnectionLost, userInfo: [NSLocalizedDescriptionKey: text])
+    }
+
+    private func record(_ error: any Error, _ attempt: Attempt, of request: Request) {
+        let failure: AFError =
+            switch error {
+            case let error as FileFailure: .sessionTaskFailed(error: error.urlError)
+            default: error.asAFError(or: .sessionTaskFailed(error: error))
+            }
+        let isFirst = request.mutable.withLock { state in
+            // The sink's failure has ended the attempt: the sink's error says more than the attempt's.
+            if error is FileFailure, case .sessionTaskFailed = state.error { state.error = nil }
+            defer { state.error = state.error ?? failure }
+            return state.error == nil
+        }
+        guard isFirst else { return }
+        request.tellMonitors { monitor, request in
+            monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure)
+        }
+    }
+
+    // MARK: The end of a success
+
+    /// Moves the complete file to its destination.
+    private func place(_ sink: FileSink, _ attempt: Attempt, of request: Request) throws {
+        guard let file = sink.partial else { return }
+        request.tellTaskMonitors { monitor, session in
+            guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
+            monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: file.url)
+        }
+        let partialFile = content.withLock { $0.place }
+        let isOtherAnswer = partialFile != nil && partialFile != file.url
+        guard let destination, let response = attempt.httpURLResponse, !isOtherAnswer else {
+            tellOfDestination(file.url, of: request)
+            return placed(file, file.url, attempt, of: request)
+        }
+        let (target, options) = destination(file.url, response)
+        tellOfDestination(target, of: request)
+        guard target != file.url else { return placed(file, target, attempt, of: request) }
+        guard partialFile != nil || options.contains(.waitForValidation) else {
+            return try move(file, to: target, options, attempt, of: request)
+        }
+        content.withLock { content in
+            content.complete = ContentFile(url: file.url, owner: file.owner)
+            content.plannedMove = PlannedMove(file: file, target: target, options: options)
+        }
+    }
+
+    private func tellOfDestination(_ url: URL, of request: Request) {
+        request.tellMonitors(as: DownloadRequest.self) { $0.request($1, didCreateDestinationURL: url) }
+    }
+
+    private func tellOfFile(_ result: Result<URL, AFError>, _ attempt: Attempt, of request: Request) {
+        request.tellMonitors(as: DownloadRequest.self) {
+            $0.request($1, didFinishDownloadingUsing: attempt.sessionTask, with: result)
+        }
+    }
+
+    /// Moves a file that waited for validation to its destination; a refused file stays where it is.
+    func finishPlannedMove(_ attempt: Attempt, of request: Request) {
+        let planned = content.withLock { content in
+            defer { content.plannedMove = nil }
+            return content.plannedMove
+        }
+        guard let planned else { return }
+        guard request.error == nil else { return tellOfFile(.success(planned.file.url), attempt, of: request) }
+        do {
+            try move(planned.file, to: planned.target, planned.options, attempt, of: request)
+        } catch {
+            content.withLock { $0.complete = nil }
+            record(error, attempt, of: request)
+        }
+    }
+
+    private func move(
+        _ file: PartialFile, to target: URL, _ options: DownloadRequest.Options, _ attempt: Attempt, of request: Request
+    ) throws {
+        let installed: URL?
+        do {
+            if options.contains(.createIntermediateDirectories) {
+                try request.core.delegate.fileManager.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            }
+            installed = try FileInstaller.move(
+                file.url, to: target, replacing: options.contains(.removePreviousFile))
+        } catch {
+            // The content is complete: the file stays at the place that the error names.
+            file.owner?.take()
+            content.withLock { $0.unmoved = file.owner }
+            let cause = (error as? FileFailure)?.cocoaError ?? error
+            let failure = AFError.downloadedFileMoveFailed(error: cause, source: file.url, destination: target)
+            tellOfFile(.failure(failure), attempt, of: request)
+            throw failure
+        }
+        file.owner?.moved()
+        placed(file, target, attempt, of: request, installed: installed)
+    }
+
+    private func placed(
+        _ file: PartialFile, _ url: URL, _ attempt: Attempt, of request: Request, installed: URL? = nil
+    ) {
+        // The sidecar of the caller's partial file stays until the request has succeeded: a cancel may still come, and
+        // a later download needs the sidecar then.
+        if !file.hasSidecar || url != file.url { file.complete() }
+        content.withLock { content in
+            content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
+            content.installed = installed
+            content.sink = nil
+        }
+        tellOfFile(.success(url), attempt, of: request)
+    }
+
+    // MARK: The end of a failure
+
+    private func produceResumeData(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) {
+        let (error, isWanted) = request.mutable.withLock { ($0.error, $0.extras?.wantsResumeData ?? false) }
+        guard let error, isWanted || !error.isExplicitlyCancelledError,
+            let produced = remainder(head, attempt, of: request)
+        else { return }
+        content.withLock { $0.produced = produced }
+        guard case .sessionTaskFailed(let cause as URLError) = error else { return }
+        request.mutable.withLock { $0.error = .sessionTaskFailed(error: produced.added(to: cause)) }
+    }
+
+    /// What a later download can continue from: what this attempt has written, else what was there before the attempt.
+    private func remainder(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) -> ProducedResumeData? {
+        let (sink, partial) = content.withLock { ($0.sink, $0.partial) }
+        if let attempt, let head, let sink, let file = sink.partial {
+            let count = sink.writtenByteCount
+            if file.owner == nil {
+                return file.resumeData(byteCount: count).map { ProducedResumeData(data: $0.data, owner: nil) }
+            }
+            var data = describe(head, attempt, of: request, in: file.url)
+            data.byteCount = count
+            if count > 0, data.validator != nil { return ProducedResumeData(data: data.data, owner: file.owner) }
+        }
+        if let partial {
+            guard case .success(let count) = partial.usableByteCount else { return nil }
+            return partial.resumeData(byteCount: count).map { ProducedResumeData(data: $0.data, owner: nil) }
+        }
+        guard case .resumeData(let data) = downloadable, (try? ResumeData(data)) != nil else { return nil }
+        return ProducedResumeData(data: data, owner: nil)
+    }
+
+    // MARK: After the end
+
+    /// Removes the temporary files of a request that has ended, before the last reference to the request is gone.
+    func removeOwnedFile() {
+        let owners = content.withLock { [$0.complete?.owner, $0.produced?.owner, $0.unmoved, $0.sink?.partial?.owner] }
+        for owner in owners { owner?.remove() }
+    }
+
+    /// Forgets what the last attempt produced; what was there before the attempt, and the caller's partial file, stay.
+    func discardContent() {
+        let installed = content.withLock { content in
+            defer {
+                content.sink = nil
+                content.complete = nil
+                content.installed = nil
+                content.plannedMove = nil
+                content.produced = nil
+                content.expectedByteCount = nil
+                content.isSettled = false
+            }
+            return content.installed
+        }
+        if let installed { unlink(installed.path) }
+    }
+
+    /// Lets other downloads continue from the partial file, and gives the resume data to the handlers that wait for it.
+    func releaseContent(of request: Request) {
+        let (partial, produced, handlers) = content.withLock { content in
+            defer {
+                content.sink = nil
+                content.partial = nil
+                content.resumeDataHandlers = []
+                content.isSettled = true
+            }
+            return (content.partial, content.produced, content.resumeDataHandlers)
+        }
+        if let partial, request.error == nil, file?.url == partial.url { partial.complete() }
+        partial?.release()
+        guard !handlers.isEmpty else { return }
+        let data = produced?.taken
+        request.underlyingQueue.async { for handler in handlers { handler(data) } }
+    }
+}

@@ -1,0 +1,111 @@
+// From the bytes of a download to its file.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// Writes the content of a download to a file, and keeps what a later download can continue from.
+final class FileReceiver: ResponseReceiver {
+    let downloadable: DownloadRequest.Downloadable
+    let destination: DownloadRequest.Destination?
+    let content = Mutex(DownloadContent())
+
+    init(_ downloadable: DownloadRequest.Downloadable, destination: DownloadRequest.Destination?) {
+        self.downloadable = downloadable
+        self.destination = destination
+    }
+
+    /// The file, once it is complete.
+    var file: ContentFile? { content.withLock { $0.complete } }
+    /// What a later download can continue from.
+    var produced: ProducedResumeData? { content.withLock { $0.produced } }
+
+    func links(for request: Request) -> [any Link] {
+        guard content.withLock({ $0.partial != nil }) else { return [] }
+        return [
+            ResumptionLink { [weak request, self] head in
+                guard let request, let attempt = request.lastAttempt else { return false }
+                return decide(on: head, of: attempt, for: request)
+            }
+        ]
+    }
+
+    var coalescesContent: Bool { true }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+        sink(of: attempt).append(bytes)
+    }
+
+    func request(_ request: Request, reached stage: ConclusionStage) {
+        switch stage {
+        case .contentEnd(let attempt): finishContent(attempt, of: request)
+        case .validated(let attempt): finishPlannedMove(attempt, of: request)
+        case .retry: discardContent()
+        case .outcome: releaseContent(of: request)
+        case .delivery: break
+        }
+    }
+
+    /// The sink of the present attempt; one to a new temporary file where the head did not decide otherwise.
+    func sink(of attempt: Attempt) -> FileSink {
+        content.withLock { content in
+            if let sink = content.sink { return sink }
+            let made = FileSink(
+                open: { [sibling = content.sibling] in try Self.newFile(beside: sibling) },
+                onRoom: { [weak attempt] in attempt?.resumeIntake() },
+                onFailure: { [weak attempt] in attempt?.cancel(with: $0.transferFailure) })
+            content.sink = made
+            return made
+        }
+    }
+
+    private static func newFile(beside target: URL?) throws -> PartialFile {
+        switch try target.map(FileDestination.init(at:)) {
+        case .vacant(let path): try PartialFile(beside: path, isReplacing: false)
+        case .file(let path, _): try PartialFile(beside: path, isReplacing: true)
+        case .stream, nil: try PartialFile(temporary: OwnedFile())
+        }
+    }
+}
+
+/// Where the content of a download is, and what the download continues from.
+struct DownloadContent: Sendable {
+    /// Writes what comes in the present attempt.
+    var sink: FileSink?
+    /// The file, once it is complete and at its place.
+    var complete: ContentFile?
+    /// The file at the destination, which a retry removes.
+    var installed: URL?
+    /// The move to the destination, while it waits for validation.
+    var plannedMove: PlannedMove?
+
+    /// The file that could not be moved to the destination.
+    var unmoved: OwnedFile?
+
+    /// The caller's place for the partial file (`resumable(at:)`).
+    var place: URL?
+    /// Whether the folders above `place` are made.
+    var makesFolders = false
+    /// The file beside which content is written while it comes (`staged(beside:)`).
+    var sibling: URL?
+    /// The file that the download continues, open and locked until the outcome is final.
+    var partial: PartialFile?
+    /// The first byte that the present attempt asks for.
+    var offset: Int64 = 0
+    /// The length of the whole, when the rest alone comes.
+    var expectedByteCount: Int64?
+    var resumption: Resumption?
+
+    var produced: ProducedResumeData?
+    var resumeDataHandlers: [@Sendable (Data?) -> Void] = []
+    /// True once the outcome is final.
+    var isSettled = false
+}
+
+/// A complete file, and where it goes once the response is valid.
+struct PlannedMove: Sendable {
+    let file: PartialFile
+    let target: URL
+    let options: DownloadRequest.Options
+}

@@ -1,0 +1,60 @@
+// What a kind of request is made of.
+
+import FireweedTransport
+import Foundation
+
+/// What distinguishes the kinds of requests.
+struct RequestParts: Sendable {
+    /// Makes the `URLRequest`.
+    let origin: any URLRequestConvertible
+    /// What the request sends as its content.
+    var content = RequestContent.ofURLRequest
+    /// Takes the responses.
+    let receiver: any ResponseReceiver
+    /// The kind of task that users see.
+    var taskKind = TaskKind.data
+}
+
+/// The content that a request sends.
+enum RequestContent: Sendable {
+    /// The content that the `URLRequest` carries, if it carries any.
+    case ofURLRequest
+    /// Content beside the `URLRequest`, or why the content could not be made.
+    case given(Result<BodySource, any Error>)
+    /// The content of an upload.
+    case upload(UploadContent)
+
+    /// Makes the content where that is still to be done; throws `UploadableFailure`.
+    func prepare() throws {
+        if case .upload(let content) = self { try content.prepare() }
+    }
+
+    /// Notifies monitors of an upload's content, or of its failure.
+    func announce(_ made: Result<RequestRecord, any Error>, of request: Request) {
+        if case .upload(let content) = self { content.announce(made, of: request) }
+    }
+
+    /// The content of an attempt's first message.
+    func source(for record: RequestRecord, of request: Request) throws -> BodySource {
+        switch self {
+        case .ofURLRequest: return record.body
+        case .given(let made):
+            do {
+                return try made.get()
+            } catch {
+                throw error.asAFError(or: .createUploadableFailed(error: error))
+            }
+        case .upload(let content): return try content.source(for: record, of: request)
+        }
+    }
+
+    /// The content in a `curl` command; `nil` for the content of the `URLRequest`.
+    var shown: CURLContent? {
+        if case .upload(let content) = self { content.shown } else { nil }
+    }
+
+    /// Removes what was made for this request alone; called once every serialiser has run.
+    func cleanUp() {
+        if case .upload(let content) = self { content.removeFile() }
+    }
+}

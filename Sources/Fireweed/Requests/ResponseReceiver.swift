@@ -1,0 +1,112 @@
+// What a kind of request does with its responses.
+
+import FireweedTransport
+import Foundation
+
+/// Takes the responses of one request: into memory, to streams, into a file, or as a WebSocket.
+///
+/// A request has one receiver for all of its attempts. The receiver keeps what has come; every call passes the request,
+/// so that the receiver holds no reference to it.
+protocol ResponseReceiver: AnyObject, Sendable {
+    // MARK: What the message needs
+
+    /// The URL schemes that the request can be sent to, in lower case.
+    var schemes: [String] { get }
+
+    /// Adds the fields that the receiver needs, such as a range; called before the adapters.
+    func completing(_ record: RequestRecord) throws -> RequestRecord
+
+    /// Completes the first message of an attempt.
+    func completing(
+        _ message: consuming OutgoingMessage, of record: RequestRecord, for request: Request
+    ) -> OutgoingMessage
+
+    /// Links of this request alone, outside the session's links; called when an attempt is made.
+    func links(for request: Request) -> [any Link]
+
+    // MARK: What comes; on the transport's thread, in order, and without waiting
+
+    /// Whether `receive(_:of:for:)` has to see every head, even when no handler and no monitor wants it.
+    var needsHead: Bool { get }
+
+    /// Takes the head of the final response.
+    func receive(_ head: ResponseHead, of attempt: Attempt, for request: Request) -> HeadDisposition
+
+    /// Whether the receiver coalesces content until the transport has no more at hand.
+    var coalescesContent: Bool { get }
+
+    /// Takes content.
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake
+
+    /// No more content is at hand; called where `coalescesContent` is true.
+    func readComplete()
+
+    /// Whether the receiver delays the end of an attempt; the receiver then calls `Request.complete(_:failure:)` later.
+    func delaysEnd(of attempt: Attempt, failure: TransferFailure?, for request: Request) -> Bool
+
+    // MARK: How the request ends; off the transport's thread
+
+    /// Called at every stage of a conclusion, in the order of the stages.
+    func request(_ request: Request, reached stage: ConclusionStage)
+
+    /// Seconds until the next attempt, for a request that reconnects after every attempt; `nil` leaves the decision to
+    /// the retriers.
+    func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval?
+}
+
+/// A stage in the conclusion of a request.
+enum ConclusionStage {
+    /// All content has come, or no more will; before validation. `nil` when no attempt was made since the last retry.
+    case contentEnd(Attempt?)
+    /// Every validator has run, or none because of an error; before the retriers.
+    case validated(Attempt)
+    /// A retry was granted: the content of the last attempt does not count.
+    case retry
+    /// The outcome is final; before the serialisers.
+    case outcome
+    /// Every serialiser has run; before the handlers. A handler that is added later leads here again.
+    case delivery
+}
+
+extension ResponseReceiver {
+    var schemes: [String] { RequestRecord.schemes }
+
+    func completing(_ record: RequestRecord) throws -> RequestRecord { record }
+
+    func completing(
+        _ message: consuming OutgoingMessage, of record: RequestRecord, for request: Request
+    ) -> OutgoingMessage { message }
+
+    func links(for request: Request) -> [any Link] { [] }
+
+    var needsHead: Bool { false }
+
+    func receive(_ head: ResponseHead, of attempt: Attempt, for request: Request) -> HeadDisposition {
+        request.offerResponse(of: attempt)
+    }
+
+    var coalescesContent: Bool { false }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake { .wantsMore }
+
+    func readComplete() {}
+
+    func delaysEnd(of attempt: Attempt, failure: TransferFailure?, for request: Request) -> Bool { false }
+
+    func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval? { nil }
+}
+
+/// Whether content may follow the head of a response.
+enum HeadDisposition {
+    case proceed
+    /// Content waits until the request calls `Attempt.allow()` or cancels.
+    case wait
+}
+
+/// What a receiver of content says after each piece.
+enum Intake {
+    /// More may come.
+    case wantsMore
+    /// No more until `Attempt.resumeIntake()`.
+    case isFull
+}

@@ -1,0 +1,223 @@
+// The content of a stream on its way to its consumers.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Passes the content of a response to the consumers of a stream as it comes, and keeps none of it.
+final class StreamReceiver: ResponseReceiver {
+    private struct State: Sendable {
+        var sinks: [any StreamSink] = []
+        /// The content that no consumer has yet.
+        var coalesced = GatheredContent()
+        /// How many pieces and values are being read or handled.
+        var workCount = 0
+        /// The end of an attempt, while that work may still change the outcome.
+        var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
+        var eventSource: EventSource?
+        /// The content of a response with a status from 400 on.
+        var errorContent: ErrorContent?
+        /// True once a value of a stream has ended the request: the values before it are still delivered.
+        var hasFailed = false
+        weak var input: InputConduit?
+    }
+
+    private let state = Mutex(State())
+
+    /// The state of the source of server-sent events; `nil` for other streams.
+    var eventSource: EventSource? { state.withLock { $0.eventSource } }
+    /// The beginning of a response's content where its status is 400 or more.
+    var errorContent: Data? { state.withLock { $0.errorContent?.data } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    func completing(_ record: RequestRecord) throws -> RequestRecord {
+        guard let source = eventSource else { return record }
+        return try RequestRecord(source.completing(record.urlRequest))
+    }
+
+    // MARK: What comes
+
+    var needsHead: Bool { true }
+
+    func receive(_ head: ResponseHead, of attempt: Attempt, for request: Request) -> HeadDisposition {
+        let isError = head.status >= 400
+        let source = state.withLock { state in
+            state.errorContent = isError ? ErrorContent(isRefused: state.eventSource != nil) : nil
+            return state.eventSource
+        }
+        guard let refusal = source?.refusal(of: head) else { return request.offerResponse(of: attempt) }
+        request.mutable.withLock { $0.error = $0.error ?? refusal }
+        _ = request.offerResponse(of: attempt)  // the request has failed: the handler's decision changes nothing
+        if isError {
+            // The content of a refused response is only kept. A peer that does not end it delays the error by at most
+            // this time.
+            request.core.rootQueue.asyncAfter(deadline: .now() + ErrorContent.longestWait) { [weak attempt] in
+                attempt?.cancel()
+            }
+            return .proceed
+        }
+        attempt.cancel()
+        return .wait
+    }
+
+    var coalescesContent: Bool { true }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+        enum Arrival { case kept, enough, pass(Data, [any StreamSink]) }
+        let arrival = state.withLock { state -> Arrival in
+            state.errorContent?.append(bytes)
+            if let error = state.errorContent, error.isRefused { return error.isFull ? .enough : .kept }
+            guard !state.sinks.isEmpty else { return .kept }
+            return state.coalesced.append(bytes).map { .pass($0, state.sinks) } ?? .kept
+        }
+        switch arrival {
+        case .kept: break
+        case .enough: attempt.cancel()
+        case .pass(let data, let sinks):
+            for sink in sinks { sink.receive(data) }
+            if sinks.contains(where: \.isFull) { return .isFull }
+        }
+        return .wantsMore
+    }
+
+    func readComplete() {
+        let rest = state.withLock { state in state.coalesced.take().map { ($0, state.sinks) } }
+        guard let (data, sinks) = rest else { return }
+        for sink in sinks { sink.receive(data) }
+    }
+
+    // MARK: The end
+
+    func delaysEnd(of attempt: Attempt, failure: TransferFailure?, for request: Request) -> Bool {
+        guard !isStopped(request) else { return false }
+        readComplete()
+        return state.withLock { state in
+            guard state.workCount > 0 else { return false }
+            state.pendingEnd = (attempt, failure)
+            return true
+        }
+    }
+
+    func request(_ request: Request, reached stage: ConclusionStage) {
+        switch stage {
+        case .contentEnd, .validated: break
+        case .retry:
+            let sinks = state.withLock { state in
+                state.coalesced = GatheredContent()
+                state.errorContent = nil
+                return state.sinks
+            }
+            for sink in sinks { sink.restart() }
+        case .outcome:
+            guard !isStopped(request) else { return }
+            let isWhole = request.error == nil
+            for sink in state.withLock({ $0.sinks }) { sink.finish(isWhole: isWhole) }
+        case .delivery:
+            state.withLock { state in
+                state.sinks = []
+                state.eventSource = nil
+            }
+        }
+    }
+
+    func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval? {
+        guard !request.isCancelled, let source = eventSource, let method = request.lastAttempt?.record.method,
+            let delay = source.delay(after: error, method: HTTPMethod(rawValue: method))
+        else { return nil }
+        request.forgetOldAttempts()
+        return delay
+    }
+
+    /// True once the caller has cancelled the request: content that was not delivered yet is dropped.
+    func isStopped(_ request: Request) -> Bool {
+        let isCancelled = request.mutable.withLock { state in
+            guard state.lifecycle.visible == .cancelled else { return false }
+            if case .explicitlyCancelled? = state.error { return true }
+            return false
+        }
+        return isCancelled && !hasFailed
+    }
+
+    // MARK: The consumers
+
+    func add(_ sink: any StreamSink) {
+        state.withLock { $0.sinks.append(sink) }
+    }
+
+    /// Passes no more content to a consumer; the others continue.
+    func remove(_ sink: any StreamSink) {
+        state.withLock { $0.sinks.removeAll { $0 === sink } }
+    }
+
+    /// Makes this conduit the one that an `InputStream` reads from; returns the previous one.
+    func replaceInput(by conduit: InputConduit) -> InputConduit? {
+        state.withLock { state in
+            defer { state.input = conduit }
+            return state.input
+        }
+    }
+
+    /// Makes the stream a source of events, unless it is one.
+    func becomeEventSource(_ make: () -> EventSource) -> EventSource {
+        let made = make()
+        return state.withLock { state in
+            let source = state.eventSource ?? made
+            state.eventSource = source
+            return source
+        }
+    }
+
+    /// Delays the end of the attempt until `endWork`.
+    func beginWork() {
+        state.withLock { $0.workCount += 1 }
+    }
+
+    func endWork(of request: Request) {
+        let end = state.withLock { state -> (attempt: Attempt, failure: TransferFailure?)? in
+            state.workCount -= 1
+            guard state.workCount == 0 else { return nil }
+            defer { state.pendingEnd = nil }
+            return state.pendingEnd
+        }
+        if let end { request.complete(end.attempt, failure: end.failure) }
+    }
+
+    /// Ends the request because a value could not be made or was refused.
+    func fail(_ request: Request, with error: AFError) {
+        if !isStopped(request) { state.withLock { $0.hasFailed = true } }
+        request.handle(.cancel) { state in
+            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
+        }
+    }
+}
+
+/// The content of a response with a status from 400 on, up to a limit.
+private struct ErrorContent: Sendable {
+    static let longestWait = DispatchTimeInterval.seconds(2)
+
+    /// True when the content is only kept, and no consumer gets it.
+    let isRefused: Bool
+    private(set) var data = Data()
+
+    init(isRefused: Bool) {
+        self.isRefused = isRefused
+    }
+
+    var isFull: Bool { data.count >= DataStreamRequest.maximumErrorContentByteCount }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        let room = DataStreamRequest.maximumErrorContentByteCount - data.count
+        if room > 0 { data.append(contentsOf: bytes.prefix(room)) }
+    }
+}
+
+extension Request {
+    /// Keeps the first and the latest attempts of a request that reconnects for years, and forgets the others.
+    fileprivate func forgetOldAttempts() {
+        mutable.withLock { state in
+            if state.attempts.count > 32 { state.attempts.removeSubrange(1..<state.attempts.count - 15) }
+            if state.records.count > 64 { state.records.removeSubrange(1..<state.records.count - 31) }
+        }
+    }
+}

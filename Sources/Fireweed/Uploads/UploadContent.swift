@@ -1,0 +1,208 @@
+// What an upload sends.
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Glibc
+import Synchronization
+
+/// The content of an upload: bytes, a file, a stream, a form or an async sequence.
+///
+/// For a form and an async sequence this is also what `UploadRequest.upload` gives.
+final class UploadContent: UploadableConvertible {
+    /// The content as the caller gave it; `nil` for a form and for an async sequence.
+    let given: UploadRequest.Uploadable?
+    /// Removes a file that is to be removed.
+    let fileManager: FileManager
+    private let make: @Sendable () throws -> BodySource
+    private let made = Mutex<Result<BodySource, any Error>?>(nil)
+    /// Shows a form or an async sequence in a `curl` command.
+    private let show: (@Sendable () -> CURLContent)?
+    /// True for content that can be read once.
+    private let isOneShot: Bool
+    /// The stream of `.stream`, which the first exchange reads.
+    private let stream: OneShotStream?
+
+    /// Makes the content of what the caller gave.
+    init(_ uploadable: UploadRequest.Uploadable, fileManager: FileManager) {
+        let stream: OneShotStream? = if case .stream(let stream) = uploadable { OneShotStream(stream) } else { nil }
+        let source: BodySource =
+            switch uploadable {
+            case .data(let data): .data(data)
+            case .file(let url, _): .reader { try FileBodyReader(opening: url) }
+            case .stream: stream.map { .oneShot($0, byteCount: nil) } ?? .none
+            }
+        given = uploadable
+        self.fileManager = fileManager
+        make = { source }
+        show = nil
+        isOneShot = stream != nil
+        self.stream = stream
+    }
+
+    /// Makes the content of a form.
+    ///
+    /// The form is encoded when the request is made, since parts may be added until then: in memory below the
+    /// threshold, otherwise straight from its parts.
+    init(_ form: UploadedForm, threshold: UInt64, fileManager: FileManager) {
+        given = nil
+        self.fileManager = fileManager
+        make = { try form.source(below: threshold) }
+        show = { form.form.shownContent }
+        isOneShot = false
+        stream = nil
+    }
+
+    /// Makes the content of an async sequence.
+    init(sequence: BodySource) {
+        given = nil
+        fileManager = .default
+        make = { sequence }
+        show = { .pieces([.stream]) }
+        isOneShot = true
+        stream = nil
+    }
+
+    /// What is sent; `nil` for a form that is not encoded yet or is sent straight from its parts, and for an async
+    /// sequence.
+    var uploadable: UploadRequest.Uploadable? { given ?? data.map { .data($0) } }
+
+    /// The content in a `curl` command.
+    var shown: CURLContent? {
+        switch uploadable {
+        case .data(let data): .data(data)
+        case .file(let url, _): .pieces([.file(url)])
+        case .stream: .pieces([.stream])
+        case nil: show?()
+        }
+    }
+
+    /// Removes the file of an `.file(_, shouldRemove: true)`.
+    func removeFile() {
+        guard case .file(let url, shouldRemove: true) = given else { return }
+        try? fileManager.removeItem(at: url)
+        if TemporaryFiles.isPlace(url) { TemporaryFiles.leave(url) }
+    }
+
+    // MARK: Making
+
+    /// Makes the content; throws `UploadableFailure`.
+    func prepare() throws {
+        if case .failure(let error) = source {
+            throw UploadableFailure(error: error.asAFError(or: .createUploadableFailed(error: error)))
+        }
+    }
+
+    /// Notifies monitors of the content that was made with the `URLRequest`, or of its failure.
+    func announce(_ made: Result<RequestRecord, any Error>, of request: Request) {
+        if case .failure(let failure as UploadableFailure) = made {
+            request.tellMonitors(as: UploadRequest.self) {
+                $0.request($1, didFailToCreateUploadableWithError: failure.error)
+            }
+        } else if let uploadable {
+            request.tellMonitors(as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
+        }
+    }
+
+    /// What is sent, made at the first call; every attempt sends the same.
+    private var source: Result<BodySource, any Error> {
+        if let made = made.withLock({ $0 }) { return made }
+        let result = Result { try make() }  // outside the lock: it reads the caller's streams
+        return made.withLock { made in
+            let first = made ?? result
+            made = first
+            return first
+        }
+    }
+
+    /// The content in memory, once it is made.
+    private var data: Data? {
+        if case .success(.data(let data)) = made.withLock({ $0 }) { data } else { nil }
+    }
+
+    /// The content of an attempt's first message.
+    func source(for record: RequestRecord, of request: Request) throws -> BodySource {
+        let source = try source.get()
+        guard isOneShot, case .reader(let make) = source else { return source }
+        // A stream has no length of its own: the caller's `Content-Length` counts.
+        let byteCount = record.ownHeaders?["Content-Length"].flatMap({ Int64($0) })
+        return .reader { [weak request, self] in
+            guard let request, let attempt = request.lastAttempt else { throw URLError(.requestBodyStreamExhausted) }
+            return try makeReader(for: attempt, of: request, byteCount: byteCount, makeFirst: make)
+        }
+    }
+
+    // MARK: Content that can be read once
+
+    /// A reader for one exchange; called on the event loop.
+    private func makeReader(
+        for attempt: Attempt, of request: Request, byteCount: Int64?, makeFirst: () throws -> any BodyReader
+    ) throws -> any BodyReader {
+        // An async sequence is not a stream, but only a stream can replace a sequence that was read already.
+        if stream == nil, let reader = try? makeFirst() {
+            return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
+        }
+        request.tellOfStreamNeed(attempt)
+        if request.core.delegate.isSubclass {
+            return DelegatedStreamReader(of: request, attempt, byteCount: byteCount)
+        }
+        guard let stream = takeStream(for: request) else { throw URLError(.requestBodyStreamExhausted) }
+        return StreamBodyReader(opening: stream, byteCount: byteCount)
+    }
+
+    /// The caller's stream; `nil` when the stream was taken before, and for other content.
+    func takeStream(for request: Request) -> InputStream? {
+        guard let stream = stream?.take() else { return nil }
+        if request.beginAnnouncement(during: .transferring) {
+            let shown = ShownStream(stream)
+            request.tellMonitors(as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
+            request.endAnnouncement()
+        }
+        return stream
+    }
+
+    // MARK: For callers that want an `Uploadable`
+
+    /// The form in memory or, for one that is sent from its parts, a copy in a temporary file, which is made for this
+    /// call.
+    func createUploadable() throws -> UploadRequest.Uploadable {
+        switch try source.get() {
+        case .none: return .data(Data())
+        case .data(let data): return .data(data)
+        case .reader(let make):
+            let file = try OwnedFile()
+            try Self.copy(make(), to: file.url)
+            file.handOver()
+            return .file(file.url, shouldRemove: true)
+        }
+    }
+
+    private static func copy(_ reader: any BodyReader, to url: URL) throws {
+        let descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFailure.current(.create, url).urlError }
+        let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var block = Data(count: 64 * 1024)
+        while true {
+            let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+            if count == 0 { return }
+            try output.write(contentsOf: block.prefix(count))
+        }
+    }
+}
+
+/// Why the content of an upload could not be made.
+struct UploadableFailure: Error {
+    let error: AFError
+}
+
+/// A form that belongs to a request.
+struct UploadedForm: @unchecked Sendable {
+    // SAFETY: the caller hands the form over. It may add parts until the request is made, as its convertible may while
+    // it makes the `URLRequest`; from then on the request alone reads the form, one thread at a time.
+    let form: MultipartFormData
+
+    /// The form in memory below the threshold, otherwise straight from its parts.
+    func source(below threshold: UInt64) throws -> BodySource {
+        form.contentLength < threshold ? .data(try form.encode()) : try form.source()
+    }
+}

@@ -1,0 +1,177 @@
+// A WebSocket between the transport and its listeners.
+
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Makes the opening handshake of a WebSocket request, and passes the WebSocket's events to its listeners.
+final class WebSocketReceiver: ResponseReceiver {
+    let configuration: WebSocketRequest.Configuration
+    private let lifecycle = Mutex(WebSocketLifecycle())
+
+    init(_ configuration: WebSocketRequest.Configuration) {
+        self.configuration = configuration
+    }
+
+    // MARK: The handshake
+
+    var schemes: [String] { WebSocketURL.schemes }
+
+    func completing(_ record: RequestRecord) throws -> RequestRecord {
+        guard let name = configuration.protocol else { return record }
+        var request = record.urlRequest
+        request.headers.update(.websocketProtocol(name))
+        return try RequestRecord(request)
+    }
+
+    func completing(
+        _ message: consuming OutgoingMessage, of record: RequestRecord, for request: Request
+    ) -> OutgoingMessage {
+        var message = message
+        message.url = WebSocketURL.onTheWire(record.url)
+        message.method = "GET"
+        message.body = .none
+        message.urlRequest = record.urlRequest
+        if message.credentials == nil, let user = record.url.user?.removingPercentEncoding {
+            let password = record.url.password?.removingPercentEncoding ?? ""
+            message.adopt(RequestMessage.Credentials(user: user, password: password))
+        }
+        message.webSocket = WebSocketOffer(
+            compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,
+            pingInterval: configuration.pingInterval, requiresPongs: configuration.requiresPongs,
+            listener: WebSocketLink(request: request, receiver: self))
+        return message
+    }
+
+    func request(_ request: Request, reached stage: ConclusionStage) {
+        switch stage {
+        case .contentEnd: lifecycle.withLock { $0.disconnect() }
+        case .validated, .retry, .outcome: break
+        case .delivery:
+            let waiting = lifecycle.withLock { $0.end() }
+            for send in waiting { send.completion(request.endError) }
+        }
+    }
+
+    // MARK: Events; on the transport's thread
+
+    /// The handshake is done.
+    func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
+        // The cookies of the handshake's response are stored now: the attempt lasts as long as the WebSocket.
+        if let attempt = request.lastAttempt, attempt.hasChores {
+            request.core.rootQueue.async { attempt.doChores() }
+        }
+        // The channel is known before a listener is notified: the listener may send or ping at once.
+        while true {
+            let waiting = lifecycle.withLock { $0.open(channel) }
+            guard !waiting.isEmpty else { break }
+            for send in waiting { pass(send, to: channel, of: request) }
+        }
+        _ = receive(.connected(subprotocol))
+    }
+
+    /// Notifies every listener, and says whether one of them is full.
+    func receive(_ incoming: WebSocketIncoming) -> Intake {
+        let sinks = lifecycle.withLock { $0.sinks }
+        var intake = Intake.wantsMore
+        for sink in sinks where sink.receive(incoming) == .isFull { intake = .isFull }
+        return intake
+    }
+
+    /// The server has sent its close frame.
+    func closed(_ code: WebSocketCloseCode, reason: Data?) {
+        lifecycle.withLock { $0.close() }
+        _ = receive(.disconnected(code, reason))
+    }
+
+    // MARK: The request's side
+
+    func add(_ sink: any WebSocketSink) {
+        lifecycle.withLock { $0.sinks.append(sink) }
+    }
+
+    /// The open channel, and whether the server has sent its close frame.
+    var connection: (channel: (any WebSocketChannel)?, isClosed: Bool) {
+        lifecycle.withLock { ($0.channel, $0.isClosed) }
+    }
+
+    /// Sends a message, or keeps it until the WebSocket is open.
+    func send(_ send: WebSocketLifecycle.Send, of request: Request) {
+        switch lifecycle.withLock({ $0.handle(send) }) {
+        case .wait: break
+        case .refuse: send.completion(request.endError)
+        case .send(let channel): pass(send, to: channel, of: request)
+        }
+    }
+
+    private func pass(_ send: WebSocketLifecycle.Send, to channel: any WebSocketChannel, of request: Request) {
+        channel.send(send.message) { failure in
+            send.completion(failure.map { $0.afError(of: request.lastURL) })
+        }
+    }
+}
+
+/// The open channel, the messages that wait for it, and the listeners.
+struct WebSocketLifecycle: Sendable {
+    struct Send: Sendable {
+        let message: WebSocketMessage
+        let completion: @Sendable (AFError?) -> Void
+    }
+
+    /// What becomes of a message.
+    enum Sending {
+        case wait, refuse
+        case send(any WebSocketChannel)
+    }
+
+    private(set) var channel: (any WebSocketChannel)?
+    /// True between the server's close frame and the end of the connection.
+    private(set) var isClosed = false
+    var sinks: [any WebSocketSink] = []
+    private var waiting: [Send] = []
+    private var isOver = false
+
+    /// Before the WebSocket is open, a message waits behind the messages before it.
+    mutating func handle(_ send: Send) -> Sending {
+        if isOver { return .refuse }
+        if let channel { return .send(channel) }
+        waiting.append(send)
+        return .wait
+    }
+
+    /// Takes the messages that wait; when none waits any more, the channel is open for everyone.
+    mutating func open(_ channel: any WebSocketChannel) -> [Send] {
+        if waiting.isEmpty { self.channel = channel }
+        defer { waiting = [] }
+        return waiting
+    }
+
+    /// The server has sent its close frame.
+    mutating func close() {
+        channel = nil
+        isClosed = true
+    }
+
+    /// The connection has ended; a retry may make another one.
+    mutating func disconnect() {
+        channel = nil
+        isClosed = false
+    }
+
+    /// Nothing will be sent any more; returns the messages that still wait.
+    mutating func end() -> [Send] {
+        isOver = true
+        channel = nil
+        sinks = []
+        defer { waiting = [] }
+        return waiting
+    }
+}
+
+extension Request {
+    /// The URL of the last attempt.
+    var lastURL: URL { lastAttempt?.record.url ?? URL(fileURLWithPath: "/") }
+
+    /// Why a message can no longer be sent.
+    fileprivate var endError: AFError { error ?? .sessionTaskFailed(error: URLError(.networkConnectionLost)) }
+}
