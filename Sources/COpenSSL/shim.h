@@ -84,3 +84,26 @@ typedef void (*fw_release_function)(void *_Nullable parent, void *_Nullable owne
 static inline int fw_ssl_ctx_index(fw_release_function _Nullable release) {
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release);
 }
+
+static inline long fw_ssl_ctx_set_minimum_version(SSL_CTX *_Nonnull context, int version) {
+    return SSL_CTX_set_min_proto_version(context, version);
+}
+static inline void fw_ssl_ctx_set_mode(SSL_CTX *_Nonnull context, long mode) { SSL_CTX_set_mode(context, mode); }
+static inline void fw_ssl_ctx_set_cache_mode(SSL_CTX *_Nonnull context, long mode) {
+    SSL_CTX_set_session_cache_mode(context, mode);
+}
+// A place in every `SSL` for an owner, who holds the `SSL`.
+static inline int fw_ssl_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+static inline long fw_ssl_set_host_name(SSL *_Nonnull ssl, const char *_Nonnull name) {
+    return SSL_set_tlsext_host_name(ssl, name);
+}
+static inline long fw_ssl_request_status(SSL *_Nonnull ssl) {
+    return SSL_set_tlsext_status_type(ssl, TLSEXT_STATUSTYPE_ocsp);
+}
+static inline void fw_ssl_retry_verify(SSL *_Nonnull ssl) { (void)SSL_set_retry_verify(ssl); }
+static inline long fw_ssl_add_chain(SSL *_Nonnull ssl, X509 *_Nonnull certificate) {
+    return SSL_add1_chain_cert(ssl, certificate);
+}
+static inline long fw_ssl_clear_chain(SSL *_Nonnull ssl) { return SSL_clear_chain_certs(ssl); }
+static inline void fw_bio_set_retry_read(BIO *_Nonnull bio) { BIO_set_retry_read(bio); }
+static inline void fw_bio_clear_retry(BIO *_Nonnull bio) { BIO_clear_retry_flags(bio); }

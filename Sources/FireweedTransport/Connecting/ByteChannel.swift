@@ -1,38 +1,48 @@
 // What a connection sends and receives its bytes through.
 
 import CLinux
+import Foundation
 import Glibc
 
-/// The bytes of a connection: a socket's own.
-///
-/// TLS becomes a second case, whose engine stands between the connection and the socket.
+/// The bytes of a connection: a socket's own, or those that TLS carries over it.
 struct ByteChannel {
     /// What a call did.
-    enum Outcome: Equatable {
+    enum Outcome {
         case bytes(Int)
         /// The socket says when it is ready again.
         case wouldBlock
         /// The peer sends nothing more.
         case end
-        /// The errno of the call.
-        case failed(Int32)
+        /// The connection is lost.
+        case failed(TransferFailure)
     }
 
     /// The socket.
     let descriptor: Int32
+    /// TLS over the socket, if there is any.
+    let tls: TLSStream?
 
     /// Takes over a connected socket that does not block.
     init(descriptor: Int32) {
         self.descriptor = descriptor
+        tls = nil
+    }
+
+    /// The bytes that TLS carries.
+    init(_ tls: TLSStream) {
+        descriptor = tls.descriptor
+        self.tls = tls
     }
 
     /// Closes the socket; nothing may be called after that.
     func close() {
+        tls?.close()
         _ = Glibc.close(descriptor)
     }
 
     /// Reads what is there.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+        if let tls { return tls.receive(into: buffer) }
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .bytes(count) }
@@ -43,6 +53,7 @@ struct ByteChannel {
 
     /// Writes the first bytes of two pieces, in one call.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> Outcome {
+        if let tls { return tls.send(head, content) }
         // The kernel does not write through the pointers.
         var parts = (
             iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count),
@@ -64,12 +75,29 @@ struct ByteChannel {
 
     /// Whether bytes, an end or an error wait to be read: on an idle connection none of them may.
     var hasSomethingToRead: Bool {
+        if let tls { return tls.hasSomethingToRead }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
         return count >= 0 || (errno != EAGAIN && errno != EINTR)
     }
 
+    /// Whether reading has come to an end that the socket tells no more of.
+    var hasEnded: Bool { tls?.hasEnded ?? false }
+
+    /// Sends what TLS has taken and the socket has not; false when something is left.
+    @discardableResult
+    func flush() -> Bool { tls?.flush() ?? true }
+
     private static func outcome(of error: Int32) -> Outcome {
-        error == EAGAIN ? .wouldBlock : .failed(error)
+        error == EAGAIN ? .wouldBlock : .failed(.connectionLost(error))
+    }
+}
+
+extension TransferFailure {
+    /// A call for a connected socket failed.
+    fileprivate static func connectionLost(_ error: Int32) -> TransferFailure {
+        .exchange(
+            .networkConnectionLost, detail: "the connection was lost: \(String(cString: strerror(error)))",
+            engineCode: Int(error))
     }
 }

@@ -27,8 +27,11 @@ extension TransferFailure {
     }
 
     /// `connectTimeout` is over.
-    static func connectTimedOut(_ place: String, tried: [SocketAddress]) -> TransferFailure {
-        let told = tried.isEmpty ? "its name is being looked up" : tried.map(\.description).joined(separator: ", ")
+    static func connectTimedOut(
+        _ place: String, tried: [SocketAddress], isSecuring: Bool = false
+    ) -> TransferFailure {
+        let addresses = tried.isEmpty ? "its name is being looked up" : tried.map(\.description).joined(separator: ", ")
+        let told = isSecuring ? "\(addresses), in the TLS handshake" : addresses
         return .exchange(
             .timedOut, detail: "connecting to \(place) took longer than the time-out (\(told))",
             engineCode: Int(ETIMEDOUT))

@@ -12,6 +12,8 @@ struct DialTarget {
     }
 
     let place: Place
+    /// The origin, where it is reached over TLS; `nil` in clear text.
+    let secureOrigin: OriginKey?
     let overrides: [String: [String]]
     let addressGuard: AddressGuard
     /// The families of addresses that may be used.
@@ -25,6 +27,7 @@ struct DialTarget {
 
     /// The target for an origin, by the options of a session.
     init(_ key: OriginKey, options: TransportOptions) {
+        secureOrigin = key.isSecure ? key : nil
         place = options.unixSocketPath.map { .path($0) } ?? Self.place(for: key, routes: options.connectionRoutes)
         overrides = options.addressOverrides
         addressGuard = options.addressGuard

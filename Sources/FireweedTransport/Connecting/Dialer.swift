@@ -1,4 +1,4 @@
-// Makes one connection: names, the race of addresses, the socket.
+// Makes one connection: names, the race of addresses, the socket, TLS.
 
 import CLinux
 import Glibc
@@ -15,22 +15,24 @@ protocol DialerOwner: AnyObject {
 /// A connection that was made.
 struct ConnectedSocket {
     /// What its bytes go through.
-    let channel: ByteChannel
+    var channel: ByteChannel
     /// The version of HTTP that both ends have agreed on.
-    let applicationProtocol: ApplicationProtocol
+    var applicationProtocol: ApplicationProtocol
     let address: SocketAddress
     /// When the dialer began, when the first address was known, and when the connection was made.
     let start: LoopInstant
     let lookupEnd: LoopInstant
     let connectEnd: LoopInstant
+    /// When the TLS handshake was done; `nil` in clear text.
+    var secureEnd: LoopInstant?
     /// Whether bytes, or an end, were there already when the connection was made.
-    let isReadable: Bool
+    var isReadable: Bool
 }
 
 /// Makes a socket, as socket(2) does.
 typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 
-/// Connects to the addresses of a host (RFC 8305), or to a path.
+/// Connects to the addresses of a host (RFC 8305), or to a path, and makes the TLS handshake for a secure origin.
 ///
 /// It lives on its loop's thread.
 final class Dialer: Timed {
@@ -39,13 +41,14 @@ final class Dialer: Timed {
         let address: SocketAddress
     }
 
-    private let target: DialTarget
+    let target: DialTarget
     /// How many seconds the kernel waits for an acknowledgement (RFC 5482); 0 for as long as it does on its own.
     private let userTimeout: Double
-    private let context: LoopContext
+    let context: LoopContext
+    let tls: TLSClient
     private let timers: DeadlineHeap
     private let parts: EngineParts
-    private weak var owner: (any DialerOwner)?
+    private(set) weak var owner: (any DialerOwner)?
     /// The exchange that the connection is made for, as long as it waits.
     var sponsor: Exchange?
 
@@ -60,17 +63,26 @@ final class Dialer: Timed {
     private var lookupEnd: LoopInstant = 0
     /// When a path is tried again whose listener's line was full.
     private var retryMoment: LoopInstant?
-    private var isOver = false
+    private(set) var isOver = false
+
+    // MARK: TLS
+
+    /// The socket that was connected, as long as the handshake is made.
+    var unsecured: ConnectedSocket?
+    var handshake: TLSHandshake?
+    /// What the peer of an earlier handshake left behind.
+    var gate: TrustGate?
 
     init(
         _ target: DialTarget, userTimeout: Double, context: LoopContext, timers: DeadlineHeap,
-        parts: EngineParts, owner: any DialerOwner
+        parts: EngineParts, tls: TLSClient, owner: any DialerOwner
     ) {
         self.target = target
         self.userTimeout = userTimeout
         self.context = context
         self.timers = timers
         self.parts = parts
+        self.tls = tls
         self.owner = owner
         start = context.now
         race = HappyEyeballs(awaiting: target.families)
@@ -108,6 +120,18 @@ final class Dialer: Timed {
         guard !isOver else { return }
         isOver = true
         timers.remove(self)
+        endRace()
+        endHandshake()
+    }
+
+    /// Connects once more; the time that is left stays the same.
+    func beginAgain() {
+        race = HappyEyeballs(awaiting: target.families)
+        (tried, causes) = ([], [])
+        begin()
+    }
+
+    private func endRace() {
         for ticket in tickets { parts.resolver.cancel(ticket) }
         tickets = []
         for attempt in attempts { close(attempt) }
@@ -222,14 +246,20 @@ final class Dialer: Timed {
     private func connected(_ attempt: Attempt, isReadable: Bool) {
         _ = race.handle(.connected, at: context.now)
         attempts.removeAll { $0.descriptor == attempt.descriptor }
-        abandon()
+        endRace()
         let socket = ConnectedSocket(
             channel: ByteChannel(descriptor: attempt.descriptor), applicationProtocol: target.clearTextProtocol,
             address: attempt.address, start: start, lookupEnd: lookupEnd, connectEnd: context.now,
             isReadable: isReadable)
+        if let origin = target.secureOrigin { secure(socket, for: origin) } else { deliver(socket) }
+    }
+
+    /// The connection is made.
+    func deliver(_ socket: ConnectedSocket) {
+        abandon()
         guard let owner else {
-            close(attempt)
-            return
+            context.sockets.willClose(socket.channel.descriptor)
+            return socket.channel.close()
         }
         owner.dialer(self, didConnect: socket)
     }
@@ -241,7 +271,7 @@ final class Dialer: Timed {
         fail(.nameNotFound(placeText, lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")))
     }
 
-    private func fail(_ failure: TransferFailure) {
+    func fail(_ failure: TransferFailure) {
         abandon()
         owner?.dialer(self, didFail: failure)
     }
@@ -270,7 +300,7 @@ final class Dialer: Timed {
     override func timeReached(at now: LoopInstant) {
         guard !isOver else { return }
         if let timeout = target.timeout, start.addingSaturating(timeout) <= now {
-            return fail(.connectTimedOut(placeText, tried: tried))
+            return fail(.connectTimedOut(placeText, tried: tried, isSecuring: handshake != nil))
         }
         if let moment = retryMoment, moment <= now, case .path(let path) = target.place {
             retryMoment = nil

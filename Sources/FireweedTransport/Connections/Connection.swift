@@ -107,6 +107,7 @@ class Connection: Timed {
         exchange.report.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
         exchange.report.nameLookup = exchange.moment(socket.lookupEnd)
         exchange.report.connect = exchange.moment(socket.connectEnd)
+        if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
     }
 
     /// The ends of the connection, the same object for all its exchanges.
@@ -115,7 +116,7 @@ class Connection: Timed {
         let made = ConnectionDetails(
             protocolName: protocolName,
             localEndpoint: details?.localEndpoint ?? SocketAddress.local(of: channel.descriptor)?.endpoint,
-            remoteEndpoint: socket.address.endpoint, tls: nil)
+            remoteEndpoint: socket.address.endpoint, tls: details?.tls ?? channel.tls?.report)
         details = made
         return made
     }
@@ -124,7 +125,10 @@ class Connection: Timed {
 extension Connection: SocketWatcher {
     final func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
         guard !isClosed else { return }
-        if readiness.contains(.writable) { isWritable = true }
+        if readiness.contains(.writable) {
+            isWritable = true
+            channel.flush()
+        }
         let ended: SocketReadiness = [.peerClosed, .failed]
         if !readiness.isDisjoint(with: ended) { hasPeerClosed = true }
         if readiness.contains(.readable) || hasPeerClosed { isReadable = true }

@@ -10,6 +10,7 @@ final class ConnectionTable {
     let context: LoopContext
     let timers = DeadlineHeap()
     let parts: EngineParts
+    let tls: TLSClient
     let parserLimits: HTTP1ResponseParser.Limits
     let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
@@ -32,6 +33,7 @@ final class ConnectionTable {
         self.settings = settings
         self.context = context
         self.parts = parts
+        tls = TLSClient(settings)
         parserLimits = HTTP1ResponseParser.Limits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
@@ -83,9 +85,6 @@ final class ConnectionTable {
             throw .exchange(.unsupportedURL, detail: "\(MissingAbility.webSockets)", engineCode: 0)
         }
         let target = try RequestTarget(exchange.message.url)
-        guard !target.isSecure else {
-            throw .exchange(.unsupportedURL, detail: "this transport has no TLS: https is not supported", engineCode: 0)
-        }
         guard settings.options.proxy?.scheme == nil else {
             throw .exchange(.unsupportedURL, detail: "this transport has no proxies", engineCode: 0)
         }

@@ -24,16 +24,16 @@ extension HTTP1Connection {
             switch channel.receive(into: buffer) {
             case .bytes(let count):
                 budget -= max(count, 4096)
-                if count < size, !hasPeerClosed { isReadable = false }
+                if count < size, !hasPeerClosed, !channel.hasEnded { isReadable = false }
                 bytesCame(count, for: exchange)
                 process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .wouldBlock: isReadable = false
             case .end:
                 (isReadable, hasPeerClosed) = (false, true)
                 ended()
-            case .failed(let error):
+            case .failed(let failure):
                 (isReadable, hasPeerClosed) = (false, true)
-                lost(Self.failure(error))
+                lost(failure)
             }
         }
     }
@@ -205,11 +205,5 @@ extension HTTP1Connection {
     private func show(_ head: ResponseHead) {
         guard let observer = origin.table.settings.options.wireObserver else { return }
         observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
-    }
-
-    private static func failure(_ error: Int32) -> TransferFailure {
-        .exchange(
-            .networkConnectionLost, detail: "the connection was lost: \(String(cString: strerror(error)))",
-            engineCode: Int(error))
     }
 }

@@ -98,7 +98,7 @@ final class Origin {
         guard let sponsor = line.first(where: { $0.dialer == nil }) else { return false }
         let dialer = Dialer(
             target, userTimeout: sponsor.message.idleTimeout, context: table.context, timers: table.timers,
-            parts: table.parts, owner: self)
+            parts: table.parts, tls: table.tls, owner: self)
         dialers.append(dialer)
         dialer.sponsor = sponsor
         sponsor.dialer = dialer

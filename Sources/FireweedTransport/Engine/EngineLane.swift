@@ -4,7 +4,7 @@
 final class EngineLane: @unchecked Sendable {
     let loop: EventLoop
     // SAFETY: read and written only by work that the loop runs, which is what `withTable` posts.
-    private let settings: PoolSettings
+    private var settings: PoolSettings
     private let parts: EngineParts
     private var table: ConnectionTable?
     private var isShutDown = false
@@ -27,6 +27,11 @@ final class EngineLane: @unchecked Sendable {
     /// Runs `body` with the table on the loop's thread, soon.
     func withTable(_ body: @escaping @Sendable (ConnectionTable) -> Void) {
         loop.post { [self] context in body(table(in: context)) }
+    }
+
+    /// Gives rules to the table, which is made with the first exchange.
+    func judgeServers(by rules: ServerTrustRules) {
+        loop.post { [self] _ in settings.trustRules = rules }
     }
 
     /// Closes the connections that carry nothing, soon.

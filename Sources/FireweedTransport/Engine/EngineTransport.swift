@@ -10,9 +10,9 @@ struct EngineParts: Sendable {
     var openSocket: SocketOpener = { socket($0, $1, 0) }
 }
 
-/// Moves exchanges over HTTP/1.1 in clear text, on connections of its own for each of its event loops.
+/// Moves exchanges over HTTP/1.1, in clear text and over TLS, on connections of its own for each of its event loops.
 ///
-/// TLS, proxies, HTTP/2 and WebSockets are not there yet: such messages fail with `unsupportedURL`, or go without them.
+/// Proxies, HTTP/2 and WebSockets are not there yet: such messages fail with `unsupportedURL`, or go without them.
 package final class EngineTransport: Transport {
     /// What the transport was made with.
     package let options: TransportOptions
@@ -27,6 +27,7 @@ package final class EngineTransport: Transport {
     private struct Late {
         var lanes: [EngineLane] = []
         var isShutDown = false
+        var trustRules: ServerTrustRules?
     }
 
     /// Makes a transport; no connection is opened yet.
@@ -39,6 +40,7 @@ package final class EngineTransport: Transport {
         self.parts = parts
         // The limit of a host is shared by the loops, each of which has a pool.
         var settings = settings
+        settings.trustDecisions = TrustDecisions()
         let loops = EventLoopGroup.loops(settings.options.eventLoops)
         if loops.count > 1, settings.maximumConnectionsPerHost > 0 {
             settings.maximumConnectionsPerHost = max(1, settings.maximumConnectionsPerHost / loops.count)
@@ -49,6 +51,15 @@ package final class EngineTransport: Transport {
 
     deinit {
         shutDown()
+    }
+
+    /// The session's rules of trust.
+    package var abilities: TransportAbilities { .serverTrust }
+
+    /// Judges the servers of connections by these rules, as long as no transfer was made before.
+    package func judgeServers(by rules: ServerTrustRules) {
+        late.withLock { $0.trustRules = rules }
+        for lane in lanes { lane.judgeServers(by: rules) }
     }
 
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
@@ -68,11 +79,13 @@ package final class EngineTransport: Transport {
 
     /// The lanes of a transport that was made without one, if there can be any now.
     private func lateLanes() -> [EngineLane] {
-        let present = late.withLock { $0.lanes }
+        let (present, rules) = late.withLock { ($0.lanes, $0.trustRules) }
         guard present.isEmpty else { return present }
+        var settings = settings
+        settings.trustRules = rules ?? settings.trustRules
         // Made outside the lock. Of several threads the first one counts: a lane without exchanges is nothing yet.
         let made = EventLoopGroup.loops(options.eventLoops)
-            .map { EngineLane(loop: $0, settings: settings, parts: parts) }
+            .map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
         let (lanes, isShutDown) = late.withLock { late in
             if late.lanes.isEmpty { late.lanes = made }
             return (late.lanes, late.isShutDown)

@@ -42,6 +42,9 @@ final class LoopContext {
     /// Where content is decoded to, good as long as the call that hands it on.
     lazy var decodingBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 4096)
 
+    /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
+    private var recordBuffers: [UnsafeMutableRawBufferPointer] = []
+
     /// So many reports at most wait for the end of a turn.
     private static let endingLimit = 16
 
@@ -87,6 +90,18 @@ final class LoopContext {
         swap(&dueContinuations, &continuations)
         for continuation in dueContinuations { continuation.continueWork() }
         dueContinuations.removeAll(keepingCapacity: true)
+    }
+
+    /// Gives a buffer for TLS records, for the time of a call.
+    ///
+    /// TLS inside TLS takes one for each.
+    func takeRecordBuffer() -> UnsafeMutableRawBufferPointer {
+        recordBuffers.popLast() ?? .allocate(byteCount: 256 * 1024, alignment: 4096)
+    }
+
+    /// Takes a buffer back.
+    func giveBack(recordBuffer: UnsafeMutableRawBufferPointer) {
+        recordBuffers.append(recordBuffer)
     }
 
     func updateNow() {

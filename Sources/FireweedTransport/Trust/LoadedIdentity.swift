@@ -39,6 +39,14 @@ final class LoadedIdentity {
         else { throw .refused(reason: OpenSSLError.drain().description) }
     }
 
+    /// Makes one connection show this identity, as `install(on:)` does for those of an `SSL_CTX`.
+    func install(onConnection ssl: OpaquePointer) throws(ClientIdentityError) {
+        ERR_clear_error()
+        guard SSL_use_certificate(ssl, certificate.x509) == 1, SSL_use_PrivateKey(ssl, key.pointer) == 1,
+            fw_ssl_clear_chain(ssl) == 1, intermediates.allSatisfy({ fw_ssl_add_chain(ssl, $0.x509) == 1 })
+        else { throw .refused(reason: OpenSSLError.drain().description) }
+    }
+
     private typealias Parts = (ParsedCertificate, [ParsedCertificate], OwnedKey)
 
     private static func readPEM(

@@ -55,13 +55,13 @@ enum PeerVerification {
     /// Where an `SSL_CTX` keeps its verifier; OpenSSL lets go of it with the context.
     private static let boxIndex = fw_ssl_ctx_index(releaseBox)
 
-    fileprivate static func evidence(of context: OpaquePointer, on ssl: OpaquePointer?) -> PeerEvidence {
+    static func evidence(of context: OpaquePointer, on ssl: OpaquePointer?) -> PeerEvidence {
         PeerEvidence(
             chain: chain(of: context), stapledStatus: ssl.flatMap(status),
             mayStapleLater: ssl.map { SSL_version($0) < TLS1_3_VERSION } ?? false)
     }
 
-    fileprivate static func status(of ssl: OpaquePointer) -> Data? {
+    static func status(of ssl: OpaquePointer) -> Data? {
         var bytes: UnsafePointer<UInt8>?
         let count = fw_ssl_status(ssl, &bytes)
         guard count > 0, let bytes else { return nil }

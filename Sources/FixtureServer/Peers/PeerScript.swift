@@ -171,7 +171,8 @@ enum PeerScript {
             except Exception as error:
                 tell("ended", number, type(error).__name__)
             try:
-                stream.unwrap()
+                if not config.get("truncates"):
+                    stream.unwrap()
             except Exception:
                 pass
             stream.close()

@@ -29,8 +29,10 @@ public final class SecurePeer: Sendable {
     ///   - role: what it does.
     ///   - isLimitedToTLS12: whether it speaks no newer version.
     ///   - clientAuthority: the authority whose client certificates are demanded.
+    ///   - truncates: whether it closes connections without the end of TLS (close_notify).
     public convenience init(
-        _ chain: [CertificateFoundry.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil
+        _ chain: [CertificateFoundry.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil,
+        truncates: Bool = false
     ) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
@@ -43,6 +45,7 @@ public final class SecurePeer: Sendable {
         case .http2(let act): settings.merge(["mode": "http2", "act": act, "protocols": ["h2"]]) { $1 }
         }
         if isLimitedToTLS12 { settings["maximum"] = "1.2" }
+        if truncates { settings["truncates"] = true }
         if let clientAuthority { settings["clients"] = clientAuthority.path }
         try self.init(settings, scheme: "https")
     }
@@ -88,7 +91,7 @@ public final class SecurePeer: Sendable {
 }
 
 /// Reads lines from a pipe, one thread at a time.
-private final class LineReader: @unchecked Sendable {
+final class LineReader: @unchecked Sendable {
     // SAFETY: used by the initialiser of its owner, then by one thread alone.
     private let handle: FileHandle
     private var buffer = Data()

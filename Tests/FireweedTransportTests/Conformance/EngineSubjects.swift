@@ -44,3 +44,39 @@ struct EngineUnixSocketSubject: ConformanceSubject {
         ConformanceServers.path(of: scenario) == nil ? "the fixture server alone listens on such a socket" : nil
     }
 }
+
+/// `EngineTransport` over HTTP/1.1 with TLS.
+struct EngineTLSSubject: ConformanceSubject {
+    let name = "engine, HTTP/1.1 with TLS"
+
+    /// TLS in front of the servers in clear text.
+    private struct Servers {
+        let relay: SecureRelay
+        let trusted: CertificateAuthorities
+
+        init() throws {
+            let gallery = try CertificateGallery.shared
+            let servers = try ConformanceServers.shared
+            let ports = Scenario.allCases.filter { $0 != .refused }
+                .compactMap { URL(string: servers.url(of: $0))?.port }.map { UInt16($0) }
+            relay = try SecureRelay([gallery.server, gallery.intermediate], to: Array(Set(ports)))
+            trusted = .certificates([try Certificate(pem: gallery.root.pem)])
+        }
+    }
+
+    private static let servers = Result { try Servers() }
+
+    func makeTransport() throws -> any Transport {
+        var options = TransportOptions()
+        options.certificateAuthorities = try Self.servers.get().trusted
+        return EngineTransport(settings: PoolSettings(options: options, maximumConnectionsPerHost: 0))
+    }
+
+    func url(of scenario: Scenario) throws -> String {
+        let plain = try ConformanceServers.shared.url(of: scenario)
+        guard scenario != .refused, let url = URL(string: plain) else {
+            return plain.replacingOccurrences(of: "http:", with: "https:")
+        }
+        return try Self.servers.get().relay.url(for: url).absoluteString
+    }
+}

@@ -74,6 +74,6 @@ struct ScriptedSubject: ConformanceSubject {
 enum ConformanceSubjects {
     static let all: [any ConformanceSubject] = [
         ScriptedSubject(), CurlSubject(), CurlUnixSocketSubject(), CurlHTTP2Subject(), EngineSubject(),
-        EngineUnixSocketSubject(),
+        EngineUnixSocketSubject(), EngineTLSSubject(),
     ]
 }

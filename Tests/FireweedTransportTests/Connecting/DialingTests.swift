@@ -183,15 +183,6 @@ struct DialingTests {
             #expect(second.code == nil)
         }
     }
-
-    @Test("https is refused with a clear error until there is TLS")
-    func secure() async throws {
-        try await EngineStage.play { stage in
-            let transfer = try await stage.end(try #require(URL(string: "https://a.test/")))
-            #expect(transfer.code == .unsupportedURL)
-            #expect(transfer.failureText.contains("TLS"))
-        }
-    }
 }
 
 /// A port that takes no further connections: its line is full.

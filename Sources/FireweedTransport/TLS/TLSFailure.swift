@@ -1,0 +1,55 @@
+// The one seam at which OpenSSL's errors of connections become ours.
+
+import COpenSSL
+import Foundation
+
+/// Why a connection over TLS failed, in the words of `URLError`.
+enum TLSFailure {
+    /// The failure of a handshake.
+    ///
+    /// - Parameters:
+    ///   - isCut: the peer closed the connection.
+    ///   - failure: the failure of the channel below, if it failed.
+    static func ofHandshake(
+        with host: String, _ errors: OpenSSLError, isCut: Bool, below failure: TransferFailure?
+    ) -> TransferFailure {
+        if let alert = alert(in: errors) { return .exchange(alert, otherwise: .secureConnectionFailed) }
+        if case .refused = failure, let failure { return failure }
+        let reason = isCut ? "the server closed the connection" : text(of: failure) ?? errors.description
+        return .exchange(
+            .secureConnectionFailed, detail: "the TLS handshake with \(host) failed: \(reason)",
+            engineCode: Int(errors.entries.last?.reason ?? 0))
+    }
+
+    /// The failure of a connection after its handshake.
+    static func ofConnection(_ errors: OpenSSLError, isCut: Bool, below failure: TransferFailure?) -> TransferFailure {
+        if let alert = alert(in: errors) { return .exchange(alert, otherwise: .networkConnectionLost) }
+        if let failure { return failure }
+        let detail =
+            isCut
+            ? "the connection was closed without the end of TLS (close_notify): what came may be cut off"
+            : "TLS failed: \(errors)"
+        return .exchange(
+            .networkConnectionLost, detail: detail, engineCode: Int(errors.entries.last?.reason ?? 0))
+    }
+
+    /// The fatal alert that the peer sent, if one is the cause: OpenSSL has an error for each, 1,000 above its number.
+    static func alert(in errors: OpenSSLError) -> TLSAlert? {
+        errors.entries.lazy.filter { $0.library == ERR_LIB_SSL }
+            .compactMap { UInt8(exactly: $0.reason - SSL_AD_REASON_OFFSET) }.first.map { TLSAlert(description: $0) }
+    }
+
+    private static func text(of failure: TransferFailure?) -> String? {
+        guard case .exchange(_, let detail, _) = failure else { return nil }
+        return detail
+    }
+}
+
+extension TransferFailure {
+    fileprivate static func exchange(_ alert: TLSAlert, otherwise code: URLError.Code) -> TransferFailure {
+        .exchange(
+            alert.urlErrorCode ?? code,
+            detail: "the server ended the connection with the TLS alert “\(alert.text)”",
+            engineCode: Int(SSL_AD_REASON_OFFSET) + Int(alert.description))
+    }
+}

@@ -1,0 +1,275 @@
+// One TLS handshake, and the verdict on its peer.
+
+import COpenSSL
+import Foundation
+
+/// Who has a handshake made; called on the loop's thread, also from inside `TLSHandshake.begin()`.
+protocol TLSHandshakeOwner: AnyObject {
+    /// The handshake is done, and the peer is trusted.
+    func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks: ApplicationProtocol)
+    func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure)
+    /// The peer closed the connection while the verdict was made, which accepts it: the gate is for another handshake.
+    func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate)
+}
+
+/// Makes the handshake over a connected channel, and holds it while a rule that may wait decides.
+///
+/// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the socket
+/// is not in the epoll set: a peer that closes is noticed when the handshake goes on.
+final class TLSHandshake {
+    /// What OpenSSL is told.
+    enum Answer: Equatable {
+        case proceed, hold, refuse
+    }
+
+    private let peer: TLSPeer
+    private let client: TLSClient
+    private let context: LoopContext
+    private weak var owner: (any TLSHandshakeOwner)?
+    private var stream: TLSStream?
+    private let channel: ByteChannel
+    private var gate: TrustGate
+    /// Whether another connection was made for this verdict: there is no third one.
+    private let isSecondTry: Bool
+    /// Why the peer is refused, or another failure from inside a callback of OpenSSL's.
+    private var failure: TransferFailure?
+    private var isHeld = false
+    private var wasHeld = false
+    private var isOver = false
+
+    /// Makes a handshake over a channel whose socket is registered for its edges.
+    ///
+    /// - Parameter gate: the gate of an earlier handshake that the peer did not wait for.
+    init(
+        with peer: TLSPeer, over channel: ByteChannel, gate: TrustGate?, client: TLSClient, context: LoopContext,
+        owner: any TLSHandshakeOwner
+    ) {
+        self.peer = peer
+        self.channel = channel
+        self.client = client
+        self.context = context
+        self.owner = owner
+        self.gate = gate ?? TrustGate()
+        isSecondTry = gate != nil
+    }
+
+    /// Begins; the owner may be called before this returns.
+    func begin() {
+        do {
+            let made = try client.makeStream(to: peer, over: channel, in: context)
+            made.handshake = self
+            stream = made
+        } catch {
+            return fail(error)
+        }
+        context.sockets.hand(channel.descriptor, to: self)
+        drive()
+    }
+
+    /// Ends everything; the owner is not called any more, and closes the channel.
+    func abandon() {
+        isOver = true
+        stream = nil
+    }
+
+    // MARK: The handshake
+
+    private func drive() {
+        guard !isOver, !isHeld, let stream else { return }
+        switch stream.shakeHands() {
+        case .done: finish(stream)
+        case .wantsRecords: flightIsMade(by: stream)
+        case .held: hold()
+        case .failed(let errors): fail(errors, of: stream)
+        }
+    }
+
+    /// Lets our messages leave, if there are any that wait for a status and a verdict.
+    private func flightIsMade(by stream: TLSStream) {
+        guard gate.isProvisional, stream.hasUnsentRecords else { return }
+        switch answer(to: .flight(status: PeerVerification.status(of: stream.ssl))) {
+        case .proceed: release(stream)
+        case .hold: hold()
+        case .refuse: fail(OpenSSLError(entries: []), of: stream)
+        }
+    }
+
+    private func release(_ stream: TLSStream) {
+        stream.holdsRecords = false
+        stream.flush()
+    }
+
+    private func finish(_ stream: TLSStream) {
+        let isResumed = SSL_session_reused(stream.ssl) == 1
+        guard answer(to: .done(isResumed: isResumed)) == .proceed else {
+            return fail(failure ?? TLSFailure.unjudged(peer.host))
+        }
+        // In TLS 1.3 our last message ends the handshake for us, whether the peer is there or not.
+        if wasHeld, !isSecondTry, stream.hasSomethingToRead, stream.hasLostPeer { return outlive() }
+        isOver = true
+        stream.handshake = nil
+        owner?.handshakeIsDone(self, stream, speaks: agreedProtocol(of: stream))
+    }
+
+    /// What ALPN agreed on; HTTP/1.1 without an agreement.
+    private func agreedProtocol(of stream: TLSStream) -> ApplicationProtocol {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(stream.ssl, &bytes, &count)
+        let name = UnsafeBufferPointer(start: bytes, count: Int(count))
+        return peer.offer.first { $0.name.utf8.elementsEqual(name) } ?? .http1
+    }
+
+    private func fail(_ errors: OpenSSLError, of stream: TLSStream) {
+        if failure == nil, wasHeld, !isSecondTry, stream.hasLostPeer, case .accepted = gate.state {
+            return outlive()
+        }
+        fail(
+            failure
+                ?? TLSFailure.ofHandshake(
+                    with: peer.host, errors, isCut: stream.isCut, below: stream.lowerFailure))
+    }
+
+    /// The peer has not waited for the verdict.
+    private func outlive() {
+        isOver = true
+        stream = nil
+        owner?.handshake(self, outlived: gate)
+    }
+
+    private func fail(_ failure: TransferFailure) {
+        isOver = true
+        stream = nil
+        owner?.handshake(self, didFail: failure)
+    }
+
+    // MARK: The verdict
+
+    /// The chain has come.
+    func judge(_ evidence: PeerEvidence) -> Answer {
+        let shown = TrustGate.Evidence(chain: evidence.chain, status: evidence.stapledStatus)
+        return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
+    }
+
+    /// The server asks who we are: the verdict comes first, since an identity may be given with it.
+    func identityWanted() -> Answer {
+        guard let stream else { return .refuse }
+        if gate.isProvisional {
+            let answer = answer(to: .flight(status: PeerVerification.status(of: stream.ssl)))
+            guard answer == .proceed else { return answer }
+            stream.holdsRecords = false
+        }
+        let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
+        guard let identity, identity != stream.resumption.key.identity else { return .proceed }
+        do throws(TransferFailure) {
+            try TLSClient.install(identity, on: stream.ssl)
+            stream.resumption.key.identity = identity
+            return .proceed
+        } catch {
+            failure = error
+            return .refuse
+        }
+    }
+
+    private func answer(to event: TrustGate.Event) -> Answer {
+        switch gate.handle(event) {
+        case .proceed: return .proceed
+        case .proceedSilently:
+            stream?.holdsRecords = true
+            return .proceed
+        case .hold: return .hold
+        case .refuse: return .refuse
+        case .decide(let evidence): return decide(evidence)
+        }
+    }
+
+    private func decide(_ evidence: TrustGate.Evidence) -> Answer {
+        if !peer.rule.mayWait {
+            let trust = makeTrust(evidence, mayWait: false)
+            let outcome = Result { try peer.rule.decide(trust) }
+            if !trust.wantsToWait { return take(outcome, about: evidence, by: trust) }
+        }
+        let reply = HandshakeReply(self)
+        let trust = makeTrust(evidence, mayWait: true)
+        client.settings.trustDecisions.decide(trust, by: peer.rule) { [loop = context.loop] outcome in
+            loop.post { _ in reply.handshake?.decided(outcome, about: evidence, by: trust) }
+        }
+        return .hold
+    }
+
+    private func makeTrust(_ evidence: TrustGate.Evidence, mayWait: Bool) -> ServerTrust {
+        ServerTrust(
+            certificates: evidence.chain, host: peer.rule.host, authorities: peer.rule.authorities,
+            rules: TrustRules(), stapledStatus: evidence.status, mayWait: mayWait)
+    }
+
+    /// Notes a verdict.
+    private func take(
+        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, by trust: ServerTrust
+    ) -> Answer {
+        switch outcome {
+        case .success: stream?.resumption.expiry = VerdictLifetime.end(of: evidence.chain, judgedBy: trust)
+        case .failure(let error):
+            failure = failure ?? (peer.isProxy ? HandshakeJudge.proxyFailure(error) : .untrusted(error))
+        }
+        return answer(to: .verdict(isAccepted: failure == nil))
+    }
+
+    // MARK: Holding
+
+    private func hold() {
+        isHeld = true
+        wasHeld = true
+        context.sockets.willClose(channel.descriptor)
+    }
+
+    /// A verdict that was waited for has come.
+    fileprivate func decided(
+        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, by trust: ServerTrust
+    ) {
+        guard !isOver, isHeld, let stream else { return }
+        isHeld = false
+        context.sockets.watchEdges(of: channel.descriptor, for: self)
+        guard take(outcome, about: evidence, by: trust) == .proceed else {
+            // OpenSSL asks once more, is told, and sends the peer an alert.
+            if !stream.holdsRecords { return drive() }
+            return fail(OpenSSLError(entries: []), of: stream)
+        }
+        if stream.holdsRecords { release(stream) }
+        drive()
+    }
+}
+
+extension TLSHandshake: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        stream?.flush()
+        drive()
+    }
+}
+
+/// How long a verdict holds.
+enum VerdictLifetime {
+    /// Longest time that a session may be resumed without its peer being judged again.
+    private static let limit: TimeInterval = 24 * 3600
+
+    /// The end of a verdict that was made now.
+    static func end(of chain: [Certificate], judgedBy trust: ServerTrust, now: Date = Date()) -> Date {
+        min(now + limit, chain.first?.notAfter ?? now)
+    }
+}
+
+extension TLSFailure {
+    /// A handshake that ended without anybody having seen the peer's certificates.
+    static func unjudged(_ host: String) -> TransferFailure {
+        .exchange(
+            .secureConnectionFailed, detail: "the TLS handshake with \(host) ended without certificates", engineCode: 0)
+    }
+}
+
+/// Carries a verdict to a handshake that may be gone by then.
+private final class HandshakeReply: @unchecked Sendable {
+    // SAFETY: made and read on the loop's thread only; whoever decides merely holds the reference to this object.
+    private(set) weak var handshake: TLSHandshake?
+
+    init(_ handshake: TLSHandshake) { self.handshake = handshake }
+}

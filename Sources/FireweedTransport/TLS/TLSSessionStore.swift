@@ -1,0 +1,88 @@
+// TLS sessions that later connections resume.
+
+import COpenSSL
+import Foundation
+
+/// Keeps the TLS sessions of one transport on one loop.
+///
+/// A session is resumed only for the origin, the identity and the offer of protocols that it was made for, and only as
+/// long as the verdict on its peer holds: a handshake that resumes a session shows no certificates. It lives on its
+/// loop's thread.
+final class TLSSessionStore {
+    /// What a session was made for.
+    ///
+    /// Trust is not in it: one transport judges its servers by one set of rules.
+    struct Key: Hashable {
+        var host: String
+        var port: UInt16
+        var isProxy: Bool
+        var identity: ClientIdentity?
+        var offer: [ApplicationProtocol]
+    }
+
+    /// A session, and until when the verdict on its peer holds.
+    struct Entry {
+        let session: OwnedSession
+        let expiry: Date
+    }
+
+    private var entries: [Key: [Entry]] = [:]
+    /// When sessions for more are kept, all are dropped.
+    private static let keyLimit = 1000
+    /// A server gives two tickets as a rule, and each is used once.
+    private static let entryLimit = 4
+
+    /// A session to resume; one of TLS 1.3 is given out once (RFC 8446 §C.4).
+    func take(for key: Key, at now: Date = Date()) -> Entry? {
+        guard var own = entries[key] else { return nil }
+        own.removeAll { $0.expiry <= now || !$0.session.isResumable }
+        let newest = own.last
+        if newest?.session.isSingleUse == true { own.removeLast() }
+        entries[key] = own.isEmpty ? nil : own
+        return newest
+    }
+
+    /// Keeps a session.
+    func add(_ entry: Entry, for key: Key) {
+        if entries[key] == nil, entries.count >= Self.keyLimit { entries.removeAll() }
+        // One of TLS 1.2 is used again and again: an older one adds nothing.
+        var own = entry.session.isSingleUse ? entries[key, default: []].suffix(Self.entryLimit - 1) : []
+        own.append(entry)
+        entries[key] = Array(own)
+    }
+}
+
+/// Owns one `SSL_SESSION`.
+final class OwnedSession {
+    let pointer: OpaquePointer
+
+    /// Makes a copy: a session that a connection shares is never resumed when that connection fails.
+    init?(copyOf session: OpaquePointer) {
+        guard let copy = SSL_SESSION_dup(session) else { return nil }
+        pointer = copy
+    }
+
+    deinit { SSL_SESSION_free(pointer) }
+
+    var isResumable: Bool { SSL_SESSION_is_resumable(pointer) == 1 }
+    var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
+}
+
+/// What a connection needs to keep the sessions that its server gives.
+final class TLSResumption {
+    var key: TLSSessionStore.Key
+    /// Until when the verdict on the peer holds; `nil` while there is none.
+    var expiry: Date?
+    private let store: TLSSessionStore
+
+    init(_ key: TLSSessionStore.Key, in store: TLSSessionStore) {
+        self.key = key
+        self.store = store
+    }
+
+    /// The server gave a session.
+    func keep(_ session: OpaquePointer) {
+        guard let expiry, let copy = OwnedSession(copyOf: session) else { return }
+        store.add(TLSSessionStore.Entry(session: copy, expiry: expiry), for: key)
+    }
+}

@@ -1,0 +1,313 @@
+// The bytes of a connection over TLS.
+
+import COpenSSL
+import Glibc
+
+/// Encrypts what a connection sends, and decrypts what it receives; one `SSL` over the channel below.
+///
+/// OpenSSL reads from the loop's buffer of records, which one system call fills, and keeps no more than an unfinished
+/// record. What it writes is kept until the channel takes it, so that neither reading nor writing waits for the other.
+/// There is no renegotiation, no early data and no TLS in the kernel. It lives on its loop's thread.
+final class TLSStream {
+    /// What became of a step of the handshake.
+    enum HandshakeStep {
+        case done
+        /// The peer's next message is awaited.
+        case wantsRecords
+        /// A callback holds the handshake.
+        case held
+        case failed(OpenSSLError)
+    }
+
+    let ssl: OpaquePointer
+    private let lower: ByteChannel
+    private let context: LoopContext
+    /// How many bytes of records may come one after another without a byte of content.
+    private let framingLimit: Int
+    /// Decides in the handshake; `nil` when the handshake is over.
+    weak var handshake: TLSHandshake?
+    /// What later connections may resume.
+    let resumption: TLSResumption
+    /// What we have written stays here, for as long as the peer is not trusted.
+    var holdsRecords = false
+
+    // MARK: Records that came
+
+    /// The part of the loop's buffer that OpenSSL has not taken, during a call.
+    private var arrived = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    /// The same between two calls; mostly empty.
+    private var kept: [UInt8] = []
+    /// The channel below had no more, in this call.
+    private var isDrained = false
+    /// The end of the channel below.
+    private var lowerEnd: ByteChannel.Outcome?
+    private var framingByteCount = 0
+    /// What reading has come to, when that was the end.
+    private var end: ByteChannel.Outcome?
+
+    // MARK: Records that go
+
+    private var unsent: [UInt8] = []
+    private var unsentOffset = 0
+    private var sendFailure: TransferFailure?
+
+    /// Takes over a new `SSL`, which it frees; the channel below stays the caller's until the handshake is done.
+    init?(
+        _ ssl: OpaquePointer, over lower: ByteChannel, resumption: TLSResumption, framingLimit: Int,
+        context: LoopContext
+    ) {
+        self.ssl = ssl
+        self.lower = lower
+        self.resumption = resumption
+        // Of a record that carries content, nothing is known before it is whole.
+        self.framingLimit = max(framingLimit, 0) + Self.recordByteCount
+        self.context = context
+        guard let bio = RecordBIO.make(for: self) else { return nil }
+        SSL_set_bio(ssl, bio, bio)
+        SSL_set_ex_data(ssl, Self.index, Unmanaged.passUnretained(self).toOpaque())
+        SSL_set_connect_state(ssl)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// The longest record with its header (RFC 8446 §5.2, RFC 5246 §6.2.3), rounded up.
+    private static let recordByteCount = 18 * 1024
+    /// So much is encrypted at once before the channel below is offered it.
+    private static let sendingByteCount = 64 * 1024
+    private static let plainRecordByteCount = 16 * 1024
+
+    private static let index = fw_ssl_index()
+
+    /// The stream of an `SSL`.
+    static func of(_ ssl: OpaquePointer) -> TLSStream? {
+        SSL_get_ex_data(ssl, index).map { Unmanaged<TLSStream>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The socket at the bottom.
+    var descriptor: Int32 { lower.descriptor }
+
+    /// Whether the channel below has ended without the end of TLS.
+    var isCut: Bool { if case .end = lowerEnd { true } else { false } }
+
+    /// Whether the channel below has ended in either way, or failed.
+    var hasLostPeer: Bool { lowerEnd != nil || sendFailure != nil }
+
+    /// Whether reading has come to an end, which the next read tells.
+    var hasEnded: Bool { end != nil }
+
+    /// Whether something has not left.
+    var hasUnsentRecords: Bool { unsentOffset < unsent.count }
+
+    /// Version and cipher.
+    var report: TransferReport.TLS? {
+        OpenSSLLibrary.report(of: UnsafeMutableRawPointer(ssl)).map {
+            TransferReport.TLS(version: $0.version, cipher: $0.cipher)
+        }
+    }
+
+    // MARK: The handshake
+
+    /// Goes on with the handshake.
+    func shakeHands() -> HandshakeStep {
+        withRecords(limit: .max) {
+            let result = SSL_do_handshake(ssl)
+            defer { flush() }
+            guard result != 1 else { return .done }
+            switch SSL_get_error(ssl, result) {
+            case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsRecords
+            case SSL_ERROR_WANT_RETRY_VERIFY, SSL_ERROR_WANT_X509_LOOKUP: return .held
+            default: return .failed(OpenSSLError.drain())
+            }
+        }
+    }
+
+    /// The failure of the channel below, if that is why the handshake failed.
+    var lowerFailure: TransferFailure? {
+        if case .failed(let failure) = lowerEnd { return failure }
+        return sendFailure
+    }
+
+    // MARK: Content
+
+    /// Reads content as far as there is room; fewer bytes than that are all there are for now, unless `hasEnded`.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+        if let end { return end }
+        var count = 0
+        withRecords(limit: buffer.count) {
+            // Behind the last whole record, reading costs no system call.
+            trustsShortReads = true
+            defer { trustsShortReads = false }
+            while count < buffer.count, end == nil {
+                ERR_clear_error()
+                let room = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                let result = SSL_read(ssl, room.baseAddress, Int32(clamping: room.count))
+                guard result > 0 else {
+                    note(result)
+                    break
+                }
+                framingByteCount = 0
+                count += Int(result)
+            }
+            flush()
+        }
+        return count > 0 ? .bytes(count) : end ?? .wouldBlock
+    }
+
+    private var trustsShortReads = false
+
+    /// Whether content, or an end, waits to be read; records without content, such as tickets, are taken.
+    var hasSomethingToRead: Bool {
+        guard end == nil else { return true }
+        return withRecords(limit: .max) {
+            var byte: UInt8 = 0
+            let result = SSL_peek(ssl, &byte, 1)
+            if result <= 0 { note(result) }
+            flush()
+            return result > 0 || end != nil
+        }
+    }
+
+    /// Writes the first bytes of two pieces.
+    ///
+    /// Bytes that were taken leave when the channel below takes them; more are taken when none of them are left.
+    func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
+        guard flush() else { return sendFailure.map { .failed($0) } ?? .wouldBlock }
+        let wanted = min(head.count + content.count, Self.sendingByteCount)
+        var count = 0
+        while count < wanted {
+            let written = writeRecord(head, content, from: count)
+            guard written > 0 else { break }
+            count += written
+        }
+        let waiting = unsent.count
+        flush()
+        // Bytes that were lost before one of them left were not sent.
+        if let sendFailure, unsentOffset == 0, waiting > 0 { return .failed(sendFailure) }
+        return count > 0 ? .bytes(count) : end ?? .wouldBlock
+    }
+
+    /// Writes one record of the bytes from `offset` on; returns how many are in it, 0 for none.
+    private func writeRecord(
+        _ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer, from offset: Int
+    ) -> Int {
+        guard offset < head.count, !content.isEmpty else {
+            let rest = offset < head.count ? head[offset...] : content[(offset - head.count)...]
+            return write(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.plainRecordByteCount)))
+        }
+        let buffer = context.takeRecordBuffer()
+        defer { context.giveBack(recordBuffer: buffer) }
+        let first = head[offset...].prefix(Self.plainRecordByteCount)
+        let second = content.prefix(Self.plainRecordByteCount - first.count)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: first))
+        UnsafeMutableRawBufferPointer(rebasing: buffer[first.count...]).copyBytes(from: second)
+        return write(UnsafeRawBufferPointer(rebasing: buffer[..<(first.count + second.count)]))
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        ERR_clear_error()
+        let result = SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
+        guard result <= 0 else { return Int(result) }
+        note(result)
+        return 0
+    }
+
+    /// Notes what a call that moved nothing means.
+    private func note(_ result: Int32) {
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
+        case SSL_ERROR_ZERO_RETURN: end = .end
+        default: end = .failed(TLSFailure.ofConnection(OpenSSLError.drain(), isCut: isCut, below: lowerFailure))
+        }
+    }
+
+    // MARK: The channel below
+
+    /// Sends what has not left; false when something is left.
+    @discardableResult
+    func flush() -> Bool {
+        guard sendFailure == nil, !holdsRecords else { return false }
+        while unsentOffset < unsent.count {
+            let outcome = unsent.withUnsafeBytes {
+                lower.send(UnsafeRawBufferPointer(rebasing: $0[unsentOffset...]), .init(start: nil, count: 0))
+            }
+            switch outcome {
+            case .bytes(let count): unsentOffset += count
+            case .wouldBlock, .end: return false
+            case .failed(let failure):
+                sendFailure = failure
+                return false
+            }
+        }
+        unsentOffset = 0
+        if unsent.capacity <= Self.keptRoom { unsent.removeAll(keepingCapacity: true) } else { unsent = [] }
+        return lower.flush()
+    }
+
+    /// Room for records that an idle connection keeps.
+    private static let keptRoom = 1024
+
+    /// Gives OpenSSL bytes of records.
+    func takeRecords(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+        if arrived.isEmpty { refill() }
+        guard !arrived.isEmpty else { return lowerEnd ?? .wouldBlock }
+        let count = min(buffer.count, arrived.count)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: arrived[..<count]))
+        arrived = UnsafeRawBufferPointer(rebasing: arrived[count...])
+        framingByteCount += count
+        return .bytes(count)
+    }
+
+    /// Takes records of OpenSSL's.
+    func putRecords(_ bytes: UnsafeRawBufferPointer) {
+        unsent.append(contentsOf: bytes)
+    }
+
+    private func refill() {
+        guard lowerEnd == nil, !isDrained else { return }
+        guard framingByteCount <= framingLimit else {
+            lowerEnd = .failed(.refused(.framingBytes(limit: framingLimit - Self.recordByteCount)))
+            return
+        }
+        let outcome = lower.receive(into: room)
+        switch outcome {
+        case .bytes(let count):
+            arrived = UnsafeRawBufferPointer(rebasing: room[..<count])
+            isDrained = trustsShortReads && count < room.count
+        case .wouldBlock: isDrained = true
+        case .end, .failed: lowerEnd = outcome
+        }
+    }
+
+    /// Calls `body` with room for records; what is left of them is kept for the next call.
+    private func withRecords<Result>(limit: Int, _ body: () -> Result) -> Result {
+        let buffer = context.takeRecordBuffer()
+        room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, max(limit, Self.recordByteCount))])
+        isDrained = false
+        if !kept.isEmpty {
+            kept.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            arrived = UnsafeRawBufferPointer(rebasing: buffer[..<kept.count])
+            kept = []
+        }
+        ERR_clear_error()
+        let result = body()
+        if !arrived.isEmpty { kept = Array(arrived) }
+        arrived = UnsafeRawBufferPointer(start: nil, count: 0)
+        room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        context.giveBack(recordBuffer: buffer)
+        return result
+    }
+
+    /// Tells the peer that nothing more comes (RFC 8446 §6.1), as far as the channel below takes it.
+    ///
+    /// OpenSSL never resumes a session of TLS 1.2 whose connection ends otherwise (SSL_free(3)).
+    func close() {
+        guard handshake == nil, sendFailure == nil, !hasFailed else { return }
+        ERR_clear_error()
+        _ = SSL_shutdown(ssl)
+        ERR_clear_error()
+        flush()
+    }
+
+    private var hasFailed: Bool { if case .failed = end { true } else { false } }
+}

@@ -1,0 +1,97 @@
+// How far a handshake may go while its peer is judged, as a table.
+
+import Foundation
+
+/// Holds a handshake until there is a verdict on its peer.
+///
+/// The chain comes in the middle of the handshake. A status that is stapled to it comes with it in TLS 1.3, and later in
+/// TLS 1.2: there the handshake goes on until our next messages are made, and none of them leaves before the verdict.
+/// A verdict holds for a chain, also in another handshake. Everything is pure: the owner has the verdict made.
+struct TrustGate: Equatable {
+    /// What a peer shows of itself.
+    struct Evidence: Equatable, Sendable {
+        /// The certificates as they were sent, the leaf first.
+        var chain: [Certificate]
+        /// The OCSP response that came with them.
+        var status: Data?
+    }
+
+    enum State: Equatable {
+        /// The peer has shown nothing.
+        case open
+        /// The chain is there, and a status may follow.
+        case provisional([Certificate])
+        /// The verdict is being made.
+        case deciding(Evidence)
+        /// The verdict accepts this chain.
+        case accepted([Certificate])
+        /// The verdict refuses the peer.
+        case refused
+    }
+
+    enum Event: Equatable {
+        /// The chain has come; also when OpenSSL asks again. `mayStaple` when a status may follow.
+        case chain(Evidence, mayStaple: Bool)
+        /// All of the peer's messages have come that come before ours.
+        case flight(status: Data?)
+        /// The verdict.
+        case verdict(isAccepted: Bool)
+        /// The handshake is done; `isResumed` when it resumed a session, whose peer was judged before.
+        case done(isResumed: Bool)
+    }
+
+    enum Effect: Equatable {
+        /// Go on.
+        case proceed
+        /// Go on, and let nothing leave.
+        case proceedSilently
+        /// Stand still until the verdict.
+        case hold
+        /// Have the verdict made, and stand still until then.
+        case decide(Evidence)
+        /// End the handshake.
+        case refuse
+    }
+
+    private(set) var state = State.open
+
+    /// Whether nothing may leave before the verdict.
+    var isProvisional: Bool { if case .provisional = state { true } else { false } }
+
+    mutating func handle(_ event: Event) -> Effect {
+        switch (state, event) {
+        case (.open, .chain(let evidence, mayStaple: true)):
+            return become(.provisional(evidence.chain), .proceedSilently)
+        case (.open, .chain(let evidence, mayStaple: false)): return decide(evidence)
+        case (.provisional(let chain), .flight(let status)): return decide(Evidence(chain: chain, status: status))
+        case (.deciding(let evidence), .verdict(isAccepted: true)): return become(.accepted(evidence.chain), .proceed)
+        case (.deciding, .verdict(isAccepted: false)): return become(.refused, .refuse)
+        // Asked again before the verdict is there.
+        case (.deciding, .chain), (.deciding, .flight): return .hold
+        case (.accepted(let known), .chain(let evidence, let mayStaple)):
+            // In another handshake the peer may show another chain, on which there is no verdict.
+            guard known != evidence.chain else { return .proceed }
+            return mayStaple ? become(.provisional(evidence.chain), .proceedSilently) : decide(evidence)
+        case (.accepted, .flight): return .proceed
+        case (.accepted, .done): return .proceed
+        case (.open, .flight): return .proceed
+        case (.open, .done(isResumed: true)): return .proceed
+        // A peer that was not judged is refused, whatever the reason.
+        case (.open, .done(isResumed: false)), (.provisional, .done), (.deciding, .done):
+            return become(.refused, .refuse)
+        case (.provisional, .chain): return become(.refused, .refuse)
+        case (.refused, _): return .refuse
+        // A verdict that nobody asked for.
+        case (.open, .verdict), (.provisional, .verdict), (.accepted, .verdict): return .hold
+        }
+    }
+
+    private mutating func decide(_ evidence: Evidence) -> Effect {
+        become(.deciding(evidence), .decide(evidence))
+    }
+
+    private mutating func become(_ next: State, _ effect: Effect) -> Effect {
+        state = next
+        return effect
+    }
+}

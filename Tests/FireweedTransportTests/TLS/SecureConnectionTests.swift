@@ -1,0 +1,111 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+@Suite("The engine's connections over TLS", .timeLimit(.minutes(Patience.minutes)))
+struct EngineSecureConnectionTests {
+    @Test("the report names what was agreed on", arguments: [true, false])
+    func report(isLimitedToTLS12: Bool) async throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+        let peer = try SecurePeer(TLSStage.chain, role: .answering(answer), isLimitedToTLS12: isLimitedToTLS12)
+        try await TLSStage.play { stage in
+            for index in 0..<3 {
+                let transfer = try await stage.end(peer.url())
+                let report = try #require(transfer.record.end?.report)
+                #expect(transfer.code == nil && report.isReusedConnection == (index > 0))
+                #expect(report.tls?.version == (isLimitedToTLS12 ? "TLSv1.2" : "TLSv1.3"))
+                #expect(report.tls?.cipher.isEmpty == false && report.protocolName == "http/1.1")
+                #expect((report.secureConnect > report.connect) == (index == 0))
+            }
+            try await peer.waits(for: 3, of: "request")
+            #expect(peer.count("connected") == 1)
+        }
+    }
+
+    @Test("a handshake or a response that is cut anywhere is a failure", arguments: [true, false])
+    func cut(isLimitedToTLS12: Bool) async throws {
+        let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello"
+        let peer = try SecurePeer(TLSStage.chain, role: .answering(answer), isLimitedToTLS12: isLimitedToTLS12)
+        let cuts = Array(stride(from: 0, to: 1100, by: 23))
+        let relay = try SecureRelay(to: peer.port, cuts: cuts)
+        try await TLSStage.play { stage in
+            for cut in cuts {
+                let transfer = try await stage.end(relay.url(for: peer.url()))
+                let codes: [URLError.Code?] = [.secureConnectionFailed, .networkConnectionLost]
+                #expect(codes.contains(transfer.code), "\(cut) bytes: \(transfer.failureText)")
+                #expect(transfer.record.content.isEmpty || transfer.record.content == Data("hello".utf8))
+            }
+            #expect(try await stage.end(relay.url(for: peer.url())).code == nil)
+        }
+    }
+
+    @Test(
+        "without close_notify, content that has no length of its own may be cut off",
+        arguments: [(true, false, false), (true, true, true), (false, false, true), (false, true, true)])
+    func truncation(row: (truncates: Bool, hasLength: Bool, isWhole: Bool)) async throws {
+        let length = row.hasLength ? "Content-Length: 5\r\n" : ""
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering("HTTP/1.1 200 OK\r\n\(length)Connection: close\r\n\r\nhello"),
+            truncates: row.truncates)
+        try await TLSStage.play { stage in
+            let transfer = try await stage.end(peer.url())
+            #expect(transfer.code == (row.isWhole ? nil : .networkConnectionLost))
+            #expect(transfer.record.content == Data("hello".utf8))
+            if !row.isWhole { #expect(transfer.failureText.contains("close_notify")) }
+        }
+    }
+
+    @Test("a session is resumed once for each ticket, and not for another identity", arguments: [true, false])
+    func resumption(isLimitedToTLS12: Bool) async throws {
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
+        try await TLSStage.play { stage in
+            for _ in 0..<4 { #expect(try await stage.end(peer.url()).code == nil) }
+            try await peer.waits(for: 4, of: "connected")
+            let kinds = peer.events.events.filter { $0.hasPrefix("connected ") }.map { $0.contains("resumed") }
+            #expect(kinds == [false, true, true, true], "\(peer.events.events)")
+        }
+    }
+
+    @Test("a certificate's fault has its code", arguments: ["expired", "not yet valid", "self-signed", "wrong host"])
+    func faults(fault: String) async throws {
+        let exhibit = try #require(Gallery.shared[fault])
+        let peer = try SecurePeer(exhibit.chain, role: .answering(TLSStage.ok))
+        let codes: [String: URLError.Code] = [
+            "expired": .serverCertificateHasBadDate, "not yet valid": .serverCertificateNotYetValid,
+            "self-signed": .serverCertificateHasUnknownRoot, "wrong host": .serverCertificateUntrusted,
+        ]
+        try await TLSStage.play({ $0.addressOverrides = ["wrong.example": ["127.0.0.1"]] }) { stage in
+            let url = try #require(URL(string: "https://\(exhibit.host):\(peer.port)/"))
+            #expect(try await stage.end(url).code == codes[fault])
+            try await peer.waits(for: 1, of: "refused")
+            #expect(peer.count("connected") == 0)
+        }
+    }
+
+    @Test("a server without TLS fails the handshake")
+    func noTLS() async throws {
+        let server = try ScriptedServer.start([.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .hold])
+        try await TLSStage.play { stage in
+            let url = try #require(URL(string: "https://localhost:\(server.url().port ?? 0)/"))
+            let transfer = try await stage.end(url)
+            #expect(transfer.code == .secureConnectionFailed)
+            #expect(transfer.failureText.contains("TLS handshake with localhost"))
+        }
+    }
+
+    @Test("a missing client certificate is the failure in either version of TLS")
+    func clientCertificate() async throws {
+        let gallery = try Gallery.shared
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering(TLSStage.ok), clientAuthority: gallery.root.certificate)
+        try await TLSStage.play { stage in
+            for _ in 0..<10 {
+                let transfer = try await stage.end(peer.url())
+                #expect(transfer.code == .clientCertificateRequired, "\(transfer.failureText)")
+            }
+        }
+    }
+}

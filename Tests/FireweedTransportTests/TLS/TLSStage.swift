@@ -1,0 +1,60 @@
+// What the engine's tests over TLS have in common.
+
+import Dispatch
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import FireweedTransport
+
+/// The certificates, and options that trust them.
+enum TLSStage {
+    static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+
+    static var chain: [CertificateFoundry.Issued] {
+        get throws {
+            let gallery = try Gallery.shared
+            return [gallery.server, gallery.intermediate]
+        }
+    }
+
+    /// Plays on a transport that trusts the gallery's root.
+    static func play(
+        limit: Int = 6, _ change: (inout TransportOptions) -> Void = { _ in },
+        _ body: (EngineStage) async throws -> Void
+    ) async throws {
+        let root = try Certificate(pem: Gallery.shared.root.pem)
+        try await EngineStage.play(
+            limit: limit,
+            {
+                $0.certificateAuthorities = .certificates([root])
+                change(&$0)
+            }, body)
+    }
+}
+
+/// A rule of trust that waits for the test.
+final class HeldRule: Sendable {
+    struct Refused: Error {}
+
+    /// The hosts that were asked about.
+    let asked = EventLog<String>()
+    private let gate = DispatchGroup()
+    private let accepts: Bool
+
+    init(accepts: Bool) {
+        self.accepts = accepts
+        gate.enter()
+    }
+
+    /// Lets the verdict be made, now and later.
+    func decide() { gate.leave() }
+
+    var rules: ServerTrustRules {
+        ServerTrustRules(mayWait: { _ in true }) { [self] trust in
+            asked.note(trust.host)
+            gate.wait()
+            guard accepts else { throw Refused() }
+        }
+    }
+}
