@@ -75,6 +75,9 @@ extension Attempt {
         }
     }
 
+    /// Whether the response has brought any content.
+    var hasContent: Bool { state.withLock { $0.firstByteOffset + $0.receivedByteCount > 0 } }
+
     var uploadCounts: (completed: Int64, total: Int64?) {
         state.withLock { ($0.sentByteCount, $0.expectedToSend) }
     }

@@ -126,41 +126,10 @@ extension DataRequest {
     ) -> (AFDataResponse<Value>, AFError?) {
         let evidence = evidence
         let data = data
-        let requestError = error
-        let watch = Stopwatch()
-        let result: AFResult<Value>
-        do {
-            result = .success(try serialise(evidence, data, requestError))
-        } catch {
-            result = .failure(error.asSerializationError)
-        }
+        let (result, seconds) = measured { try serialise(evidence, data, error) }
         let response = AFDataResponse<Value>(
-            evidence: evidence, data: data, serializationDuration: watch.seconds, result: result)
+            evidence: evidence, data: data, serializationDuration: seconds, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
-    }
-}
-
-extension Request {
-    /// The exchange to show in responses.
-    var evidence: any ResponseEvidence {
-        let (attempt, record) = mutable.withLock { ($0.attempts.last, $0.records.last) }
-        return attempt ?? UnsentEvidence(record: record)
-    }
-
-    /// Adds a response handler, and resumes the request where that is wanted.
-    func add(_ slot: any ResponseSlot) -> Self {
-        handle(.handlerAdded) { $0.slots.append(slot) }
-        if shouldAutomaticallyResume ?? core.startsImmediately { resume() }
-        return self
-    }
-}
-
-extension Error {
-    /// What a serialiser threw, as an `AFError`.
-    ///
-    /// It wins over the error that the serialiser was given: serialisers read error models in the content of refused responses.
-    var asSerializationError: AFError {
-        asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
     }
 }

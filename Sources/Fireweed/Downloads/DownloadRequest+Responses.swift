@@ -119,21 +119,15 @@ extension DownloadRequest {
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
         let evidence = evidence
         let file = receiver.file
-        // Whoever gets more than the content may keep the URL.
+        // A serialiser that gets the URL may keep it: the temporary file stays.
         if !(serializer is any ResponseSerializer) { file?.owner?.take() }
-        let requestError = error
-        let watch = Stopwatch()
-        let result: AFResult<Serializer.SerializedObject>
-        do {
-            result = .success(
-                try serializer.serializeDownload(
-                    request: evidence.request, response: evidence.response, fileURL: file?.url, error: requestError))
-        } catch {
-            result = .failure(error.asSerializationError)
+        let (result, seconds) = measured {
+            try serializer.serializeDownload(
+                request: evidence.request, response: evidence.response, fileURL: file?.url, error: error)
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
             evidence: evidence, file: file, produced: receiver.produced,
-            serializationDuration: watch.seconds, result: result)
+            serializationDuration: seconds, result: result)
         tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
