@@ -6,28 +6,27 @@ import FoundationNetworking
 import Synchronization
 
 extension DownloadRequest {
-    /// What a later download can go on from, once this one has ended early; asking for it keeps a temporary partial
-    /// file.
+    /// The resume data of a download that ended early, for a later download; reading it keeps a temporary partial file.
     ///
     /// `nil` while the request runs, after a success and after a plain `cancel()`. See `ResumeData` for the form.
     public var resumeData: Data? { receiver.produced?.taken }
 
-    /// Whether a download that was to go on did so, or why it started again; `nil` before the response, and for plain
+    /// Whether a resumed download continued, or why it started again; `nil` before the response, and for plain
     /// downloads.
     public var resumption: Resumption? { receiver.content.withLock { $0.resumption } }
 
-    /// Writes to a file of the caller's choice, in such a way that a later download can go on however this one's
-    /// process ended.
+    /// Writes to a partial file at a place of the caller's choice, so that a later download can continue even when this
+    /// process is killed.
     ///
-    /// To be called before the request is resumed; only for `GET`. What is in the file comes first: the server is asked
-    /// for the rest alone, if it still has the same representation. Beside the file is another one with `.resume`
-    /// behind its name that holds the `ResumeData`, without credentials; it goes when the download is complete. The
-    /// file stays when the download fails or is cancelled, and a retry goes on from it. Complete, it is moved to the
-    /// request's destination; without one it stays.
+    /// Call it before the request is resumed; only for `GET`. When the file holds a part already, the server is asked
+    /// for the rest alone, on condition that it still has the same representation. A second file with `.resume`
+    /// appended to its name holds the `ResumeData`, without credentials; it is removed when the download is complete.
+    /// The partial file stays when the download fails or is cancelled, and a retry continues it. A complete file is
+    /// moved to the request's destination; without a destination it stays.
     ///
-    /// A file at that place which no download has left there is left alone: the request fails with
-    /// `ResumeError.notPartial`. What the process has written is safe when the process ends; after a crash of the
-    /// machine it is what the file system promises.
+    /// A file at that place that is not a download's partial file is not touched: the request fails with
+    /// `ResumeError.notPartial`. Written content survives the end of the process; after a crash of the machine, the
+    /// guarantees of the file system apply.
     ///
     /// - Parameters:
     ///   - partialFile: the partial file, a regular file of this user or nothing yet.

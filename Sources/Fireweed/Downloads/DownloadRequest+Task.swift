@@ -6,8 +6,8 @@ public import FoundationNetworking
 extension DownloadRequest {
     /// Makes a task of `session` from resume data of Foundation's, as Alamofire does.
     ///
-    /// Fireweed never calls it: it sends downloads by its own transport, and its resume data is its own (see `ResumeData`), which
-    /// Foundation does not read. On Linux, Foundation cannot resume downloads: the task fails when it is resumed.
+    /// Fireweed never calls it: downloads use its own transport, and Foundation cannot read its resume data (see
+    /// `ResumeData`). On Linux, Foundation cannot resume downloads: the task fails when it is resumed.
     public func task(forResumeData data: Data, using session: URLSession) -> URLSessionTask {
         session.downloadTask(withResumeData: data)
     }

@@ -8,9 +8,9 @@ import Synchronization
 
 /// A request that writes its response's content to a file, in large writes while it comes.
 ///
-/// Without a destination the file is in a temporary place. It stays there once somebody has asked for its URL, by
-/// `fileURL` of the request or of a response or by a serialiser that gives URLs; otherwise it goes with the request and
-/// its responses. The same holds for the partial file of a download that ended early, and its resume data.
+/// Without a destination the file is temporary, and is removed with the request and its responses. It stays once code
+/// has read its URL: from `fileURL` of the request or of a response, or through a serialiser that returns URLs. The
+/// same holds for the partial file of a download that ended early, and for its resume data.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
     ///
@@ -38,7 +38,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// Says where a file goes, from the place where it is and the response that it came with.
+    /// Returns the destination of a file, from the file's temporary place and the response.
     public typealias Destination =
         @Sendable (_ temporaryURL: URL, _ response: HTTPURLResponse) -> (destinationURL: URL, options: Options)
 
@@ -50,7 +50,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     public enum Downloadable: Sendable {
         /// A request.
         case request(any URLRequestConvertible)
-        /// What an earlier download has left.
+        /// The resume data of an earlier download.
         case resumeData(Data)
     }
 
@@ -106,10 +106,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         cancel(producingResumeData: false)
     }
 
-    /// Ends the request like `cancel()`, and keeps what has come so that a later download can go on from there.
+    /// Ends the request like `cancel()`, and keeps the content so far, so that a later download can continue from
+    /// there.
     ///
-    /// The resume data is in `resumeData` and in the responses; there is none when nothing has come, when the response
-    /// has no strong validator, or when it came in a content coding. The first cancel counts.
+    /// The resume data is in `resumeData` and in the responses. There is none when no content has come, when the
+    /// response has no strong validator, or when it has a content coding. The first cancel counts.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
         handle(.cancel) { state in
@@ -120,10 +121,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         return self
     }
 
-    /// Ends the request like `cancel(producingResumeData: true)`, and hands the resume data over.
+    /// Ends the request like `cancel(producingResumeData: true)`, and calls a handler with the resume data.
     ///
-    /// The handler is called once, on the session's root queue, when the file is closed; with `nil` when there is none,
-    /// as after a success.
+    /// The handler is called once, on the session's root queue, when the file is closed. It gets `nil` when there is no
+    /// resume data, as after a success.
     @discardableResult
     @preconcurrency
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {

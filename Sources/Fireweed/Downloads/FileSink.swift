@@ -6,7 +6,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Gathers pieces into large writes, done on a queue of its own, from blocks that go round.
+/// Joins pieces to large writes on its own queue; the blocks are reused.
 final class FileSink: Sendable {
     private struct State {
         var current: ContentBlock?

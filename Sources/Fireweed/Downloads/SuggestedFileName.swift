@@ -21,7 +21,8 @@ package enum SuggestedFileName {
         name(for: response, url: response.url).map { folder.appendingPathComponent($0) } ?? fallback
     }
 
-    /// The last part of a name, without what would hide it, turn its letters around or steer a terminal; `nil` when nothing is left.
+    /// The last component of a name, without leading dots, control characters and characters that change the direction
+    /// of text; `nil` when nothing is left.
     ///
     /// Scalar by scalar: a character that combines with a slash or a dot does not hide it.
     package static func sanitised(_ name: String) -> String? {

@@ -64,10 +64,11 @@ struct Rendezvous: ~Copyable, Sendable {
 
 /// A response that tasks wait for.
 ///
-/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the response.
+/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the
+/// response.
 class AwaitedSlot<Response: FailableResponse & Sendable>: ResponseSlot, @unchecked Sendable {
     private let rendezvous = Rendezvous()
-    // SAFETY: written by the request's conclusion, of which one runs at a time, and read only once the rendezvous is open.
+    // SAFETY: the request's conclusion writes it, one at a time; it is read only after the rendezvous is open.
     private var response: Response?
 
     /// Makes the response from the request's outcome.

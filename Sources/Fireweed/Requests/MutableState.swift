@@ -1,4 +1,4 @@
-// What of a request changes, behind its one lock.
+// The state of a request, behind its one lock.
 
 import Dispatch
 import FireweedTransport
@@ -8,9 +8,9 @@ import FoundationNetworking
 /// Everything about a request that changes.
 struct MutableState: Sendable {
     var lifecycle = RequestState()
-    /// How often what the owner wants has changed.
+    /// How often `lifecycle.intent` has changed.
     var intentNumber: UInt64 = 0
-    /// What monitors are being told of.
+    /// The events that monitors are being notified of.
     var announcements = Announcements()
     var error: AFError?
     var records = Few<RequestRecord>()
@@ -19,15 +19,15 @@ struct MutableState: Sendable {
     var settledAttempt: Attempt?
     var retryCount = 0
     var validators: [RequestValidator] = []
-    /// The handlers in the order in which they were added, and how many of them have been serialised.
+    /// The handlers in the order in which they were added, and how many serialisers have run.
     var slots = Few<any ResponseSlot>()
     var serialisedCount = 0
-    /// Handlers that are to be told, and whether a thread is telling them: late ones go behind those before them.
+    /// Late handlers that wait for the thread that is calling handlers, and whether there is such a thread.
     var undelivered = Few<any ResponseSlot>()
     var isDelivering = false
     var interceptor: (any RequestInterceptor)?
     var id: UUID?
-    /// What few requests have; `nil` costs nothing.
+    /// Settings that few requests have; `nil` takes no memory.
     var extras: ExtrasBox?
 
     /// Changes the extras, which are made at the first change.
@@ -38,10 +38,10 @@ struct MutableState: Sendable {
     }
 }
 
-/// The threads that are telling monitors about a request.
+/// Counts the threads that are notifying monitors of events of a request.
 ///
-/// Another thread may end the request meanwhile. The end waits for the announcements: monitors are told of nothing after
-/// `requestDidFinish`.
+/// Another thread may end the request meanwhile. The end waits for the announcements, so that `requestDidFinish` is the
+/// monitors' last event.
 struct Announcements: Sendable {
     private var count = 0
     private var conclusionWaits = false
@@ -56,7 +56,7 @@ struct Announcements: Sendable {
         return true
     }
 
-    /// True when the conclusion may start at once; otherwise `end()` says when.
+    /// True when the conclusion may start at once; otherwise `end()` returns true later.
     mutating func allowConclusion() -> Bool {
         conclusionWaits = count > 0
         return !conclusionWaits

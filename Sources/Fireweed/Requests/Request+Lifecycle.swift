@@ -1,4 +1,4 @@
-// How a request goes from station to station: what its state machine decides is done here, outside its lock.
+// The life cycle of a request: performs the effects of its state machine, outside the lock.
 
 import Dispatch
 import FireweedTransport
@@ -54,7 +54,7 @@ extension Request {
 
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
-        // Told first, here and below: what the task causes must not overtake it.
+        // Monitors are notified first, here and below: events that the task causes must come later.
         tellMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         followIntent(attempt)
     }
@@ -67,7 +67,7 @@ extension Request {
         followIntent(attempt)
     }
 
-    /// Lets the task do what the request was told last.
+    /// Suspends or resumes the task, as the request was suspended or resumed last.
     private func followIntent(_ attempt: Attempt) {
         let (intent, number) = mutable.withLock { ($0.lifecycle.intent, $0.intentNumber) }
         attempt.follow(isSuspended: intent == .suspended, number: number)
@@ -81,9 +81,9 @@ extension Request {
 
     // MARK: The conclusion
 
-    /// Lets the conclusion run on the task that waits for it, else on the serialisation queue.
+    /// Runs the conclusion on the task that awaits the response, otherwise on the serialisation queue.
     ///
-    /// It starts after the announcements that are under way.
+    /// The conclusion starts after the announcements that are in progress.
     func startConclusion() {
         let (waits, sole) = mutable.withLock { state -> (Bool, (any ResponseSlot)?) in
             guard state.announcements.allowConclusion() else { return (true, nil) }
@@ -94,10 +94,9 @@ extension Request {
         serializationQueue.async { self.conclude() }
     }
 
-    /// Runs the stations from the end of the task on: validate, retry, serialise, deliver.
+    /// Runs what follows the end of an attempt: validate, ask the retriers, serialise, deliver.
     ///
-    /// One thread at a time is in here: the state machine starts a conclusion once, and a question to a retrier leaves
-    /// it.
+    /// One thread at a time runs it: the state machine starts a conclusion once, and a question to a retrier ends it.
     func conclude() {
         if mutable.withLock({ $0.lifecycle.work }) == .settling { settle() } else { serialise() }
     }
@@ -107,7 +106,7 @@ extension Request {
         let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
-        // Handlers of the response find its cookies in the storage.
+        // The response's cookies are in the storage before a handler runs.
         attempt.afterChores(on: serializationQueue) { [self] in
             tellOfEnd(attempt)
             validate(attempt)
@@ -150,7 +149,7 @@ extension Request {
         }
     }
 
-    /// Serialises for one handler after the other, then lets all of them hear.
+    /// Runs the serialiser of one handler after the other, then calls all handlers.
     private func serialise() {
         while let slot = nextSlot() {
             if let error = slot.serialise(), mayRetry {
@@ -199,9 +198,10 @@ extension Request {
         }
     }
 
-    /// Tells handlers, and those that came late while this one thread was telling.
+    /// Calls handlers, and then the handlers that were added meanwhile.
     ///
-    /// A late handler has a conclusion of its own, on another thread perhaps: there it could overtake those before it.
+    /// A late handler has its own conclusion, perhaps on another thread, where it could overtake the handlers before
+    /// it.
     private func deliver(_ slots: Few<any ResponseSlot>) {
         var slots = slots
         repeat {
@@ -222,7 +222,7 @@ extension Request {
 
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
 
-    /// Asks whether to retry; calls `otherwise` when nobody wants to, with the error that a retrier gives instead of
+    /// Asks the retriers; calls `otherwise` when there is no retry, with the error that a retrier gives instead of
     /// `error`.
     private func askRetriers(dueTo error: AFError, otherwise: @escaping @Sendable (_ replacement: AFError?) -> Void) {
         guard mayRetry, !isCancelled else { return otherwise(nil) }
@@ -261,7 +261,7 @@ extension Request {
         progress.reset()
         // A cancel may have come meanwhile.
         if mutable.withLock({ $0.announcements.end() }) { startConclusion() }
-        // A session that ended while the retrier was asked has found no request that waits for a retry.
+        // A session that was invalidated while the retrier decided has not found this request among those that wait.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
             core.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }

@@ -1,4 +1,4 @@
-// From what the user gave to a task: the request is made, checked and adapted.
+// Makes the `URLRequest`, checks and adapts it, and makes an attempt to send it.
 
 import Dispatch
 import FireweedTransport
@@ -11,12 +11,12 @@ extension Request {
     func make() {
         core.registry.activate(self)
         let (isOver, hasDeadline) = mutable.withLock { ($0.lifecycle.work == .done, $0.extras?.deadline != nil) }
-        // Cancelled and over by another thread before it was known: nobody would take it out again.
+        // Another thread has ended the request before it was registered: nothing else would remove it.
         if isOver { core.registry.remove(self) }
         if hasDeadline { startDeadline() }
         guard let queue = core.requestQueue else { return makeNow() }
         queue.async {
-            // Cancelled while it waited for the queue: no adapter is asked, and no file is opened.
+            // Cancelled while it waited for the queue: no adapter runs, and no file is opened.
             guard self.mutable.withLock({ $0.lifecycle.isMaking }) else { return }
             self.makeNow()
         }
@@ -46,7 +46,7 @@ extension Request {
         return record
     }
 
-    /// The record, of which the monitors know now; `nil` when it must not be sent, and the request has failed.
+    /// Notifies monitors of the record and checks it; `nil` when the request has failed.
     private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
         do {
             let record = try made.get()
@@ -62,7 +62,7 @@ extension Request {
         return nil
     }
 
-    /// Lets an end of the request wait until `endAnnouncement`; false when the request is not at this work any more.
+    /// Delays the end of the request until `endAnnouncement`; false when the request has finished this work already.
     func beginAnnouncement(during work: RequestState.Work) -> Bool {
         mutable.withLock { state in
             guard state.lifecycle.work == work else { return false }
@@ -115,7 +115,7 @@ extension Request {
 
     private func makeTask(for record: RequestRecord) {
         tellMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
-        hearOfRequest(record)
+        passOn(record)
         let message: OutgoingMessage
         do {
             let (credential, schemes) = mutable.withLock { ($0.extras?.credential, $0.extras?.schemes) }
@@ -134,12 +134,12 @@ extension Request {
         }
         guard isWanted else { return }  // cancelled while it was being made
         tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
-        hearOfTask(attempt)
+        passOnTask(of: attempt)
         var isWaitedFor = false
         handle(.made) { state in
             isWaitedFor = state.lifecycle.isMaking
         }
-        if !isWaitedFor { attempt.abandon() }  // cancelled since the look above: nobody would end it
+        if !isWaitedFor { attempt.abandon() }  // cancelled meanwhile: nothing else would end the attempt
     }
 
     private func failCreation(_ error: any Error) {
@@ -153,9 +153,9 @@ extension Request {
         handle(.makingFailed) { $0.error = $0.error ?? error }
     }
 
-    // MARK: Handlers that want to hear of it
+    // MARK: Handlers of the request and the task
 
-    private func hearOfRequest(_ record: RequestRecord) {
+    private func passOn(_ record: RequestRecord) {
         guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
         if let (queue, handler) = extras.urlRequestHandler {
             let request = record.urlRequest
@@ -166,7 +166,7 @@ extension Request {
         for listener in extras.listeners.commands { listener.push(cURLDescription()) }
     }
 
-    private func hearOfTask(_ attempt: Attempt) {
+    private func passOnTask(of attempt: Attempt) {
         guard let extras = mutable.withLock({ $0.extras?.value }) else { return }
         for listener in extras.listeners.tasks { listener.push(attempt.sessionTask) }
         guard let (queue, handler) = extras.taskHandler else { return }
@@ -187,12 +187,11 @@ extension RequestRecord {
         return .oneShot(stream, byteCount: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) })
     }
 
-    /// Checks what would not survive the wire, or should never be sent.
+    /// Throws for a URL, a method or a field that must not be sent.
     ///
-    /// A URL without one of the schemes is not refused here but by its task, as with URLSession: an adapter may
-    /// complete it.
+    /// Another scheme is refused later, by the task, as with URLSession: an adapter may still complete the URL.
     func validate(schemes: [String] = RequestRecord.schemes) throws {
-        // Allow-lists, trust, cookies and netrc are asked about `URL.host`: what has none must not reach a host.
+        // Allow-lists, trust, cookies and netrc use `URL.host`: a URL without a host must not reach a host.
         guard !hasScheme(of: schemes) || RequestMessage.hasAuthority(url.absoluteString) else {
             throw AFError.createURLRequestFailed(error: URLError(.badURL))
         }
@@ -217,7 +216,7 @@ extension RequestRecord {
             urlRequest: existing)
         guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
-        // A ticket is asked for by giving nothing else: libcurl would not look at a user or a password for it.
+        // An empty user and password stand for the Kerberos ticket: libcurl ignores a user or a password then.
         let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
         let credentials = RequestMessage.Credentials(user: user, password: password, schemes: schemes)
         guard credentials.isSendable else {
@@ -232,7 +231,7 @@ extension RequestRecord {
 }
 
 extension BodySource {
-    /// A stream that can be read once: a second message that needs it fails with a clear error.
+    /// A stream that can be read once: a second message that needs the content fails with a clear error.
     static func oneShot(_ stream: InputStream, byteCount: Int64?) -> BodySource {
         oneShot(OneShotStream(stream), byteCount: byteCount)
     }

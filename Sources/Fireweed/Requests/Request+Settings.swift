@@ -1,4 +1,4 @@
-// What can be set on a request, and who wants to hear what of it.
+// Settings and handlers of a request.
 
 public import Dispatch
 public import FireweedTransport
@@ -9,7 +9,7 @@ import Synchronization
 extension Request {
     /// What a handler of the response's head decides.
     public enum ResponseDisposition: Sendable {
-        /// Go on with the content.
+        /// Continue with the content.
         case allow
         /// Cancel the request.
         case cancel
@@ -21,14 +21,15 @@ extension Request {
         set { mutable.withLock { state in state.withExtras { $0.credential = newValue } } }
     }
 
-    /// Decides about this request's redirects, in the place of the session's handler.
+    /// Decides about this request's redirects, instead of the session's handler.
     public var redirectHandler: (any RedirectHandler)? { mutable.withLock { $0.extras?.redirectHandler } }
 
     /// Answers challenges of the request's origin with a user and a password (Basic, Digest, NTLM).
     ///
-    /// To be called before the request is resumed. Nothing is sent before the origin asks, and nothing of it goes to another origin. A
-    /// refused credential ends in the 401 response. An accepted one is put into the configuration's `URLCredentialStorage`, from
-    /// where it answers later challenges of the same protection space, unless `persistence` is `.none`.
+    /// Call it before the request is resumed. The credential is sent only after a challenge of the origin, and never to
+    /// another origin. A refused credential ends in the 401 response. An accepted credential is stored in the
+    /// configuration's `URLCredentialStorage`, unless `persistence` is `.none`; from there it answers later challenges
+    /// of the same protection space.
     @discardableResult
     public func authenticate(
         username: String, password: String, persistence: URLCredential.Persistence = .forSession
@@ -38,9 +39,9 @@ extension Request {
 
     /// Answers challenges of the request's origin with a credential.
     ///
-    /// To be called before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With an empty user
-    /// and an empty password, the user's Kerberos ticket is used (Negotiate); a WebSocket's handshake cannot do that, and fails with a
-    /// `badServerResponse` that says so.
+    /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. An
+    /// empty user and an empty password stand for the user's Kerberos ticket (Negotiate). A WebSocket's handshake
+    /// cannot use the ticket, and fails with a `badServerResponse` that says so.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         self.credential = credential
@@ -49,9 +50,9 @@ extension Request {
 
     /// Answers challenges of the request's origin with a credential, by these schemes and no others.
     ///
-    /// To be called before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With `.basic`,
-    /// `.ntlm` or `.negotiate` alone, no challenge is waited for. `.negotiate` takes the user's Kerberos ticket, whatever the
-    /// credential says.
+    /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With
+    /// `.basic`, `.ntlm` or `.negotiate` alone, the first message answers already, without a challenge. `.negotiate`
+    /// always uses the user's Kerberos ticket, and ignores the credential.
     @discardableResult
     public func authenticate(with credential: URLCredential, schemes: AuthenticationSchemes) -> Self {
         mutable.withLock { state in
@@ -77,15 +78,16 @@ extension Request {
         return self
     }
 
-    /// Decides what of this request's responses is stored, in the place of the session's handler.
+    /// Decides which responses of this request are stored, instead of the session's handler.
     public var cachedResponseHandler: (any CachedResponseHandler)? {
         mutable.withLock { $0.extras?.cachedResponseHandler }
     }
 
-    /// Lets a handler decide what of this request's responses is stored in the session's cache.
+    /// Lets a handler decide which responses of this request are stored in the session's cache.
     ///
-    /// It is asked when a response is whole and RFC 9111 lets it be stored; the request ends once it has answered. Downloads are
-    /// not stored, so it is not asked about them. A second call is a programmer's error.
+    /// The handler decides when a response is complete and RFC 9111 allows storing it; the request ends after the
+    /// decision. The handler is not called for downloads, which are never stored. A second call of this method is a
+    /// programmer's error.
     @discardableResult
     public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
         mutable.withLock { state in
@@ -106,8 +108,8 @@ extension Request {
 
     /// Adds a monitor of this request's events, on its own queue, beside the session's monitors.
     ///
-    /// The monitor gets events of the request, and none of the session's `urlSession(…)` events. Every call adds a monitor. Events
-    /// that came before the call are not repeated.
+    /// The monitor gets events of the request, and none of the session's `urlSession(…)` events. Every call adds a
+    /// monitor. Earlier events are not repeated.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
         mutable.withLock { state in state.withExtras { $0.monitors.append(monitor) } }
@@ -151,9 +153,11 @@ extension Request {
         return self
     }
 
-    // MARK: Hearing of request and task
+    // MARK: Handlers of requests and tasks
 
-    /// Calls `handler` on `queue` with each `URLRequest` that is about to be sent; at once with the last one, if there is one.
+    /// Calls `handler` on `queue` with each `URLRequest` that is about to be sent.
+    ///
+    /// When there is a `URLRequest` already, the handler is also called with the last one.
     @discardableResult
     @preconcurrency
     public func onURLRequestCreation(
@@ -167,7 +171,9 @@ extension Request {
         return self
     }
 
-    /// Calls `handler` on `queue` with each task that is made; at once with the last one, if there is one.
+    /// Calls `handler` on `queue` with each task that is made.
+    ///
+    /// When there is a task already, the handler is also called with the last one.
     @discardableResult
     @preconcurrency
     public func onURLSessionTaskCreation(
@@ -188,9 +194,9 @@ extension Request {
         mutable.withLock { state in state.withExtras { $0.responseHandler = (queue, handler) } }
     }
 
-    /// Shows the head to the handler, if there is one; content then waits for its decision.
+    /// Passes the head to the handler, if there is one; content then waits for the handler's decision.
     ///
-    /// Async streams of responses hear of it too, and decide nothing.
+    /// Async streams of responses get the head too, and decide nothing.
     func offerResponse(of attempt: Attempt) -> HeadDisposition {
         let (handler, listeners) = mutable.withLock { ($0.extras?.responseHandler, $0.extras?.listeners.responses) }
         if let listeners, !listeners.isEmpty, let response = attempt.httpURLResponse {

@@ -6,11 +6,11 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// One thing that was asked of a session, from its making to its last handler.
+/// A request, with its attempts and its response handlers.
 ///
-/// Requests are made by a `Session`. Every method may be called from any thread, at any moment; handlers run on the
-/// queues that they were given, `.main` unless said otherwise. A request that has begun is kept alive by its session
-/// until it ends.
+/// A `Session` makes requests. Every method may be called from any thread, at any time. Handlers run on the queues that
+/// they were added with, by default `.main`. A session keeps a request alive from its first `resume()` until the
+/// request ends.
 ///
 /// - SeeAlso: `DataRequest`, `DataStreamRequest`, `DownloadRequest`, `UploadRequest`
 public class Request: @unchecked Sendable {
@@ -21,11 +21,11 @@ public class Request: @unchecked Sendable {
     ///
     /// Cancelled and finished are final.
     public enum State: Sendable {
-        /// Made, and nothing asked of it yet.
+        /// The request was made, and was not resumed yet.
         case initialized
-        /// On its way.
+        /// The request is being sent, or its response is being received.
         case resumed
-        /// Held; goes on with `resume()`.
+        /// The request is suspended; `resume()` continues it.
         case suspended
         /// Cancelled; its handlers are called with `AFError.explicitlyCancelled`.
         case cancelled
@@ -36,7 +36,7 @@ public class Request: @unchecked Sendable {
     /// Called with the progress of an upload or a download.
     public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
 
-    /// What a validation says: success, or the error that the request ends with.
+    /// The result of a validation: success, or the error that the request ends with.
     public typealias ValidationResult = Result<Void, any (Error & Sendable)>
 
     /// What distinguishes this request from those of other kinds.
@@ -118,20 +118,18 @@ extension Request: Hashable, CustomStringConvertible {
 extension Request {
     /// The state at this moment.
     public var state: State { mutable.withLock { $0.lifecycle.visible } }
-    /// True until something is asked of the request.
+    /// True until the request is resumed, suspended or cancelled.
     public var isInitialized: Bool { state == .initialized }
-    /// True while the request is on its way.
+    /// True from `resume()` until the request ends or is suspended.
     public var isResumed: Bool { state == .resumed }
-    /// True while the request is held.
+    /// True while the request is suspended.
     public var isSuspended: Bool { state == .suspended }
     /// True once the request was cancelled.
     public var isCancelled: Bool { state == .cancelled }
     /// True once every handler has been called, unless the request was cancelled.
     public var isFinished: Bool { state == .finished }
 
-    /// The error that the request ended with, or that stands at this moment.
-    ///
-    /// The first one stays, until a retry clears it.
+    /// The first error of the request so far; a retry clears it.
     public internal(set) var error: AFError? {
         get { mutable.withLock { $0.error } }
         set { mutable.withLock { $0.error = newValue } }
@@ -140,18 +138,18 @@ extension Request {
     /// How often the request has been retried.
     public var retryCount: Int { mutable.withLock { $0.retryCount } }
 
-    /// Sends the request, or lets it go on.
+    /// Sends the request, or continues it after `suspend()`.
     ///
-    /// Does nothing once it is cancelled or finished.
+    /// Does nothing once the request is cancelled or finished.
     @discardableResult
     public func resume() -> Self {
         handle(.resume)
         return self
     }
 
-    /// Holds the request: bytes stop in both directions.
+    /// Suspends the request: no bytes move in either direction until `resume()`.
     ///
-    /// Does nothing once it is cancelled or finished.
+    /// Does nothing once the request is cancelled or finished.
     @discardableResult
     public func suspend() -> Self {
         handle(.suspend)

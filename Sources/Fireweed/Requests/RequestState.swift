@@ -1,11 +1,11 @@
 // The life of a request, as a table.
 
-/// Where a request stands: what its owner wants of it, and what is being done for it.
+/// The state of a request: what the caller asked for last (`intent`), and what is being done (`work`).
 ///
-/// Pure: events go in, effects come out, and whoever holds the state performs them outside its lock. The stations of the work
-/// are in `Work`; the documented five states of a request are `visible`.
+/// Pure: `handle(_:)` takes an event and returns effects, which the request performs outside its lock. The five states
+/// of the public API are `visible`.
 struct RequestState: Equatable, Sendable {
-    /// What the owner asked for last.
+    /// What the caller asked for last.
     enum Intent: CaseIterable, Sendable {
         case initialized, resumed, suspended, cancelled
     }
@@ -18,9 +18,9 @@ struct RequestState: Equatable, Sendable {
         case making
         /// There is a task.
         case transferring
-        /// The task is over: validators run, and the retriers are asked.
+        /// The task has ended: validators run, and the retriers decide.
         case settling
-        /// The outcome stands: serialisers run, one after the other.
+        /// The outcome is final: serialisers run, one after the other.
         case serialising
         /// A retry was granted and its delay is running.
         case awaitingRetry

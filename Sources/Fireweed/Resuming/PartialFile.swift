@@ -6,8 +6,9 @@ import Synchronization
 
 /// A partial file, open and locked: no two downloads write to it, in whatever processes they are.
 ///
-/// With a sidecar, the file of the same name with `.resume` behind it, the download can be gone on with however its process ended:
-/// the sidecar is replaced whole, after the file was emptied and before the first byte of another representation.
+/// With a sidecar, the file of the same name with `.resume` behind it, a later download can continue even when this
+/// process is killed: the sidecar is replaced whole, after the file was emptied and before the first byte of another
+/// representation.
 final class PartialFile: Sendable {
     /// What is known about the bytes in the file; `nil` when they are of no use to a later download.
     private struct State {

@@ -1,4 +1,4 @@
-// A request whose content is handed on as it comes.
+// A request whose content is delivered as it comes.
 
 import Dispatch
 import FireweedTransport
@@ -6,19 +6,18 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that hands its response's content on piece by piece and keeps none of it.
+/// A request that delivers its response's content piece by piece, and keeps none of it.
 ///
-/// A handler that is slower than the network slows the network down: what waits for one handler stays below a megabyte
-/// or so. A handler gets what comes after it was added. The request ends when every handler has dealt with what came,
-/// so that a handler's error counts; after `cancel()` no further value is handed on. A retry starts the content over,
-/// for the same handlers.
+/// A slow handler slows the network down: about one megabyte at most waits for one handler. A handler gets the content
+/// that comes after it was added. The request ends when every handler has returned, so that an error of a handler
+/// counts. After `cancel()` no further value is delivered. A retry starts the content over, for the same handlers.
 public final class DataStreamRequest: Request, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
     /// Called with each event of a stream, in order, one call at a time.
     ///
-    /// What it throws ends the request with that error, in `AFError.responseSerializationFailed` unless it is an
-    /// `AFError`; what it throws for `.complete` comes too late and is ignored.
+    /// An error that the handler throws ends the request: an `AFError` as it is, another error inside
+    /// `AFError.responseSerializationFailed`. An error for `.complete` is ignored.
     public typealias Handler<Success, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
     /// Checks the head of a response; success, or the error that the request ends with.

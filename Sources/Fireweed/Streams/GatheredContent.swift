@@ -1,22 +1,21 @@
-// From the small pieces in which content comes to the large ones in which it goes on.
+// Joins small pieces of content to large ones.
 
 import Foundation
 import Synchronization
 
-/// Gathers the pieces of a stream that are only pieces: libcurl cuts content at every 16 KiB, and each piece costs the way to another
-/// thread.
+/// Joins the pieces of content that libcurl cuts at every 16 KiB: each piece costs a thread hop.
 ///
-/// A piece of another size is what the server sent as one, or the end of it: it goes on at once, so that whoever sends a value in each
-/// chunk is read chunk by chunk. Touched by one thread at a time.
+/// A piece of another size ends what the server sent at once, and is passed on immediately: a server that sends one
+/// value in each chunk is read chunk by chunk. For one thread at a time.
 struct GatheredContent: Sendable {
     /// The largest piece of libcurl's (`CURL_MAX_WRITE_SIZE`).
     private static let cut = 16 * 1024
     private var block: ContentBlock?
 
-    /// True when what was gathered is only the beginning of something.
+    /// True when content waits for more.
     var isOpen: Bool { (block?.count ?? 0) > 0 }
 
-    /// Copies a piece; returns what is to go on.
+    /// Copies a piece; returns the content to pass on, if any.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Data? {
         guard bytes.count <= block?.room ?? ContentBlock.capacity else { return (take() ?? Data()) + bytes }
         let block = self.block ?? ContentBlock()
@@ -25,10 +24,10 @@ struct GatheredContent: Sendable {
         return bytes.count == Self.cut && block.room >= Self.cut ? nil : take()
     }
 
-    /// Everything that was gathered; `nil` when that is nothing.
+    /// All content that waits; `nil` when none waits.
     mutating func take() -> Data? {
         guard let block, block.count > 0 else { return nil }
-        // Whoever keeps a little must not keep a whole block.
+        // A consumer that keeps a little content must not keep a whole block in memory.
         guard block.count >= ContentBlock.capacity / 4 else {
             defer { block.count = 0 }
             return Data(block.content)
@@ -38,9 +37,9 @@ struct GatheredContent: Sendable {
     }
 }
 
-/// Memory for many pieces, which is used again when nobody has it any more.
+/// Memory for many pieces; it is reused after the last reference is gone.
 final class ContentBlock: @unchecked Sendable {
-    // SAFETY: one owner at a time: whoever fills it, then whoever reads it and changes nothing.
+    // SAFETY: one owner at a time: first the writer, then readers, which change nothing.
     static let capacity = 256 * 1024
     private let bytes: UnsafeMutableRawBufferPointer
     var count = 0
@@ -79,12 +78,12 @@ final class ContentBlock: @unchecked Sendable {
         return taken
     }
 
-    /// What blocks leave for the next ones: fresh memory costs a page fault for every 4 KiB.
+    /// Memory of earlier blocks: fresh memory costs a page fault for every 4 KiB.
     private static let spare = Mutex<[Memory]>([])
     private static let spareLimit = 8
 
     private struct Memory: @unchecked Sendable {
-        // SAFETY: nobody uses it while it is spare.
+        // SAFETY: spare memory has no user.
         let bytes: UnsafeMutableRawBufferPointer
     }
 }

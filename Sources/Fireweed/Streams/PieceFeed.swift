@@ -1,4 +1,4 @@
-// From the pieces of a stream to values, in order and counted.
+// Makes values of the pieces of a stream, in order.
 
 import Dispatch
 import Foundation
@@ -11,7 +11,7 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
     /// Takes a value and the number of bytes that it holds.
     typealias Emit = (Result<Value, Failure>, Int) -> Void
 
-    /// So quick, and so surely our own, that it may run on the transport's thread.
+    /// True for trusted code that never blocks: it runs on the transport's thread.
     var isQuick: Bool
     /// What a failure of the reader does to the request.
     enum FailureEffect: Sendable {
@@ -19,7 +19,7 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
         case none
         /// The request ends with the failure.
         case ends
-        /// The request is cancelled: its error is `AFError.explicitlyCancelled`, and the failure is the stream's last
+        /// The request is cancelled: its error is `AFError.explicitlyCancelled`. The failure is the stream's last
         /// value.
         case cancels
     }
@@ -32,9 +32,9 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
     var finish: @Sendable (Bool, Emit) -> Void = { _, _ in }
 }
 
-/// The way of pieces to one consumer.
+/// Reads pieces for one consumer, and counts what waits.
 ///
-/// Whatever is not quick runs on a serial queue of its own, above the session's serialisation queue, which may be
+/// A reader that is not quick runs on its own serial queue above the session's serialisation queue, which may be
 /// concurrent.
 final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
     typealias HandOn = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
@@ -96,7 +96,7 @@ final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
         if backlog.withLock({ $0.change(by: count) }) { request.lastAttempt?.resumeIntake() }
     }
 
-    /// Keeps nothing more, and holds nothing up.
+    /// Keeps nothing any more, and never asks the transport to stop.
     func detach() {
         if backlog.withLock({ $0.detach() }) { request.lastAttempt?.resumeIntake() }
     }

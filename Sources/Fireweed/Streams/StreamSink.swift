@@ -1,4 +1,4 @@
-// Who takes the pieces of a stream, and how much may wait for them.
+// The consumers of a stream, and how much content may wait for them.
 
 import Foundation
 
@@ -10,7 +10,7 @@ protocol StreamSink: ResponseSlot {
     var isFull: Bool { get }
     /// Takes a piece; called on the transport's thread, in order.
     func receive(_ data: Data)
-    /// The next piece begins a new attempt's content: what is half there is forgotten.
+    /// The next piece begins a new attempt's content: an incomplete value is dropped.
     func restart()
     /// No more pieces come; `isWhole` when all of the content did.
     func finish(isWhole: Bool)
@@ -21,7 +21,7 @@ struct Backlog: Sendable {
     static let limit = 1024 * 1024
     private(set) var byteCount = 0
     private(set) var isFull = false
-    /// Nobody reads any more: nothing is kept, and nothing is full.
+    /// True once the reader is gone: nothing is kept, and nothing is full.
     private(set) var isDetached = false
     /// A value could not be made, and that ended the stream.
     var hasFailed = false

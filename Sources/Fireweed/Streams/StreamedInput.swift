@@ -5,15 +5,15 @@ public import Foundation
 import Synchronization
 
 extension DataStreamRequest {
-    /// The content as an `InputStream`, and resumes the request.
+    /// Resumes the request, and returns its content as an `InputStream`.
     ///
-    /// Reading waits for bytes, and the network for the reader: when `bufferSize` bytes wait to be read, no more is
-    /// taken in; the last piece may go beyond it. At the end of the request `read` gives 0, or -1 when the request
-    /// failed; `streamError` is then its `AFError`. Closing the stream early leaves the rest of the content unread; the
-    /// request goes on unless it is cancelled. A second call makes another stream, and the first one ends there. A
-    /// retry starts the content over.
+    /// `read` waits for bytes. While `bufferSize` bytes wait to be read, nothing is received; the last piece may exceed
+    /// `bufferSize`. At the end of the request `read` returns 0, or -1 when the request failed; `streamError` is then
+    /// its `AFError`. A stream that is closed early leaves the rest of the content unread, and the request continues
+    /// until it is cancelled. A second call makes another stream and ends the first one. A retry starts the content
+    /// over.
     ///
-    /// The stream is for one thread at a time. It has no run loop: read it where waiting does no harm.
+    /// One thread at a time may use the stream. It has no run loop, and `read` blocks the thread.
     public func asInputStream(bufferSize: Int = 1024) -> InputStream? {
         let conduit = InputConduit(request: self, capacity: max(1, bufferSize))
         receiver.replaceInput(by: conduit)?.end(with: nil)

@@ -7,11 +7,12 @@ import Synchronization
 
 /// One try of a WebSocket request.
 ///
-/// Messages are sent and received by the `WebSocketRequest`: Foundation does not let `send` and `receive` of a task be overridden, and
-/// calling them on a session's task ends the process, as Foundation looks for its own session.
+/// Send and receive messages with the `WebSocketRequest`. Foundation does not let a task's `send` and `receive` be
+/// overridden: a call of them on this task ends the process, since Foundation expects its own session.
 public typealias SessionWebSocketTask = URLSessionWebSocketTask
 
 extension URLSessionWebSocketTask {
-    /// The subprotocol that the server chose; `nil` when it chose none, before the handshake is done, and for Foundation's own tasks.
+    /// The subprotocol that the server chose; `nil` when it chose none, before the handshake is done, and for
+    /// Foundation's own tasks.
     public var negotiatedProtocol: String? { (self as? AttemptWebSocketTask)?.link?.facts.subprotocol }
 }

@@ -8,8 +8,8 @@ public import FoundationNetworking
 extension WebSocketRequest {
     /// Calls `handler` on `queue` with every event; messages are what the serialiser makes of them.
     ///
-    /// Several listeners each get every event that comes after they were added. The connection is not read faster than the slowest
-    /// listener is: up to a megabyte or so waits for one.
+    /// Each listener gets every event that comes after it was added. The slowest listener limits how fast the
+    /// connection is read: about a megabyte at most waits for one listener.
     @discardableResult
     @preconcurrency
     public func streamSerializer<Serializer: WebSocketMessageSerializer>(

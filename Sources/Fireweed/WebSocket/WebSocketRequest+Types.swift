@@ -30,26 +30,28 @@ extension WebSocketRequest {
             Configuration(compression: compression)
         }
 
-        /// The subprotocols to offer, as `Sec-WebSocket-Protocol` says them; `nil` leaves the request's own field as it is.
+        /// The value of `Sec-WebSocket-Protocol`: the subprotocols to offer; `nil` leaves the request's own field
+        /// unchanged.
         public let `protocol`: String?
         /// Longest message to accept, in bytes after decompression; a longer one ends the request.
         ///
-        /// The server is told with code 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`. Default: 1 MiB.
-        /// A negative number counts as zero, which accepts empty messages alone.
+        /// The close code is 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`.
+        /// Default: 1 MiB. A negative number counts as zero, which accepts empty messages alone.
         public let maximumMessageSize: Int
-        /// Seconds between automatic pings, beginning one interval after the connection; `nil`, the default, sends none.
+        /// Seconds between automatic pings; the first ping is sent one interval after the connection. `nil`, the
+        /// default, sends none.
         ///
         /// A number that is not positive and finite sends none either.
         /// A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
         public let pingInterval: TimeInterval?
-        /// Whether the request ends with `URLError.timedOut` when an automatic ping has no answer at the time of the next one.
+        /// Whether the request ends with `URLError.timedOut` when an automatic ping has no pong before the next ping.
         ///
         /// The default is `false`, as with Alamofire.
         public let requiresPongs: Bool
         /// The compression to offer (permessage-deflate, RFC 7692); `nil`, the default, offers none.
         ///
-        /// Compressing secrets together with what others can choose tells of the secrets by length; it also takes some 300 KiB for each
-        /// connection. That is why nothing is offered unasked.
+        /// Compression of secrets together with text that an attacker chooses reveals the secrets by length (as in
+        /// CRIME). It also takes about 300 KiB for each connection. Therefore it is off by default.
         public let compression: WebSocketCompression?
 
         /// Makes a configuration.

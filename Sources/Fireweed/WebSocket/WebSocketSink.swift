@@ -5,14 +5,14 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// What a listener hears of, before serialisation.
+/// An event of a WebSocket, before serialisation.
 enum WebSocketIncoming: Sendable {
     case connected(String?)
     case message(WebSocketMessage)
     case disconnected(WebSocketCloseCode, Data?)
     case completed(WebSocketRequest.Completion)
 
-    /// What it counts for in a backlog; a message without content takes room as well.
+    /// The event's weight in a backlog; a message without content takes memory as well.
     var cost: Int {
         if case .message(let message) = self { message.byteCount + 64 } else { 0 }
     }

@@ -32,8 +32,8 @@ public struct WebSocketTask: Sendable {
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator goes.
-    ///   - bufferingPolicy: `.unbounded` loses nothing and stops reading from the network instead when a megabyte or so waits; the others
-    ///     drop events.
+    ///   - bufferingPolicy: `.unbounded` drops nothing: it stops reading from the network while about a megabyte waits.
+    ///     The other policies drop events.
     public func streamingMessageEvents(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: EventStreamOf<Message, Never>.BufferingPolicy = .unbounded
@@ -108,7 +108,9 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message; returns when its last byte was handed to the kernel, and throws the `AFError` because of which it never will be.
+    /// Sends a message; returns when the kernel has its last byte.
+    ///
+    /// Throws the `AFError` that ended the WebSocket before.
     public func send(_ message: Message) async throws {
         try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
             request.send(message) { error in
@@ -117,7 +119,7 @@ public struct WebSocketTask: Sendable {
         }
     }
 
-    /// Sends a ping, and tells how it went once that is known.
+    /// Sends a ping, and returns the pong or the reason why there is none.
     public func sendPing() async -> WebSocketRequest.PingResponse {
         await withUnsafeContinuation { continuation in
             request.ping { continuation.resume(returning: $0) }
@@ -126,7 +128,7 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Control
 
-    /// Says goodbye, as `WebSocketRequest.close(sending:reason:)`.
+    /// Sends a close frame, as `WebSocketRequest.close(sending:reason:)`.
     public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
         request.close(sending: closeCode, reason: reason)
     }
