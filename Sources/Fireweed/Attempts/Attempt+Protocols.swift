@@ -94,7 +94,7 @@ extension Attempt: ProtocolHost {
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.exchange }
         guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.message.url), note(http, shown) else { return }
-        let redirects = RedirectLink(settings: core.settings, queue: core.rootQueue)
+        let redirects = RedirectLink(settings: core.settings, queue: core.options.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
         // No link is behind this place: a redirect that is not followed is the response.
         follow(decision, at: .back(0, shown), exchange)
@@ -103,12 +103,12 @@ extension Attempt: ProtocolHost {
     /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential, once.
     func answer(_ challenge: ShownChallenge) {
         owningRequest?.attempt(self, didReceive: challenge)
-        guard core.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
+        guard core.options.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
         let settle = firstOnly { [self] (answer: ChallengeAnswer) in
             ProtocolThread.shared.perform { [self] in self.answer(challenge, by: answer) }
         }
-        core.rootQueue.async { [self] in
-            core.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
+        core.options.rootQueue.async { [self] in
+            core.options.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
                 settle(ChallengeAnswer(disposition: $0, credential: $1))
             }
         }

@@ -141,7 +141,7 @@ final class Attempt: Sendable {
         if effects.contains(.launch) { launch() }
         if effects.contains(.stopWaiting), let parked = state.withLock({ $0.parked.take() }) { parked.stop?() }
         if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
-        if effects.contains(.goOn) { core.rootQueue.async { self.goOn() } }
+        if effects.contains(.goOn) { core.options.rootQueue.async { self.goOn() } }
         if effects.contains(.save) { save() }
         if effects.contains(.end) { tellOfEnd() }
     }

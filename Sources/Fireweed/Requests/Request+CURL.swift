@@ -48,7 +48,7 @@ extension Request {
     @preconcurrency
     @discardableResult
     public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
-        cURLDescription(secrets: .shown, on: core.rootQueue, calling: handler)
+        cURLDescription(secrets: .shown, on: core.options.rootQueue, calling: handler)
     }
 
     /// Calls `handler` once with the command, on `queue`: as soon as the `URLRequest` is made and adapted, or has
@@ -70,7 +70,7 @@ extension Request {
     public func cURLDescription(
         secrets: CURLSecrets, calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
-        cURLDescription(secrets: secrets, on: core.rootQueue, calling: handler)
+        cURLDescription(secrets: secrets, on: core.options.rootQueue, calling: handler)
     }
 
     /// Calls `handler` once with the command, with or without secrets, on `queue`.

@@ -217,7 +217,7 @@ extension Request {
     // MARK: Retry
 
     private var mayRetry: Bool {
-        interceptor != nil || core.interceptor != nil
+        interceptor != nil || core.options.interceptor != nil
     }
 
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
@@ -264,7 +264,7 @@ extension Request {
         // A session that was invalidated while the retrier decided has not found this request among those that wait.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
-            core.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }
+            core.options.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }
         } else {
             handle(.retryDue)
         }
@@ -316,21 +316,23 @@ extension Request {
 
     var effectiveRedirectHandler: (any RedirectHandler)? {
         let handler = chosenRedirectHandler
-        return core.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
+        return core.options.delegate.isSubclass ? DelegateRedirectHandler(core: core, handler: handler) : handler
     }
 
     /// The handler of the request, else of the session.
-    var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.redirectHandler }
+    var chosenRedirectHandler: (any RedirectHandler)? { redirectHandler ?? core.options.redirectHandler }
     /// The handler of the request, else of the session.
-    var chosenStoringHandler: (any CachedResponseHandler)? { cachedResponseHandler ?? core.cachedResponseHandler }
+    var chosenStoringHandler: (any CachedResponseHandler)? {
+        cachedResponseHandler ?? core.options.cachedResponseHandler
+    }
 
     var asksAboutStoring: Bool { hasMonitors || chosenStoringHandler != nil }
 
     func storingDecision(for attempt: Attempt) -> StoringDecision? {
         guard asksAboutStoring, let task = attempt.storingTask else { return nil }
-        let handler = core.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
+        let handler = core.options.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
-            self.core.rootQueue.async {
+            self.core.options.rootQueue.async {
                 self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
                 guard let handler else { return completion(response) }
                 handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))

@@ -27,7 +27,7 @@ extension Request {
     /// Adds a response handler, and resumes the request unless the caller or the session is to do that.
     func add(_ slot: any ResponseSlot) -> Self {
         handle(.handlerAdded) { $0.slots.append(slot) }
-        if shouldAutomaticallyResume ?? core.startsImmediately { resume() }
+        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
         return self
     }
 }

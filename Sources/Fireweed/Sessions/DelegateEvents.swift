@@ -71,8 +71,8 @@ final class DelegateEvents: EventMonitor {
 extension Request {
     /// Tells a delegate that is a subclass of something that happened on the WebSocket.
     func tellDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
-        guard core.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
-        core.rootQueue.async { [core] in event(core.delegate, core.urlSession, task) }
+        guard core.options.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
+        core.options.rootQueue.async { [core] in event(core.options.delegate, core.urlSession, task) }
     }
 }
 

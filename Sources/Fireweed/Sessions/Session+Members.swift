@@ -15,25 +15,25 @@ extension Session {
     /// A copy of the configuration that the session was made with.
     public var sessionConfiguration: URLSessionConfiguration { core.configuration.value }
     /// The file manager for downloads.
-    public var delegate: SessionDelegate { core.delegate }
+    public var delegate: SessionDelegate { core.options.delegate }
     /// Where the session's own asynchronous work runs.
-    public var rootQueue: DispatchQueue { core.rootQueue }
+    public var rootQueue: DispatchQueue { core.options.rootQueue }
     /// Where requests are made; the root queue when requests are made on the thread that resumes them.
-    public var requestQueue: DispatchQueue { core.requestQueue ?? core.rootQueue }
+    public var requestQueue: DispatchQueue { core.options.requestQueue ?? core.options.rootQueue }
     /// Where completion-handler forms decode.
     public var serializationQueue: DispatchQueue { core.serializationQueue }
     /// Whether the first response handler resumes a request.
-    public var startRequestsImmediately: Bool { core.startsImmediately }
+    public var startRequestsImmediately: Bool { core.options.startRequestsImmediately }
     /// When the `URLRequest` of a request is made.
-    public var requestSetup: RequestSetup { core.requestSetup }
+    public var requestSetup: RequestSetup { core.options.requestSetup }
     /// Adapts and retries every request.
-    public var interceptor: (any RequestInterceptor)? { core.interceptor }
+    public var interceptor: (any RequestInterceptor)? { core.options.interceptor }
     /// Judges servers inside the TLS handshake.
-    public var serverTrustManager: ServerTrustManager? { core.serverTrustManager }
+    public var serverTrustManager: ServerTrustManager? { core.options.serverTrustManager }
     /// Decides about redirects.
-    public var redirectHandler: (any RedirectHandler)? { core.redirectHandler }
+    public var redirectHandler: (any RedirectHandler)? { core.options.redirectHandler }
     /// Decides what is stored in the cache.
-    public var cachedResponseHandler: (any CachedResponseHandler)? { core.cachedResponseHandler }
+    public var cachedResponseHandler: (any CachedResponseHandler)? { core.options.cachedResponseHandler }
     /// The monitors as one, without the one that posts notifications.
     public var eventMonitor: CompositeEventMonitor { core.monitor }
     /// The monitors that a session has when it is given none.
@@ -84,9 +84,9 @@ extension Session {
     /// Takes a new request in, and makes its `URLRequest` at once where the session wants that.
     func begin<Made: Request>(_ request: Made) -> Made {
         // A weak reference makes every later retain slower: only requests that may lie dormant get one.
-        let beginsByItself = request.shouldAutomaticallyResume ?? core.startsImmediately
+        let beginsByItself = request.shouldAutomaticallyResume ?? core.options.startRequestsImmediately
         if !beginsByItself { core.registry.add(request) }
-        if core.requestSetup == .eager { request.handle(.makeEagerly) }
+        if core.options.requestSetup == .eager { request.handle(.makeEagerly) }
         return request
     }
 }

@@ -61,7 +61,7 @@ open class Session: @unchecked Sendable {
         core = SessionCore(
             configuration: session.configuration,
             transport: .curl(TransportOptions(), session.configuration),
-            parts: SessionCore.Parts(
+            options: SessionOptions(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
@@ -153,7 +153,7 @@ open class Session: @unchecked Sendable {
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
-            parts: SessionCore.Parts(
+            options: SessionOptions(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,

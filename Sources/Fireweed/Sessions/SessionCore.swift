@@ -12,24 +12,15 @@ import Synchronization
 /// its `deinit` invalidates the core, and every request ends with the right error.
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration
+    /// What the session was made with.
+    let options: SessionOptions
     let settings: SessionSettings
     let transport: any Transport
-    let rootQueue: DispatchQueue
-    /// Where requests are made when the user asked for a queue of their own; `nil` makes them on the caller's thread.
-    let requestQueue: DispatchQueue?
     let serializationQueue: DispatchQueue
-    let startsImmediately: Bool
-    let requestSetup: Session.RequestSetup
-    let interceptor: (any RequestInterceptor)?
-    let redirectHandler: (any RedirectHandler)?
-    let cachedResponseHandler: (any CachedResponseHandler)?
     /// `nil` when there is nowhere to store anything.
     let cache: ResponseCache?
     /// Who performs exchanges instead of the transport; `nil` when the configuration names no class.
     let protocolClasses: ProtocolClasses?
-    let serverTrustManager: ServerTrustManager?
-    let strictTransportSecurity: StrictTransportSecurity?
-    let delegate: SessionDelegate
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
     /// Posts notifications, where the session has a monitor that does; kept apart because it hears of few events.
@@ -45,65 +36,35 @@ final class SessionCore: Sendable {
     private let life = Mutex(Life())
     private let shownSession: Mutex<URLSession?>
 
-    /// What a session's initialisers take besides configuration and transport.
-    struct Parts {
-        var delegate: SessionDelegate
-        var rootQueue: DispatchQueue
-        var startRequestsImmediately: Bool
-        var requestSetup: Session.RequestSetup
-        var requestQueue: DispatchQueue?
-        var serializationQueue: DispatchQueue?
-        var interceptor: (any RequestInterceptor)?
-        var serverTrustManager: ServerTrustManager?
-        var redirectHandler: (any RedirectHandler)?
-        var cachedResponseHandler: (any CachedResponseHandler)?
-        var responseStore: (any ResponseStore)?
-        var eventMonitors: [any EventMonitor]
-        var netrc: Netrc?
-        var strictTransportSecurity: StrictTransportSecurity?
-        var maximumRedirectCount: Int?
-        var waitsForConnectivity: Bool?
-        /// What monitors are shown; made of the configuration when somebody asks, if there is none.
-        var shownSession: URLSession?
-    }
-
     private struct Life {
         weak var session: Session?
         var invalidation: AFError?
     }
 
-    init(configuration: URLSessionConfiguration, transport: any Transport, parts: Parts) {
+    init(configuration: URLSessionConfiguration, transport: any Transport, options: SessionOptions) {
         self.configuration = SendableConfiguration(configuration)
+        self.options = options
         settings = SessionSettings(
-            configuration, options: transport.options, maximumRedirectCount: parts.maximumRedirectCount)
+            configuration, options: transport.options, maximumRedirectCount: options.maximumRedirectCount)
         self.transport = transport
-        rootQueue = parts.rootQueue
-        shownSession = Mutex(parts.shownSession)
-        requestQueue = parts.requestQueue
-        serializationQueue = parts.serializationQueue ?? DispatchQueue(label: "\(parts.rootQueue.label).serialization")
-        startsImmediately = parts.startRequestsImmediately
-        requestSetup = parts.requestSetup
-        interceptor = parts.interceptor
-        redirectHandler = parts.redirectHandler
-        cachedResponseHandler = parts.cachedResponseHandler
-        cache = ResponseCache.store(parts.responseStore, configuration).map { [fields = settings.fields] store in
+        shownSession = Mutex(options.shownSession)
+        serializationQueue =
+            options.serializationQueue ?? DispatchQueue(label: "\(options.rootQueue.label).serialization")
+        cache = ResponseCache.store(options.responseStore, configuration).map { [fields = settings.fields] store in
             ResponseCache(store: store, sharedFields: fields, now: CacheClock.now)
         }
         protocolClasses = ProtocolClasses(configuration)
-        serverTrustManager = parts.serverTrustManager
-        strictTransportSecurity = parts.strictTransportSecurity
-        delegate = parts.delegate
-        notifications = parts.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
-        let delegateEvents = DelegateEvents(parts.delegate, queue: parts.rootQueue)
+        notifications = options.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
+        let delegateEvents = DelegateEvents(options.delegate, queue: options.rootQueue)
         monitor = CompositeEventMonitor(
-            monitors: parts.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
+            monitors: options.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
         cookies = CookieJar(storage: configuration.httpCookieStorage)
-        credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: parts.netrc)
-        let waits = parts.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
+        credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: options.netrc)
+        let waits = options.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
         let links: [(any Link)?] = [
-            RedirectLink(settings: settings, queue: rootQueue),
-            strictTransportSecurity.map(StrictTransportLink.init),
+            RedirectLink(settings: settings, queue: options.rootQueue),
+            options.strictTransportSecurity.map(StrictTransportLink.init),
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),
@@ -119,10 +80,10 @@ final class SessionCore: Sendable {
     ///
     /// Where the transport takes none, every request fails: a manager that is never asked would be a hole.
     private func handOverTrust() {
-        let trust = SessionTrust(serverTrustManager, delegate)
+        let trust = SessionTrust(options.serverTrustManager, options.delegate)
         guard let rules = trust.rules else { return }
         guard transport.abilities.contains(.serverTrust) else {
-            guard serverTrustManager != nil else { return }
+            guard options.serverTrustManager != nil else { return }
             return life.withLock { $0.invalidation = .sessionInvalidated(error: MissingAbility.serverTrust) }
         }
         trust.attach(self)
@@ -177,7 +138,7 @@ final class SessionCore: Sendable {
     func retryResult(for request: Request, dueTo error: AFError, completion: @escaping @Sendable (RetryResult) -> Void)
     {
         guard invalidation == nil, let session else { return completion(.doNotRetry) }
-        let retriers = [interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
+        let retriers = [options.interceptor, request.interceptor].compactMap { $0 as (any RequestRetrier)? }
         Interceptor(retriers: retriers).retry(request, for: session, dueTo: error, completion: completion)
     }
 

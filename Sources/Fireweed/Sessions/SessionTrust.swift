@@ -74,7 +74,7 @@ final class SessionTrust: Sendable {
     private func ask(_ method: String, about trust: ServerTrust, for attempt: Attempt) -> ChallengeAnswer? {
         let answer = AwaitedAnswer<ChallengeAnswer>()
         let core = attempt.core
-        core.rootQueue.async { [delegate] in
+        core.options.rootQueue.async { [delegate] in
             let space = TrustSpace(
                 trust, method: method, port: attempt.state.withLock { $0.message.url.effectivePort })
             let challenge = URLAuthenticationChallenge(

@@ -52,7 +52,7 @@ final class StreamReceiver: ResponseReceiver {
         if isError {
             // The content of a refused response is only kept. A peer that does not end it delays the error by at most
             // this time.
-            request.core.rootQueue.asyncAfter(deadline: .now() + ErrorContent.longestWait) { [weak attempt] in
+            request.core.options.rootQueue.asyncAfter(deadline: .now() + ErrorContent.longestWait) { [weak attempt] in
                 attempt?.cancel()
             }
             return .proceed

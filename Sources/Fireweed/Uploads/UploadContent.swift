@@ -143,7 +143,7 @@ final class UploadContent: UploadableConvertible {
             return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
         }
         request.tellOfStreamNeed(attempt)
-        if request.core.delegate.isSubclass {
+        if request.core.options.delegate.isSubclass {
             return DelegatedStreamReader(of: request, attempt, byteCount: byteCount)
         }
         guard let stream = takeStream(for: request) else { throw URLError(.requestBodyStreamExhausted) }
