@@ -10,6 +10,8 @@ public struct EventTimeout: Error, CustomStringConvertible {
 }
 
 /// Events in their order, and tests that wait for one of them.
+///
+/// A server may run for days: of many events the oldest are forgotten.
 public final class EventLog<Event: Sendable & Equatable>: Sendable {
     private struct Waiter {
         let id: Int
@@ -25,16 +27,20 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
         var waiterCount = 0
     }
 
+    /// As many events are kept, or up to twice as many.
+    static var limit: Int { 100_000 }
+
     private let state = Mutex(State())
 
     /// Makes an empty log.
     public init() {}
 
-    /// Everything that has happened.
+    /// What has happened, at least the last 100,000 events.
     public var events: [Event] { state.withLock { $0.events } }
 
     func record(_ event: Event) {
         let woken = state.withLock { state in
+            if state.events.count >= 2 * Self.limit { state.events.removeFirst(Self.limit) }
             state.events.append(event)
             for index in state.waiters.indices where state.waiters[index].matches(event) {
                 state.waiters[index].missing -= 1
