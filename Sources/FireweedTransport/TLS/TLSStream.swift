@@ -172,6 +172,8 @@ final class TLSStream {
     ///
     /// Bytes that were taken leave when the channel below takes them; more are taken when none of them are left.
     func send(_ head: UnsafeRawBufferPointer, _ content: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
+        // An alert may have been read before anything is sent.
+        if let end, hasFailed { return end }
         guard flush() else { return sendFailure.map { .failed($0) } ?? .wouldBlock }
         let wanted = min(head.count + content.count, Self.sendingByteCount)
         var count = 0
@@ -212,8 +214,9 @@ final class TLSStream {
         return 0
     }
 
-    /// Notes what a call that moved nothing means.
+    /// Notes what a call that moved nothing means; the first end counts.
     private func note(_ result: Int32) {
+        guard end == nil else { return }
         switch SSL_get_error(ssl, result) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
         case SSL_ERROR_ZERO_RETURN: end = .end

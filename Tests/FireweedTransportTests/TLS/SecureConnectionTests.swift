@@ -96,13 +96,14 @@ struct EngineSecureConnectionTests {
         }
     }
 
-    @Test("a missing client certificate is the failure in either version of TLS")
-    func clientCertificate() async throws {
+    @Test("a missing client certificate is the failure, whoever judges the server", arguments: [true, false])
+    func clientCertificate(mayWait: Bool) async throws {
         let gallery = try Gallery.shared
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), clientAuthority: gallery.root.certificate)
         try await TLSStage.play { stage in
-            for _ in 0..<10 {
+            stage.transport.judgeServers(by: ServerTrustRules(mayWait: { _ in mayWait }) { _ in })
+            for _ in 0..<20 {
                 let transfer = try await stage.end(peer.url())
                 #expect(transfer.code == .clientCertificateRequired, "\(transfer.failureText)")
             }
