@@ -120,8 +120,9 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         let deadline = ContinuousClock.now + timeout
         for (index, inquiry) in RevocationInquiry.inquiries(about: path).enumerated() {
             let stapled = index == 0 ? trust.stapledStatus : nil
-            switch status(of: inquiry, stapled: stapled, deadline: deadline) {
-            case .good: break
+            let answer = answer(to: inquiry, stapled: stapled, deadline: deadline)
+            switch answer.status {
+            case .good: answer.validUntil.map { trust.limitVerdict(to: $0) }
             case .revoked: throw .revoked(inquiry.certificate)
             case .unknown(let reason):
                 guard options.contains(.requirePositiveResponse) else { break }
@@ -139,15 +140,15 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     // MARK: Asking
 
     /// The first clear answer; without one, why each place had none.
-    private func status(
-        of inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
-    ) -> RevocationStatus {
+    private func answer(
+        to inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
+    ) -> RevocationAnswer {
         var reasons: [String] = []
         for ask in sources(for: inquiry, stapled: stapled, deadline: deadline) {
             let answer = ask()
             guard case .unknown(let reason) = answer.status else {
                 remember(answer, about: inquiry.certificate)
-                return answer.status
+                return answer
             }
             reasons.append(reason)
         }

@@ -187,12 +187,12 @@ final class TLSHandshake {
         if !peer.rule.mayWait {
             let trust = makeTrust(evidence, mayWait: false)
             let outcome = Result { try peer.rule.decide(trust) }
-            if !trust.wantsToWait { return take(outcome, about: evidence, by: trust) }
+            if !trust.wantsToWait { return take(outcome, about: evidence, until: trust.verdictEnd) }
         }
         let reply = HandshakeReply(self)
         let trust = makeTrust(evidence, mayWait: true)
-        client.settings.trustDecisions.decide(trust, by: peer.rule) { [loop = context.loop] outcome in
-            loop.post { _ in reply.handshake?.decided(outcome, about: evidence, by: trust) }
+        client.settings.trustDecisions.decide(trust, by: peer.rule) { [loop = context.loop] outcome, end in
+            loop.post { _ in reply.handshake?.decided(outcome, about: evidence, until: end) }
         }
         return .hold
     }
@@ -205,10 +205,10 @@ final class TLSHandshake {
 
     /// Notes a verdict.
     private func take(
-        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, by trust: ServerTrust
+        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) -> Answer {
         switch outcome {
-        case .success: stream?.resumption.expiry = VerdictLifetime.end(of: evidence.chain, judgedBy: trust)
+        case .success: stream?.resumption.expiry = VerdictLifetime.end(of: evidence.chain, until: end)
         case .failure(let error):
             failure = failure ?? (peer.isProxy ? HandshakeJudge.proxyFailure(error) : .untrusted(error))
         }
@@ -225,12 +225,12 @@ final class TLSHandshake {
 
     /// A verdict that was waited for has come.
     fileprivate func decided(
-        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, by trust: ServerTrust
+        _ outcome: Result<Void, any Error>, about evidence: TrustGate.Evidence, until end: Date?
     ) {
         guard !isOver, isHeld, let stream else { return }
         isHeld = false
         context.sockets.watchEdges(of: channel.descriptor, for: self)
-        guard take(outcome, about: evidence, by: trust) == .proceed else {
+        guard take(outcome, about: evidence, until: end) == .proceed else {
             // OpenSSL asks once more, is told, and sends the peer an alert.
             if !stream.holdsRecords { return drive() }
             return fail(OpenSSLError(entries: []), of: stream)
@@ -253,8 +253,11 @@ enum VerdictLifetime {
     private static let limit: TimeInterval = 24 * 3600
 
     /// The end of a verdict that was made now.
-    static func end(of chain: [Certificate], judgedBy trust: ServerTrust, now: Date = Date()) -> Date {
-        min(now + limit, chain.first?.notAfter ?? now)
+    ///
+    /// It ends with the leaf, and with what the evaluation says (`ServerTrust.limitVerdict(to:)`). A leaf that has
+    /// expired, and was accepted, is judged each time.
+    static func end(of chain: [Certificate], until end: Date?, now: Date = Date()) -> Date {
+        min(now + limit, chain.first?.notAfter ?? now, end ?? .distantFuture)
     }
 }
 

@@ -136,7 +136,7 @@ final class HandshakeJudge: PeerVerifier {
 
     private func decideElsewhere(_ trust: ServerTrust) {
         let reference = LoopReference(self)
-        decisions.decide(trust, by: rule) { [loop] outcome in
+        decisions.decide(trust, by: rule) { [loop] outcome, _ in
             loop.post { _ in reference.value.take(outcome, about: trust.presentedCertificates) }
         }
     }

@@ -34,6 +34,7 @@ public final class ServerTrust: Sendable {
         // A verification costs about a millisecond, so that its result is kept. It is a pure function of the rest.
         var verdict: Result<[Certificate], TrustFailure>?
         var wantsToWait = false
+        var verdictEnd: Date?
     }
 
     private let state = Mutex(State())
@@ -127,6 +128,16 @@ public final class ServerTrust: Sendable {
     package func requestWaitingEvaluation() {
         state.withLock { $0.wantsToWait = true }
     }
+
+    /// Says that what the evaluation found holds until a moment, such as the `nextUpdate` of an OCSP response.
+    ///
+    /// The earliest moment counts: no TLS session is resumed after it without another evaluation.
+    package func limitVerdict(to end: Date) {
+        state.withLock { $0.verdictEnd = min($0.verdictEnd ?? end, end) }
+    }
+
+    /// The end of the verdict, as far as an evaluation has set one.
+    var verdictEnd: Date? { state.withLock { $0.verdictEnd } }
 
     /// Whether an evaluation needed to wait where it must not.
     var wantsToWait: Bool { state.withLock { $0.wantsToWait } }

@@ -17,7 +17,8 @@ final class TrustDecisions: Sendable {
         let stapledStatus: Data?
     }
 
-    typealias Answer = @Sendable (Result<Void, any Error>) -> Void
+    /// Gets the decision, and until when it holds (`ServerTrust.limitVerdict(to:)`).
+    typealias Answer = @Sendable (Result<Void, any Error>, _ end: Date?) -> Void
 
     private let threads = BlockingThreads(name: "fireweed-trust", limit: 16)
     private let waiting = Mutex<[Question: [Answer]]>([:])
@@ -34,12 +35,13 @@ final class TrustDecisions: Sendable {
         }
         guard isFirst else { return }
         threads.run { [self] error in
-            finish(question, error.map { .failure($0) } ?? Result { try rule.decide(trust) })
+            let outcome: Result<Void, any Error> = error.map { .failure($0) } ?? Result { try rule.decide(trust) }
+            finish(question, outcome, trust.verdictEnd)
         }
     }
 
-    private func finish(_ question: Question, _ outcome: Result<Void, any Error>) {
+    private func finish(_ question: Question, _ outcome: Result<Void, any Error>, _ end: Date?) {
         let answers = waiting.withLock { $0.removeValue(forKey: question) } ?? []
-        for answer in answers { answer(outcome) }
+        for answer in answers { answer(outcome, end) }
     }
 }
