@@ -222,8 +222,8 @@ final class AttemptWebSocketTask: URLSessionWebSocketTask, AttemptTask, @uncheck
     override func suspend() { attempt.suspend() }
     override func cancel() { attempt.cancelTask() }
 
-    var link: WebSocketLink? {
-        attempt.state.withLock { $0.message.webSocket?.listener as? WebSocketLink }
+    var link: WebSocketEventListener? {
+        attempt.state.withLock { $0.message.webSocket?.listener as? WebSocketEventListener }
     }
 
     override var closeCode: CloseCode { link?.facts.closeCode?.urlSessionCode ?? .invalid }

@@ -109,7 +109,7 @@ extension Request {
     }
 
     private func progressStream(
-        _ direction: any WritableKeyPath<ProgressBoard.State, ProgressBoard.Direction> & Sendable,
+        _ direction: any WritableKeyPath<ProgressTracker.State, ProgressTracker.Direction> & Sendable,
         _ policy: StreamOf<Progress>.BufferingPolicy
     ) -> StreamOf<Progress> {
         StreamOf { [self] in

@@ -3,6 +3,7 @@
 import FireweedTransport
 public import Foundation
 public import FoundationNetworking
+import Synchronization
 
 /// A request that gathers its response's content in memory.
 public class DataRequest: Request, @unchecked Sendable {
@@ -31,4 +32,30 @@ public class DataRequest: Request, @unchecked Sendable {
     ///
     /// A retry starts over.
     public var data: Data? { receiver.data }
+}
+
+/// Gathers the content of a response in memory.
+final class MemoryReceiver: ResponseReceiver {
+    private let content = Mutex<Data?>(nil)
+
+    /// The content so far; `nil` before the first byte.
+    var data: Data? { content.withLock { $0 } }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
+        content.withLock { data in
+            if data == nil {
+                data = Data(bytes)
+            } else {
+                data?.append(contentsOf: bytes)
+            }
+        }
+        return .wantsMore
+    }
+
+    func request(_ request: Request, reached stage: ConclusionStage) {
+        switch stage {
+        case .retry: content.withLock { $0 = nil }
+        case .contentEnd, .validated, .outcome, .delivery: break
+        }
+    }
 }

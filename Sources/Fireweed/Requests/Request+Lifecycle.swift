@@ -7,6 +7,13 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
+    /// Adds a response handler, and resumes the request unless the caller or the session is to do that.
+    func add(_ slot: any ResponseSlot) -> Self {
+        handle(.handlerAdded) { $0.slots.append(slot) }
+        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
+        return self
+    }
+
     /// Feeds an event to the state machine and performs what comes out.
     ///
     /// `change` is made under the same lock, first.

@@ -23,13 +23,6 @@ extension Request {
         }
         return (result, watch.seconds)
     }
-
-    /// Adds a response handler, and resumes the request unless the caller or the session is to do that.
-    func add(_ slot: any ResponseSlot) -> Self {
-        handle(.handlerAdded) { $0.slots.append(slot) }
-        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
-        return self
-    }
 }
 
 extension Error {

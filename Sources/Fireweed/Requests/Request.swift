@@ -43,7 +43,7 @@ public class Request: @unchecked Sendable {
     let parts: RequestParts
     let core: SessionCore
     let mutable: Mutex<MutableState>
-    let progress = ProgressBoard()
+    let progress = ProgressTracker()
     /// True once the request has a monitor of its own; read at every event, without the lock.
     let hasOwnMonitor = Atomic<Bool>(false)
 

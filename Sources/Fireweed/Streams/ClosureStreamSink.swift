@@ -6,7 +6,7 @@ import Foundation
 /// Calls a closure with each value, one at a time and in order, whatever queue it was given; then with the completion.
 final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     private let request: DataStreamRequest
-    private let feed: PieceFeed<Value, Failure>
+    private let decoder: StreamDecoder<Value, Failure>
     private let queue: DispatchQueue
     private let handler: DataStreamRequest.Handler<Value, Failure>
 
@@ -15,31 +15,31 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         handler: @escaping DataStreamRequest.Handler<Value, Failure>
     ) {
         self.request = request
-        feed = PieceFeed(request: request, reader: reader)
+        decoder = StreamDecoder(request: request, reader: reader)
         // The queue may be concurrent: this one, above it, keeps the order.
         self.queue = DispatchQueue(label: "fireweed.stream.handler", target: queue)
         self.handler = handler
     }
 
-    var isFull: Bool { feed.isFull }
+    var isFull: Bool { decoder.isFull }
 
     func receive(_ data: Data) {
-        feed.take(data) { [self] in handOn($0, weight: $1) }
+        decoder.take(data) { [self] in handOn($0, weight: $1) }
     }
 
     func restart() {
-        feed.restart()
+        decoder.restart()
     }
 
     func finish(isWhole: Bool) {
-        feed.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+        decoder.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
     }
 
     private func handOn(_ result: Result<Value, Failure>, weight: Int) {
         request.receiver.beginWork()
         queue.async { [self] in
             if !request.isStopped { call(with: result) }
-            feed.consumed(weight)
+            decoder.consumed(weight)
             request.receiver.endWork(of: request)
         }
     }
@@ -58,7 +58,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
 
     func deliver() {
         // Behind what is still being read or handled.
-        feed.inOrder { [self] in
+        decoder.inOrder { [self] in
             queue.async { [self] in
                 try? handler(.init(event: .complete(request.completion), token: .init(request: request)))
             }

@@ -7,42 +7,42 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     typealias Element = DataStreamRequest.Stream<Value, Failure>
 
     private let request: DataStreamRequest
-    private let feed: PieceFeed<Value, Failure>
+    private let decoder: StreamDecoder<Value, Failure>
     /// Only what is never dropped holds the transport up.
     private let isLossless: Bool
     private let buffer: StreamBuffer<(stream: Element, weight: Int)>
 
     init(request: DataStreamRequest, limit: BufferLimit, reader: PieceReader<Value, Failure>) {
         self.request = request
-        feed = PieceFeed(request: request, reader: reader)
+        decoder = StreamDecoder(request: request, reader: reader)
         if case .unbounded = limit { isLossless = true } else { isLossless = false }
         buffer = StreamBuffer(limit: limit)
     }
 
-    var isFull: Bool { feed.isFull }
+    var isFull: Bool { decoder.isFull }
 
     func receive(_ data: Data) {
-        feed.take(data) { [self] in handOn($0, weight: $1) }
+        decoder.take(data) { [self] in handOn($0, weight: $1) }
     }
 
     func restart() {
-        feed.restart()
+        decoder.restart()
     }
 
     func finish(isWhole: Bool) {
-        feed.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+        decoder.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
     }
 
     private func handOn(_ result: Result<Value, Failure>, weight: Int) {
         let stream = Element(event: .stream(result), token: .init(request: request))
         buffer.push((stream, isLossless ? weight : 0))
-        if !isLossless { feed.consumed(weight) }
+        if !isLossless { decoder.consumed(weight) }
     }
 
     /// The next event; room that it makes lets the transport go on.
     func next() async -> Element? {
         guard let (stream, weight) = await buffer.next() else { return nil }
-        if weight > 0 { feed.consumed(weight) }
+        if weight > 0 { decoder.consumed(weight) }
         return stream
     }
 
@@ -50,7 +50,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func detach(cancelling: Bool) {
         if cancelling { request.cancel() }
         request.receiver.remove(self)
-        feed.detach()
+        decoder.detach()
         buffer.finish(discarding: true)
     }
 
@@ -59,7 +59,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     func handOver() -> Bool { false }
 
     func deliver() {
-        feed.inOrder { [self] in
+        decoder.inOrder { [self] in
             buffer.push((.init(event: .complete(request.completion), token: .init(request: request)), 0))
             buffer.finish()
         }

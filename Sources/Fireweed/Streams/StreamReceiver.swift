@@ -10,7 +10,7 @@ final class StreamReceiver: ResponseReceiver {
     private struct State: Sendable {
         var sinks: [any StreamSink] = []
         /// The content that no consumer has yet.
-        var coalesced = GatheredContent()
+        var coalesced = ContentCoalescer()
         /// How many pieces and values are being read or handled.
         var workCount = 0
         /// The end of an attempt, while that work may still change the outcome.
@@ -104,7 +104,7 @@ final class StreamReceiver: ResponseReceiver {
         case .contentEnd, .validated: break
         case .retry:
             let sinks = state.withLock { state in
-                state.coalesced = GatheredContent()
+                state.coalesced = ContentCoalescer()
                 state.errorContent = nil
                 return state.sinks
             }

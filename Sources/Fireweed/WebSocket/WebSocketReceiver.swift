@@ -39,7 +39,7 @@ final class WebSocketReceiver: ResponseReceiver {
         message.webSocket = WebSocketOffer(
             compression: configuration.compression, maximumMessageByteCount: configuration.maximumMessageSize,
             pingInterval: configuration.pingInterval, requiresPongs: configuration.requiresPongs,
-            listener: WebSocketLink(request: request, receiver: self))
+            listener: WebSocketEventListener(request: request, receiver: self))
         return message
     }
 

@@ -38,10 +38,9 @@ extension WebSocketRequest {
         /// The close code is 1009; the error is `sessionTaskFailed` around `URLError.dataLengthExceedsMaximum`.
         /// Default: 1 MiB. A negative number counts as zero, which accepts empty messages alone.
         public let maximumMessageSize: Int
-        /// Seconds between automatic pings; the first ping is sent one interval after the connection. `nil`, the
-        /// default, sends none.
+        /// Seconds between automatic pings; `nil`, the default, sends none.
         ///
-        /// A number that is not positive and finite sends none either.
+        /// The first ping is sent one interval after the connection. A number that is not positive and finite sends none.
         /// A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
         public let pingInterval: TimeInterval?
         /// Whether the request ends with `URLError.timedOut` when an automatic ping has no pong before the next ping.

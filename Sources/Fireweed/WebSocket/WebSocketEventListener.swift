@@ -7,7 +7,7 @@ import Synchronization
 /// Notifies the request of the events of one attempt's WebSocket, and keeps what the attempt's task shows of them.
 ///
 /// The reference to the request is weak: the request holds the attempt, and the attempt holds this object.
-final class WebSocketLink: WebSocketListener {
+final class WebSocketEventListener: WebSocketListener {
     struct Facts: Sendable {
         var subprotocol: String?
         var closeCode: WebSocketCloseCode?

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A piece of another size ends what the server sent at once, and is passed on immediately: a server that sends one
 /// value in each chunk is read chunk by chunk. For one thread at a time.
-struct GatheredContent: Sendable {
+struct ContentCoalescer: Sendable {
     /// The largest piece of libcurl's (`CURL_MAX_WRITE_SIZE`).
     private static let cut = 16 * 1024
     private var block: ContentBlock?

@@ -36,7 +36,7 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
 ///
 /// A reader that is not quick runs on its own serial queue above the session's serialisation queue, which may be
 /// concurrent.
-final class PieceFeed<Value: Sendable, Failure: Error>: Sendable {
+final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
     typealias HandOn = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
 
     let request: DataStreamRequest

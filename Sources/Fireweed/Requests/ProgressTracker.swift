@@ -8,7 +8,7 @@ import Synchronization
 /// Counts the bytes of a request in both directions, and tells the progress handlers.
 ///
 /// Nothing is allocated until a handler is set or a `Progress` is asked for.
-struct ProgressBoard: ~Copyable, Sendable {
+struct ProgressTracker: ~Copyable, Sendable {
     /// One direction.
     struct Direction: Sendable {
         var completed: Int64 = 0

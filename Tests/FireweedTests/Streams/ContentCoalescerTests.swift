@@ -5,7 +5,7 @@ import Testing
 @testable import Fireweed
 
 @Suite("Pieces that belong together", .timeLimit(.minutes(1)))
-struct GatheredContentTests {
+struct ContentCoalescerTests {
     /// Sizes of pieces as they come, and of what goes on; at the end what is left goes on.
     @Test(
         "pieces of 16 KiB are gathered, and a shorter one ends what it belongs to",
@@ -24,7 +24,7 @@ struct GatheredContentTests {
             ([300_000, 4], [300_000, 4]),
         ])
     func sizes(_ pieces: [Int], _ expected: [Int]) {
-        var gathered = GatheredContent()
+        var gathered = ContentCoalescer()
         var (next, sizes, whole) = (UInt8(0), [Int](), Data())
         var sent = Data()
         for size in pieces {
@@ -47,7 +47,7 @@ struct GatheredContentTests {
 
     @Test("what was handed on stays as it is while its memory's like is used again")
     func independence() {
-        var gathered = GatheredContent()
+        var gathered = ContentCoalescer()
         var handedOn: [Data] = []
         for value in UInt8(0)..<40 {
             for _ in 0..<16 {
