@@ -57,7 +57,7 @@ extension DownloadRequest {
 }
 
 extension AFError {
-    /// What a later download can go on from, for failures of a download's task; asking for it keeps the partial file.
+    /// The resume data in the error of a download that failed; reading it keeps the partial file.
     public var downloadResumeData: Data? {
         guard let error = underlyingError as? URLError else { return nil }
         (error.userInfo[ProducedResumeData.ownerKey] as? OwnedFile)?.take()

@@ -106,8 +106,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         cancel(producingResumeData: false)
     }
 
-    /// Ends the request like `cancel()`, and keeps the content so far, so that a later download can continue from
-    /// there.
+    /// Ends the request like `cancel()`; with `true`, keeps the content so far, so that a later download can continue.
     ///
     /// The resume data is in `resumeData` and in the responses. There is none when no content has come, when the
     /// response has no strong validator, or when it has a content coding. The first cancel counts.

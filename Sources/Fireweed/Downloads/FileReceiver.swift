@@ -103,7 +103,7 @@ struct DownloadContent: Sendable {
     var isSettled = false
 }
 
-/// A complete file, and where it goes once the response is valid.
+/// A complete file, and its destination once the response is valid.
 struct PlannedMove: Sendable {
     let file: PartialFile
     let target: URL

@@ -110,7 +110,7 @@ final class FileSink: Sendable {
             block.count = 0
             if state.spare.count < Self.mostBlocks { state.spare.append(block) }
             state.waitingCount -= 1
-            // Room is told of when half of the blocks are written, so that the socket is not stopped for each.
+            // The transport continues when half of the blocks are written, so that it does not stop for each block.
             guard state.isFull, state.waitingCount * 2 <= Self.mostBlocks else { return false }
             state.isFull = false
             return true

@@ -49,7 +49,7 @@ struct Rendezvous: ~Copyable, Sendable {
     }
 
     func wait() async -> Wake {
-        // Unsafe: resumed once by construction, by whoever takes it out of the state.
+        // Unsafe: the caller that takes the continuation out of the state resumes it, so that it is resumed once.
         await withUnsafeContinuation { continuation in
             let isReady = state.withLock { state in
                 if !state.isReady {

@@ -1,8 +1,8 @@
-// A list for what there is mostly one of.
+// A list that usually has one element.
 
 /// A list whose first element lies in the list itself: with no more than one it takes no memory of its own.
 ///
-/// A request mostly has one handler, one `URLRequest` and one attempt.
+/// A request usually has one handler, one `URLRequest` and one attempt.
 struct Few<Element> {
     private var head: Element?
     private var tail: [Element] = []

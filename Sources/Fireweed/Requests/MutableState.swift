@@ -112,6 +112,6 @@ final class ExtrasBox: @unchecked Sendable {
     }
 }
 
-/// Sees the head of a response before its content, and decides whether to go on.
+/// Gets the head of a response before its content, and decides whether the content follows.
 typealias ResponseHandler =
     @Sendable (_ response: HTTPURLResponse, _ decide: @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

@@ -1,11 +1,11 @@
-// The progress of a request, counted always and made into `Progress` when someone looks.
+// The progress of a request: always counted, and made into a `Progress` on demand.
 
 import Dispatch
 import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Counts the bytes of a request in both directions, and tells the progress handlers.
+/// Counts the bytes of a request in both directions, and calls the progress handlers.
 ///
 /// Nothing is allocated until a handler is set or a `Progress` is asked for.
 struct ProgressTracker: ~Copyable, Sendable {
@@ -34,7 +34,7 @@ struct ProgressTracker: ~Copyable, Sendable {
         var download = Direction()
     }
 
-    /// What there is once someone is interested.
+    /// The counts, made when a handler is set or a `Progress` is read.
     final class Box: @unchecked Sendable {
         // SAFETY: touched only under the board's lock.
         var value = State()

@@ -172,7 +172,7 @@ extension Request {
 
     /// The next slot to serialise.
     ///
-    /// When there is none, the request is done and its handlers are told.
+    /// When there is none, the request is done and its handlers are called.
     private func nextSlot() -> (any ResponseSlot)? {
         enum Step { case serialise(any ResponseSlot), deliver(Few<any ResponseSlot>?, endings: [@Sendable () -> Void]) }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.

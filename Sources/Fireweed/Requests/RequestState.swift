@@ -199,7 +199,7 @@ struct RequestState: Equatable, Sendable {
         return .serialise
     }
 
-    /// The step that only one station takes; every other ignores the event.
+    /// A transition from one kind of work to the next; in every other work the event is ignored.
     private mutating func advance(from: Work, to: Work, _ effect: Effects) -> Effects {
         guard work == from else { return [] }
         become(intent, to)

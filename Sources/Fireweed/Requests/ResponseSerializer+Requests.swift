@@ -1,4 +1,4 @@
-// The forms that take a `ResponseSerializer`, so that `.data`, `.string` and `.decodable(of:)` can be written with a dot.
+// Handlers with a `ResponseSerializer`, which can be written as `.data`, `.string` and `.decodable(of:)`.
 
 public import Dispatch
 import Foundation

@@ -1,20 +1,20 @@
-// A handler's place in a request: what it serialises, and how it is told.
+// A response handler of a request: its serialiser, and how it is called.
 
 import Dispatch
 import Foundation
 import Synchronization
 
-/// The place of one response handler.
+/// One response handler of a request.
 ///
-/// Serialised once for each outcome, told once.
+/// `serialise()` runs once for each outcome, `deliver()` once.
 protocol ResponseSlot: AnyObject, Sendable {
     /// Makes the response from the request's outcome; returns the serialiser's failure, which retriers are asked about.
     func serialise() -> AFError?
     /// Replaces the failure of the response by the error that a retrier gave for it.
     func fail(with error: AFError)
-    /// Tells the handler. Every handler of the request has been serialised.
+    /// Calls the handler, after the serialisers of all handlers have run.
     func deliver()
-    /// Gives the conclusion of the request to whoever waits for this slot, if someone does and can run it.
+    /// Lets a task that awaits the response run the conclusion of the request; false when no task awaits it.
     func handOver() -> Bool
 }
 

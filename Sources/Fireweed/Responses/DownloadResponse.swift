@@ -20,7 +20,7 @@ public struct DownloadResponse<Success, Failure: Error> {
     ///
     /// Asking for it keeps a file in a temporary place, which goes with the last response otherwise.
     public var fileURL: URL? { file?.taken }
-    /// What a later download can go on from, if this one ended early; asking for it keeps a temporary partial file.
+    /// The resume data of a download that ended early; reading it keeps a temporary partial file.
     public var resumeData: Data? { produced?.taken }
     /// The request that was sent last; made at each call unless it exists already.
     public var request: URLRequest? { evidence.request }

@@ -1,4 +1,4 @@
-// What a response says of its exchange, without making Foundation's objects until someone asks.
+// The exchange of a response; Foundation's objects are made on demand.
 
 import Foundation
 import FoundationNetworking

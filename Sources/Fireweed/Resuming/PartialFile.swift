@@ -19,7 +19,7 @@ final class PartialFile: Sendable {
 
     let url: URL
     let hasSidecar: Bool
-    /// The file's owner when it is the library's own; goes with it unless somebody takes the file.
+    /// The owner of a temporary file: the file is removed with its owner, unless a caller has taken it.
     let owner: OwnedFile?
     let descriptor: Int32
     private let state: Mutex<State>
@@ -155,7 +155,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// What a later download can go on from, when so many bytes were written; `nil` when nothing can.
+    /// The resume data after so many bytes were written; `nil` when a later download cannot continue.
     func resumeData(byteCount: Int64) -> ResumeData? {
         guard byteCount > 0, var data = resumeData, data.validator != nil else { return nil }
         data.byteCount = byteCount

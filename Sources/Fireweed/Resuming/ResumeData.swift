@@ -1,11 +1,11 @@
-// What a download can go on from: a value, and its form as bytes.
+// Resume data: what a download can continue from, as a value and as bytes.
 
 public import Foundation
 
-/// Everything that a later download needs to go on where an earlier one ended, in this process or another.
+/// Everything that a later download needs to continue where an earlier one ended, in this process or another.
 ///
-/// Its form as bytes (`data`) is what `DownloadRequest.resumeData` gives and `Session.download(resumingWith:)` takes: a JSON
-/// object with these members, of which readers ignore those that they do not know.
+/// Its form as bytes (`data`) is what `DownloadRequest.resumeData` gives and `Session.download(resumingWith:)` takes: a
+/// JSON object with these members, of which readers ignore those that they do not know.
 ///
 /// | member | value |
 /// |---|---|
@@ -20,7 +20,7 @@ public import Foundation
 ///
 /// Keep it as you keep the request: its fields may hold credentials, and a download writes to the file that it names.
 public struct ResumeData: Sendable, Hashable {
-    /// By what a representation is told from a later one (RFC 9110 §8.8); always a strong validator.
+    /// The validator of a representation (RFC 9110 §8.8); always a strong one.
     public enum Validator: Sendable, Hashable {
         /// An `ETag`, quotes included.
         case entityTag(String)

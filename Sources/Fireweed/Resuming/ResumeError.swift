@@ -1,22 +1,22 @@
-// What can be wrong with what a download is to go on from.
+// Why a download cannot continue.
 
 public import Foundation
 
-/// Why a download cannot go on from a partial file; what is on disk is left as it is in every case.
+/// Why a download cannot continue a partial file; the files on disk are never changed.
 ///
-/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A representation that changed, a
-/// server without ranges or a partial file that is gone are no errors: the download starts again, and
+/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A representation that
+/// changed, a server without ranges or a partial file that is gone are no errors: the download starts again, and
 /// `DownloadRequest.resumption` says why.
 public enum ResumeError: Error, Sendable {
     /// The bytes are no resume data of this library, or were damaged; the text says what is wrong with them.
     case unreadable(String)
     /// The resume data is of a later version of the library; the number is its version.
     case unsupportedVersion(Int)
-    /// Only `GET` can go on from a partial file (RFC 9110 §14.2).
+    /// Only `GET` can continue a partial file (RFC 9110 §14.2).
     case unsupportedMethod(String)
     /// Another download is writing the partial file at this moment, in this process or another.
     case inUse(URL)
-    /// A file is in the place of the partial file that no download has left there.
+    /// The file at the place of the partial file is not a download's partial file.
     case notPartial(URL)
     /// The partial file cannot be opened; the error is a `POSIXError`.
     case unusable(URL, underlying: any Error)
@@ -39,18 +39,18 @@ extension ResumeError: LocalizedError {
     }
 }
 
-/// What became of the wish to go on from a partial file.
+/// Whether a download continued a partial file.
 public enum Resumption: Sendable, Hashable {
-    /// The download goes on behind this many bytes that were there.
+    /// The download continued after this many bytes of the partial file.
     case continued(offset: Int64)
     /// The download starts from its first byte again.
     case startedAgain(Reason)
 
     /// Why a download starts again.
     public enum Reason: Sendable, Hashable {
-        /// Nothing was there to go on from, or other than what was left there.
+        /// The partial file was missing, or was changed after the earlier download.
         case fileMissing
-        /// What is there came without a strong validator, so nobody could tell whether it still is the same.
+        /// The partial file has no strong validator, so that a change of the representation would not be noticed.
         case noValidator
         /// The validator or the length differ from the saved ones (RFC 9110 §13.1.5).
         case representationChanged

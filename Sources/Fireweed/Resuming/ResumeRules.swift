@@ -1,4 +1,4 @@
-// When a download may go on from a part, as RFC 9110 §13.1.5 and §14 have it. Pure.
+// When a download may continue a partial file (RFC 9110 §13.1.5 and §14). Pure.
 
 package import FireweedTransport
 import Foundation
@@ -9,7 +9,7 @@ package enum ResumeRules {
     enum Verdict: Equatable {
         /// It is the rest: write it behind what is there. The length of the whole, where it is known.
         case append(completeByteCount: Int64?)
-        /// It is the whole representation: write it in the place of what is there.
+        /// It is the whole representation: write it over the partial file.
         case replace(Resumption.Reason)
         /// It is of no use: ask again, for the whole.
         case askAgain(Resumption.Reason)
@@ -57,7 +57,7 @@ package enum ResumeRules {
         return .append(completeByteCount: range.completeByteCount ?? expectedByteCount)
     }
 
-    /// False when the response names another validator than the saved one; a response that names none does not contradict.
+    /// False when the response has another validator than the saved one; a response without a validator agrees.
     private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true

@@ -3,13 +3,13 @@
 public import Foundation
 
 extension DataStreamRequest {
-    /// The longest line that is taken unless said otherwise, in bytes: 16 MiB.
+    /// The default for the longest line, in bytes: 16 MiB.
     public static let defaultMaximumLineByteCount = 16 * 1024 * 1024
 
     /// The content's lines, as text without their ends.
     ///
-    /// Lines end with LF, CR or CRLF; empty ones count. A last line without an end is one, if all of the content came. Bytes that are
-    /// no UTF-8 become U+FFFD; a byte order mark at the start is dropped.
+    /// Lines end with LF, CR or CRLF; empty lines count. A last line without a line end counts when the content is
+    /// complete. Bytes that are not UTF-8 become U+FFFD; a byte order mark at the start is dropped.
     ///
     /// The content of a response with a status from 400 on is also in `data`.
     ///
@@ -19,7 +19,8 @@ extension DataStreamRequest {
     ///
     /// - Parameters:
     ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
-    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with `StreamedContentError.lineTooLong`.
+    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with
+    ///     `StreamedContentError.lineTooLong`.
     public func lines(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         maximumLineByteCount: Int = DataStreamRequest.defaultMaximumLineByteCount
@@ -33,14 +34,16 @@ extension DataStreamRequest {
 
     /// A decoded value for each line of the content (JSON Lines, NDJSON).
     ///
-    /// Lines end with LF; empty ones count for nothing. Decoding happens on the task that reads. A line that cannot be decoded ends
-    /// request and sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`.
+    /// Lines end with LF; empty lines are skipped. Decoding happens on the task that reads. A line that cannot be
+    /// decoded ends request and sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - decoder: decodes one line at a time.
-    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end, or a line is no value.
-    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with `StreamedContentError.lineTooLong`.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end, or a line
+    ///     cannot be decoded.
+    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with
+    ///     `StreamedContentError.lineTooLong`.
     @preconcurrency
     public func jsonLines<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self, decoder: any DataDecoder = JSONDecoder(),

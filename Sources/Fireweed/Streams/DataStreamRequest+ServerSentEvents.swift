@@ -3,7 +3,7 @@
 import Foundation
 
 extension DataStreamRequest {
-    /// The longest event that is taken unless said otherwise, in bytes: 16 MiB.
+    /// The default for the longest event, in bytes: 16 MiB.
     public static let defaultMaximumEventByteCount = 16 * 1024 * 1024
 
     /// The events that a server sends (WHATWG HTML §9.2), across reconnections.
@@ -35,7 +35,7 @@ extension DataStreamRequest {
         reconnection: ServerSentEvent.Reconnection? = nil,
         maximumEventByteCount: Int = DataStreamRequest.defaultMaximumEventByteCount
     ) -> Elements<ServerSentEvent> {
-        // An iterator that goes always cancels: nobody would hear of the reconnections.
+        // The end of an iterator always cancels: otherwise the request would reconnect without a reader.
         elements(cancelling: true) { [self] in
             .events(of: receiver.becomeEventSource { EventSource(rule: reconnection) }, maximumEventByteCount)
         } convert: {

@@ -11,7 +11,7 @@ struct EventSourceState: Sendable {
     let rule: ServerSentEvent.Reconnection?
     /// The last event ID of the events that were read.
     var lastEventID = ""
-    /// How long to wait: the rule's time, until the server says otherwise.
+    /// How long to wait: the rule's time, until the server sets another one (`retry`).
     var reconnectionTime: Duration
     private var failureCount = 0
     private var isOpen = false

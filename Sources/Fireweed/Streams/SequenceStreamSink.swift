@@ -39,14 +39,14 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         if !isLossless { decoder.consumed(weight) }
     }
 
-    /// The next event; room that it makes lets the transport go on.
+    /// The next event; the transport continues when there is room again.
     func next() async -> Element? {
         guard let (stream, weight) = await buffer.next() else { return nil }
         if weight > 0 { decoder.consumed(weight) }
         return stream
     }
 
-    /// The reader is gone: nothing is kept for it, and nobody waits for it.
+    /// The reader is gone: no content is kept, and the transport does not wait.
     func detach(cancelling: Bool) {
         if cancelling { request.cancel() }
         request.receiver.remove(self)

@@ -50,7 +50,7 @@ struct Backlog: Sendable {
         change(by: -count)
     }
 
-    /// Says whether someone waits for room.
+    /// Returns true when the transport waits for room.
     mutating func detach() -> Bool {
         defer { isFull = false }
         isDetached = true

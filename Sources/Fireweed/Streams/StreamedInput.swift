@@ -130,7 +130,7 @@ final class InputConduit: StreamSink {
         }
     }
 
-    /// Nobody reads any more: what comes is dropped, and holds nothing up.
+    /// The reader is gone: content is dropped, and the transport is not stopped any more.
     func close() {
         let (reader, request) = state.withLock { state in
             defer { state = State(isOver: true, error: state.error) }

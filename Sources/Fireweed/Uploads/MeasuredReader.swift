@@ -1,4 +1,4 @@
-// A body whose length somebody else knows.
+// Content whose length is known from elsewhere.
 
 import FireweedTransport
 

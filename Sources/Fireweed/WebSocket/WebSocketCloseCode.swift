@@ -5,8 +5,8 @@ public import FoundationNetworking
 
 /// Why a WebSocket was closed (RFC 6455 §7.4): any number that fits into a close frame.
 ///
-/// On Linux `URLSessionWebSocketTask.CloseCode` has no values for 1012 to 1014 and for the codes of applications, 3000 to 4999; this type has
-/// one for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
+/// On Linux `URLSessionWebSocketTask.CloseCode` has no values for 1012 to 1014 and for the codes of applications, 3000
+/// to 4999; this type has one for every number. It is an integer literal too: `socket.close(sendingCode: 4001)`.
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 {

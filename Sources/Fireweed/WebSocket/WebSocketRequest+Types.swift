@@ -40,8 +40,8 @@ extension WebSocketRequest {
         public let maximumMessageSize: Int
         /// Seconds between automatic pings; `nil`, the default, sends none.
         ///
-        /// The first ping is sent one interval after the connection. A number that is not positive and finite sends none.
-        /// A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
+        /// The first ping is sent one interval after the connection. A number that is not positive and finite sends
+        /// none. A slow pong delays the next ping, and is no failure unless `requiresPongs` is set.
         public let pingInterval: TimeInterval?
         /// Whether the request ends with `URLError.timedOut` when an automatic ping has no pong before the next ping.
         ///

@@ -121,7 +121,7 @@ final class SequenceWebSocketSink: WebSocketSink {
         return isFull ? .isFull : .wantsMore
     }
 
-    /// The next event; room that it makes lets the transport go on.
+    /// The next event; the transport continues when there is room again.
     func next() async -> WebSocketIncoming? {
         guard let incoming = await buffer.next() else { return nil }
         if isLossless, backlog.withLock({ $0.remove(incoming.cost) }) { request.lastAttempt?.resumeIntake() }
