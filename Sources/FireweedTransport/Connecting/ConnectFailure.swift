@@ -28,10 +28,10 @@ extension TransferFailure {
 
     /// `connectTimeout` is over.
     static func connectTimedOut(
-        _ place: String, tried: [SocketAddress], isSecuring: Bool = false
+        _ place: String, tried: [SocketAddress], layer: String? = nil
     ) -> TransferFailure {
         let addresses = tried.isEmpty ? "its name is being looked up" : tried.map(\.description).joined(separator: ", ")
-        let told = isSecuring ? "\(addresses), in the TLS handshake" : addresses
+        let told = layer.map { "\(addresses), in \($0)" } ?? addresses
         return .exchange(
             .timedOut, detail: "connecting to \(place) took longer than the time-out (\(told))",
             engineCode: Int(ETIMEDOUT))

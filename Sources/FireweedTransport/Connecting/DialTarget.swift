@@ -12,8 +12,10 @@ struct DialTarget {
     }
 
     let place: Place
-    /// The origin, where it is reached over TLS; `nil` in clear text.
-    let secureOrigin: OriginKey?
+    /// What is made above the socket.
+    let layers: [DialLayer]
+    /// Whether the place is a proxy's.
+    let isProxied: Bool
     let overrides: [String: [String]]
     let addressGuard: AddressGuard
     /// The families of addresses that may be used.
@@ -27,8 +29,13 @@ struct DialTarget {
 
     /// The target for an origin, by the options of a session.
     init(_ key: OriginKey, options: TransportOptions) {
-        secureOrigin = key.isSecure ? key : nil
-        place = options.unixSocketPath.map { .path($0) } ?? Self.place(for: key, routes: options.connectionRoutes)
+        let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
+        layers = DialLayer.layers(to: key, host: host, port: port)
+        isProxied = key.proxy != nil
+        place =
+            options.unixSocketPath.map { .path($0) }
+            ?? key.proxy.map { .host(CanonicalHost.text(of: $0.host), port: UInt16(truncatingIfNeeded: $0.port)) }
+            ?? .host(host, port: port)
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
         networkInterface = options.networkInterface
@@ -42,13 +49,13 @@ struct DialTarget {
     }
 
     /// The first route that applies says where to connect; ports that are none leave the origin's own.
-    private static func place(for key: OriginKey, routes: [ConnectionRoute]) -> Place {
+    private static func place(for key: OriginKey, routes: [ConnectionRoute]) -> (String, UInt16) {
         let route = routes.first { route in
             route.host.map { CanonicalHost.text(of: $0) == key.host } ?? true
                 && route.port.map { $0 == Int(key.port) } ?? true
         }
         let port = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? key.port
-        return .host(route?.targetHost.map { CanonicalHost.text(of: $0) } ?? key.host, port: port)
+        return (route?.targetHost.map { CanonicalHost.text(of: $0) } ?? key.host, port)
     }
 }
 

@@ -1,4 +1,4 @@
-// Makes one connection: names, the race of addresses, the socket, TLS.
+// Makes one connection: names, the race of addresses, the socket, and what is above it.
 
 import CLinux
 import Glibc
@@ -32,7 +32,7 @@ struct ConnectedSocket {
 /// Makes a socket, as socket(2) does.
 typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 
-/// Connects to the addresses of a host (RFC 8305), or to a path, and makes the TLS handshake for a secure origin.
+/// Connects to the addresses of a host (RFC 8305), or to a path, and makes the layers above the socket: proxies and TLS.
 ///
 /// It lives on its loop's thread.
 final class Dialer: Timed {
@@ -48,6 +48,7 @@ final class Dialer: Timed {
     let tls: TLSClient
     private let timers: DeadlineHeap
     private let parts: EngineParts
+    var resolver: NameResolver { parts.resolver }
     private(set) weak var owner: (any DialerOwner)?
     /// The exchange that the connection is made for, as long as it waits.
     var sponsor: Exchange?
@@ -65,10 +66,15 @@ final class Dialer: Timed {
     private var retryMoment: LoopInstant?
     private(set) var isOver = false
 
-    // MARK: TLS
+    // MARK: Layers
 
-    /// The socket that was connected, as long as the handshake is made.
-    var unsecured: ConnectedSocket?
+    /// The socket that was connected, with the layers that are made, as long as others are not.
+    var unfinished: ConnectedSocket?
+    /// The place of the next layer among the target's.
+    var layerIndex = 0
+    var tunnel: ProxyTunnel?
+    /// What was said to the proxy on an earlier connection, which the proxy has closed.
+    var connectHandshake: ConnectHandshake?
     var handshake: TLSHandshake?
     /// What the peer of an earlier handshake left behind.
     var gate: TrustGate?
@@ -121,7 +127,7 @@ final class Dialer: Timed {
         isOver = true
         timers.remove(self)
         endRace()
-        endHandshake()
+        endLayers()
     }
 
     /// Connects once more; the time that is left stays the same.
@@ -251,7 +257,8 @@ final class Dialer: Timed {
             channel: ByteChannel(descriptor: attempt.descriptor), applicationProtocol: target.clearTextProtocol,
             address: attempt.address, start: start, lookupEnd: lookupEnd, connectEnd: context.now,
             isReadable: isReadable)
-        if let origin = target.secureOrigin { secure(socket, for: origin) } else { deliver(socket) }
+        unfinished = socket
+        addLayer()
     }
 
     /// The connection is made.
@@ -268,7 +275,10 @@ final class Dialer: Timed {
         if case .host(let host, _) = target.place, !causes.isEmpty { parts.resolver.forget(host) }
         guard causes.isEmpty else { return fail(.notConnected(to: placeText, causes)) }
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
-        fail(.nameNotFound(placeText, lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")))
+        let cause = lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")
+        guard target.isProxied else { return fail(.nameNotFound(placeText, cause)) }
+        // The origin's name may well be known.
+        fail(.proxyFailed("the proxy's name \(placeText) cannot be looked up: \(cause.text)"))
     }
 
     func fail(_ failure: TransferFailure) {
@@ -300,7 +310,10 @@ final class Dialer: Timed {
     override func timeReached(at now: LoopInstant) {
         guard !isOver else { return }
         if let timeout = target.timeout, start.addingSaturating(timeout) <= now {
-            return fail(.connectTimedOut(placeText, tried: tried, isSecuring: handshake != nil))
+            return fail(
+                .connectTimedOut(
+                    placeText, tried: tried,
+                    layer: handshake.map { _ in "the TLS handshake" } ?? tunnel.map { _ in "the tunnel" }))
         }
         if let moment = retryMoment, moment <= now, case .path(let path) = target.place {
             retryMoment = nil
@@ -334,7 +347,7 @@ extension Dialer: SocketWatcher {
 }
 
 /// Carries an answer to a dialer that may be gone by then.
-private final class DialerReply: @unchecked Sendable {
+final class DialerReply: @unchecked Sendable {
     // SAFETY: made and read on the loop's thread only; the resolver merely holds the reference to this object.
     private(set) weak var dialer: Dialer?
 

@@ -11,6 +11,8 @@ final class ConnectionTable {
     let timers = DeadlineHeap()
     let parts: EngineParts
     let tls: TLSClient
+    /// Without a proxy in the options or the environment, no exchange looks for one.
+    private let mayHaveProxy: Bool
     let parserLimits: HTTP1ResponseParser.Limits
     let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
@@ -34,6 +36,7 @@ final class ConnectionTable {
         self.context = context
         self.parts = parts
         tls = TLSClient(settings)
+        mayHaveProxy = settings.options.proxy != nil || Proxy.isInEnvironment
         parserLimits = HTTP1ResponseParser.Limits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
@@ -85,11 +88,9 @@ final class ConnectionTable {
             throw .exchange(.unsupportedURL, detail: "\(MissingAbility.webSockets)", engineCode: 0)
         }
         let target = try RequestTarget(exchange.message.url)
-        guard settings.options.proxy?.scheme == nil else {
-            throw .exchange(.unsupportedURL, detail: "this transport has no proxies", engineCode: 0)
-        }
         exchange.target = target
-        let key = OriginKey(target)
+        let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
+        let key = OriginKey(target, proxy: proxy)
         if let origin = origins[key] { return origin }
         if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
         let made = Origin(key: key, table: self)

@@ -81,13 +81,20 @@ final class HTTP1Connection: Connection {
         }
         guard let target = exchange.target else { return }
         let written = try origin.table.writer.write(
-            exchange.message, to: target, contentLength: content.byteCount, into: &pending)
+            exchange.message, to: target, form: form(of: exchange.message), contentLength: content.byteCount,
+            into: &pending)
         framing = written.framing
         awaitsContinue = written.expectsContinue
         closesAfterExchange = written.closesConnection
         headRest = pending.count
         parser.expect(written.expectation)
         if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: pending) }
+    }
+
+    /// A proxy without a tunnel is told the absolute form.
+    private func form(of message: RequestMessage) -> HTTP1RequestWriter.Form {
+        guard let proxy = origin.key.proxy, proxy.takesAbsoluteForm, !origin.key.isSecure else { return .origin }
+        return .proxy(lines: proxy.fieldLines(hasOwnCredentials: message.fields.contains("Proxy-Authorization")))
     }
 
     /// Lets an exchange go that has ended.

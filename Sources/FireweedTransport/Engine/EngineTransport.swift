@@ -12,7 +12,7 @@ struct EngineParts: Sendable {
 
 /// Moves exchanges over HTTP/1.1, in clear text and over TLS, on connections of its own for each of its event loops.
 ///
-/// Proxies, HTTP/2 and WebSockets are not there yet: such messages fail with `unsupportedURL`, or go without them.
+/// HTTP/2 and WebSockets are not there yet: WebSockets fail with `unsupportedURL`, and HTTP/1.1 is spoken.
 package final class EngineTransport: Transport {
     /// What the transport was made with.
     package let options: TransportOptions

@@ -54,10 +54,13 @@ final class TLSHandshake {
     }
 
     /// Begins; the owner may be called before this returns.
-    func begin() {
+    ///
+    /// - Parameter records: bytes of the peer's that were read already.
+    func begin(records: [UInt8] = []) {
         do {
             let made = try client.makeStream(to: peer, over: channel, in: context)
             made.handshake = self
+            made.prepend(records)
             stream = made
         } catch {
             return fail(error)

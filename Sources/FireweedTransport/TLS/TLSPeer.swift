@@ -11,12 +11,24 @@ struct TLSPeer {
     let rule: HandshakeJudge.Rule
 
     /// The peer for an origin.
-    init(origin key: OriginKey, settings: PoolSettings) {
-        host = key.host
-        port = key.port
+    init(host: String, port: UInt16, settings: PoolSettings) {
+        self.host = host
+        self.port = port
         isProxy = false
         offer = settings.options.offersALPN ? ApplicationProtocol.offer(for: settings.options.httpVersion) : []
-        rule = settings.rule(forHost: key.host)
+        rule = settings.rule(forHost: host)
+    }
+
+    /// A proxy that is spoken to over TLS: the authorities judge it, whatever the session's rules say of origins.
+    init(proxy: Proxy, settings: PoolSettings) {
+        let host = CanonicalHost.text(of: proxy.host)
+        self.host = host
+        port = UInt16(truncatingIfNeeded: proxy.port)
+        isProxy = true
+        offer = settings.options.offersALPN ? [.http1] : []
+        rule = HandshakeJudge.Rule(
+            host: host, authorities: settings.options.certificateAuthorities, mayWait: false,
+            decide: HandshakeJudge.Rule.authoritiesAndName)
     }
 
     /// The name that the server is told (RFC 6066 §3); `nil` for an address.

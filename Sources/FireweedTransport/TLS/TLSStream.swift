@@ -261,6 +261,11 @@ final class TLSStream {
         return .bytes(count)
     }
 
+    /// Takes bytes of records that were read before; the handshake has not begun.
+    func prepend(_ records: [UInt8]) {
+        kept = records
+    }
+
     /// Takes records of OpenSSL's.
     func putRecords(_ bytes: UnsafeRawBufferPointer) {
         unsent.append(contentsOf: bytes)

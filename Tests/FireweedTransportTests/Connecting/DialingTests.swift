@@ -124,7 +124,7 @@ struct DialingTests {
             ({ $0.connectionRoutes = [ConnectionRoute(host: "race.test", targetPort: 1)] }, .cannotConnectToHost),
             ({ $0.networkInterface = "127.0.0.5" }, nil), ({ $0.networkInterface = "host!127.0.0.6" }, nil),
             ({ $0.networkInterface = "if!none" }, .cannotConnectToHost),
-            ({ $0.proxy = Proxy(host: "127.0.0.1", port: 1) }, .unsupportedURL),
+            ({ $0.proxy = Proxy(host: "127.0.0.1", port: 1) }, .cannotConnectToHost),
         ]
         for (index, row) in rows.enumerated() {
             try await EngineStage.play({ options in

@@ -1,0 +1,48 @@
+// What is made above a connected socket.
+
+/// One layer of a connection, from the socket up.
+enum DialLayer: Hashable {
+    /// TLS with the proxy.
+    case proxyTLS(Proxy)
+    /// A tunnel that an HTTP proxy makes to a host and port (CONNECT).
+    case connect(Proxy, host: String, port: UInt16)
+    /// A tunnel that a SOCKS proxy makes.
+    case socks(Proxy, Proxy.Scheme, host: String, port: UInt16)
+    /// TLS with the origin.
+    case originTLS(OriginKey)
+
+    /// The layers of a connection to an origin, which is asked of a proxy under this host and port.
+    static func layers(to key: OriginKey, host: String, port: UInt16) -> [DialLayer] {
+        var layers: [DialLayer] = []
+        if let proxy = key.proxy, let scheme = proxy.scheme {
+            switch scheme {
+            case .http, .https:
+                if scheme == .https { layers.append(.proxyTLS(proxy)) }
+                if key.isSecure { layers.append(.connect(proxy, host: host, port: port)) }
+            case .socks4, .socks4a, .socks5, .socks5h:
+                layers.append(.socks(proxy, scheme, host: host, port: port))
+            }
+        }
+        return key.isSecure ? layers + [.originTLS(key)] : layers
+    }
+}
+
+extension Proxy {
+    /// What an HTTP proxy is told of who we are.
+    var credentials: RequestMessage.Credentials? {
+        user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
+    }
+
+    /// Fields for an HTTP proxy that is told absolute forms, each with its CRLF.
+    ///
+    /// Basic goes out at once. Challenges for other schemes are answered by CONNECT alone so far.
+    func fieldLines(hasOwnCredentials: Bool) -> [UInt8] {
+        let known = HandshakeAuthentication(
+            credentials: hasOwnCredentials ? nil : credentials, challengeStatus: 407, method: "GET")
+        let line = known.authorization.map { Array("Proxy-Authorization: \($0)\r\n".utf8) } ?? []
+        return line + Array("Proxy-Connection: Keep-Alive\r\n".utf8)
+    }
+
+    /// Whether messages in clear text are told to it in the absolute form (RFC 9112 §3.2.2).
+    var takesAbsoluteForm: Bool { scheme == .http || scheme == .https }
+}

@@ -1,0 +1,172 @@
+// The part of a connection's making that comes after the socket: proxies and TLS.
+
+extension Dialer {
+    /// Makes the next layer over what there is; without one the connection is made.
+    func addLayer(rest: [UInt8] = []) {
+        guard let socket = unfinished, !isOver else { return }
+        guard layerIndex < target.layers.count else {
+            guard rest.isEmpty else { return fail(.proxyFailed("bytes came through the tunnel before the request")) }
+            unfinished = nil
+            return deliver(socket)
+        }
+        switch target.layers[layerIndex] {
+        case .proxyTLS(let proxy):
+            secure(socket, with: TLSPeer(proxy: proxy, settings: tls.settings), gate: nil, rest: rest)
+        case .originTLS(let key):
+            secure(
+                socket, with: TLSPeer(host: key.host, port: key.port, settings: tls.settings), gate: gate, rest: rest)
+        case .connect(let proxy, let host, let port): connect(socket, proxy, host, port)
+        case .socks(let proxy, let scheme, let host, let port): lookUpForProxy(proxy, scheme, host, port)
+        }
+    }
+
+    /// Gives the layers up, and closes the socket.
+    func endLayers() {
+        handshake?.abandon()
+        handshake = nil
+        tunnel?.abandon()
+        tunnel = nil
+        layerIndex = 0
+        guard let socket = unfinished else { return }
+        unfinished = nil
+        context.sockets.willClose(socket.channel.descriptor)
+        socket.channel.close()
+    }
+
+    private func secure(_ socket: ConnectedSocket, with peer: TLSPeer, gate: TrustGate?, rest: [UInt8]) {
+        let made = TLSHandshake(
+            with: peer, over: socket.channel, gate: gate, client: tls, context: context, owner: self)
+        handshake = made
+        made.begin(records: rest)
+    }
+
+    // MARK: Tunnels
+
+    private func connect(_ socket: ConnectedSocket, _ proxy: Proxy, _ host: String, _ port: UInt16) {
+        let authority = host.contains(":") ? "[\(host)]" : host
+        do throws(TransferFailure) {
+            if let connectHandshake { return begin(.connect(connectHandshake), over: socket) }
+            let made = ConnectHandshake(
+                to: try RequestTarget("https://\(authority):\(port)/"), credentials: proxy.credentials)
+            begin(.connect(made), over: socket)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func begin(_ handshake: ProxyTunnel.Handshake, over socket: ConnectedSocket) {
+        let made = ProxyTunnel(handshake, over: socket.channel, context: context, owner: self)
+        tunnel = made
+        made.begin()
+    }
+
+    /// Looks the origin up, where the proxy does not.
+    private func lookUpForProxy(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16) {
+        let proxyLooksUp = scheme == .socks4a || scheme == .socks5h
+        let known = HostAddresses.known(of: host, overrides: target.overrides)
+        guard proxyLooksUp, IPAddress(host) == nil else {
+            // SOCKS 4 has no IPv6 (RFC 1928 came after it).
+            let families: [AddressFamily] = scheme == .socks4 ? [.ipv4] : [.ipv4, .ipv6]
+            if let known {
+                let fitting = families.compactMap { family in known.first { $0.family == family } }
+                return socks(proxy, scheme, fitting.first, port)
+            }
+            return lookUpForProxy(proxy, scheme, host, port, families[...])
+        }
+        guard target.addressGuard == .none else {
+            return fail(
+                .proxyFailed("the proxy looks the host up, so that the session's address guard cannot see its address"))
+        }
+        begin(scheme, proxy, .name(host, port: port))
+    }
+
+    private func lookUpForProxy(
+        _ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16, _ families: ArraySlice<AddressFamily>
+    ) {
+        guard let family = families.first else {
+            return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
+        }
+        let reply = DialerReply(self)
+        let outcome = resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
+            loop.post { _ in
+                reply.dialer?.lookedUpForProxy(answer, proxy, scheme, host, port, families.dropFirst())
+            }
+        }
+        if case .known(let answer) = outcome {
+            lookedUpForProxy(answer, proxy, scheme, host, port, families.dropFirst())
+        }
+    }
+
+    private func lookedUpForProxy(
+        _ answer: NameResolver.Answer, _ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16,
+        _ families: ArraySlice<AddressFamily>
+    ) {
+        guard !isOver else { return }
+        switch answer {
+        case .addresses(let addresses): socks(proxy, scheme, addresses.first, port)
+        case .failed: lookUpForProxy(proxy, scheme, host, port, families)
+        }
+    }
+
+    private func socks(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ address: SocketAddress?, _ port: UInt16) {
+        guard case .internet(let bytes, _, _) = address else {
+            return fail(.proxyFailed("the host has no address that the SOCKS proxy can be told"))
+        }
+        guard target.addressGuard.allows(bytes) else { return fail(.refused(.address(bytes))) }
+        begin(scheme, proxy, .address(bytes, port: port))
+    }
+
+    private func begin(_ scheme: Proxy.Scheme, _ proxy: Proxy, _ destination: SOCKSHandshake.Destination) {
+        guard let socket = unfinished else { return }
+        do throws(TransferFailure) {
+            let made = try SOCKSHandshake(scheme, to: destination, user: proxy.user, password: proxy.password)
+            begin(.socks(made), over: socket)
+        } catch {
+            fail(error)
+        }
+    }
+}
+
+extension Dialer: TLSHandshakeOwner {
+    func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks version: ApplicationProtocol) {
+        guard var socket = unfinished else { return }
+        self.handshake = nil
+        socket.channel = ByteChannel(stream)
+        if case .originTLS = target.layers[layerIndex] { socket.applicationProtocol = version }
+        socket.secureEnd = context.now
+        // The peer's first bytes may have come with its last message of the handshake.
+        socket.isReadable = true
+        unfinished = socket
+        layerIndex += 1
+        addLayer()
+    }
+
+    func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure) {
+        fail(failure)
+    }
+
+    func handshake(_ handshake: TLSHandshake, outlived gate: TrustGate) {
+        endLayers()
+        self.gate = gate
+        beginAgain()
+    }
+}
+
+extension Dialer: ProxyTunnelOwner {
+    func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8]) {
+        self.tunnel = nil
+        layerIndex += 1
+        unfinished?.isReadable = true
+        addLayer(rest: rest)
+    }
+
+    func tunnel(_ tunnel: ProxyTunnel, didFail failure: TransferFailure) {
+        fail(failure)
+    }
+
+    func tunnel(_ tunnel: ProxyTunnel, needsConnectionFor handshake: ConnectHandshake) {
+        endLayers()
+        connectHandshake = handshake
+        beginAgain()
+    }
+}

@@ -1,0 +1,159 @@
+// A way through a proxy to an origin, over a connected channel.
+
+import Foundation
+
+/// Who wants a tunnel; called on the loop's thread, also from inside `ProxyTunnel.begin()`.
+protocol ProxyTunnelOwner: AnyObject {
+    /// The tunnel is there; `rest` came behind the proxy's answer.
+    func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8])
+    func tunnel(_ tunnel: ProxyTunnel, didFail failure: TransferFailure)
+    /// The proxy closes this connection; the handshake begins again on another one.
+    func tunnel(_ tunnel: ProxyTunnel, needsConnectionFor handshake: ConnectHandshake)
+}
+
+/// Makes the handshake with a proxy.
+final class ProxyTunnel {
+    /// What is spoken to the proxy.
+    enum Handshake {
+        case connect(ConnectHandshake)
+        case socks(SOCKSHandshake)
+    }
+
+    private var handshake: Handshake
+    private let channel: ByteChannel
+    private let context: LoopContext
+    private weak var owner: (any ProxyTunnelOwner)?
+    private var pending: [UInt8] = []
+    private var pendingOffset = 0
+    private var isOver = false
+
+    /// So much of an answer is read at once.
+    private static let readByteCount = 16 * 1024
+
+    /// Makes a tunnel over a channel whose socket is registered for its edges.
+    init(_ handshake: Handshake, over channel: ByteChannel, context: LoopContext, owner: any ProxyTunnelOwner) {
+        self.handshake = handshake
+        self.channel = channel
+        self.context = context
+        self.owner = owner
+    }
+
+    /// Begins; the owner may be called before this returns.
+    func begin() {
+        context.sockets.hand(channel.descriptor, to: self)
+        switch handshake {
+        case .connect(var connect):
+            pending = connect.begin()
+            handshake = .connect(connect)
+        case .socks(let socks): pending = socks.greeting
+        }
+        drive()
+    }
+
+    /// Ends everything; the owner is not called any more, and closes the channel.
+    func abandon() { isOver = true }
+
+    private func drive() {
+        while !isOver {
+            send()
+            guard receive() else { return }
+        }
+    }
+
+    private func send() {
+        while pendingOffset < pending.count {
+            let outcome = pending.withUnsafeBytes {
+                channel.send(UnsafeRawBufferPointer(rebasing: $0[pendingOffset...]), .init(start: nil, count: 0))
+            }
+            switch outcome {
+            case .bytes(let count): pendingOffset += count
+            case .wouldBlock, .end: return
+            // What the proxy has said before it closed may still be read.
+            case .failed: pendingOffset = pending.count
+            }
+        }
+        pending = []
+        pendingOffset = 0
+    }
+
+    /// Reads once; false when nothing has come.
+    private func receive() -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
+        do throws(TransferFailure) {
+            switch channel.receive(into: buffer) {
+            case .bytes(let count): try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            case .wouldBlock: return false
+            case .end: try ended()
+            case .failed(let failure): throw failure
+            }
+        } catch {
+            fail(error)
+        }
+        return !isOver
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
+        var rest = bytes
+        while !isOver {
+            switch handshake {
+            case .connect(var connect):
+                let event = try connect.next(&rest)
+                handshake = .connect(connect)
+                guard perform(event, connect, rest) else { return }
+            case .socks(var socks):
+                let event = try socks.next(&rest)
+                handshake = .socks(socks)
+                switch event {
+                case .needsMore: return
+                case .send(let bytes): pending += bytes
+                case .established: return finish(Array(rest))
+                }
+            }
+        }
+    }
+
+    /// False when no further event comes of the bytes that are there.
+    private func perform(
+        _ event: ConnectHandshake.Event, _ connect: ConnectHandshake, _ rest: UnsafeRawBufferPointer
+    ) -> Bool {
+        switch event {
+        case .needsMore: return false
+        case .send(let bytes): pending += bytes
+        case .established: finish(Array(rest))
+        case .refused(let refusal): fail(refusal.failure)
+        case .reconnect:
+            isOver = true
+            owner?.tunnel(self, needsConnectionFor: connect)
+        }
+        return true
+    }
+
+    /// The proxy has closed.
+    private func ended() throws(TransferFailure) {
+        switch handshake {
+        case .connect(var connect):
+            let event = try connect.finish()
+            _ = perform(event, connect, UnsafeRawBufferPointer(start: nil, count: 0))
+            // A request on this connection would reach nobody.
+            if !isOver { throw .proxyFailed("the proxy closed the connection during CONNECT") }
+        case .socks(let socks): throw socks.cut
+        }
+    }
+
+    private func finish(_ rest: [UInt8]) {
+        isOver = true
+        owner?.tunnelIsMade(self, rest: rest)
+    }
+
+    private func fail(_ failure: TransferFailure) {
+        isOver = true
+        owner?.tunnel(self, didFail: failure)
+    }
+}
+
+extension ProxyTunnel: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        channel.flush()
+        drive()
+    }
+}
