@@ -1,0 +1,83 @@
+// A server of OpenSSL's in this process, for what no server does by itself.
+
+import COpenSSL
+import FixtureServer
+import Foundation
+import Glibc
+
+@testable import FireweedTransport
+
+/// Takes one connection on a loopback port, makes the handshake, and plays what a test wants of it.
+final class TLSTestServer: Sendable {
+    /// The URL at `localhost`.
+    let url: URL
+    private let listener: Int32
+
+    /// Starts a server; `play` gets the `SSL` of the connection, on a thread of its own.
+    init(_ play: @escaping @Sendable (OpaquePointer) -> Void) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.listener = listener
+        let local = SocketAddress.internet(IPAddress(bytes: [127, 0, 0, 1]), port: 0)
+        let isBound = local.withSocketAddress { bind(listener, $0, $1) } == 0 && listen(listener, 8) == 0
+        guard isBound, let port = SocketAddress.local(of: listener)?.endpoint?.port,
+            let url = URL(string: "https://localhost:\(port)/")
+        else { throw TLSTestServerError() }
+        self.url = url
+        let gallery = try Gallery.shared
+        let file = gallery.server.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
+        try (gallery.server.pem + gallery.intermediate.pem).write(to: file, atomically: true, encoding: .utf8)
+        let identity = ClientIdentity(certificate: file, privateKey: gallery.server.key)
+        Thread {
+            // A client that has closed must not end this process.
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_SETMASK, &all, nil)
+            let descriptor = accept(listener, nil, nil)
+            guard descriptor >= 0 else { return }
+            Self.serve(descriptor, identity, play)
+            close(descriptor)
+        }.start()
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func serve(_ descriptor: Int32, _ identity: ClientIdentity, _ play: (OpaquePointer) -> Void) {
+        OpenSSLLibrary.initialise()
+        guard let context = SSL_CTX_new(TLS_server_method()) else { return }
+        defer { SSL_CTX_free(context) }
+        guard (try? LoadedIdentity(identity).install(on: context)) != nil, let ssl = SSL_new(context) else { return }
+        defer { SSL_free(ssl) }
+        SSL_set_fd(ssl, descriptor)
+        guard SSL_accept(ssl) == 1 else { return }
+        play(ssl)
+        ERR_clear_error()
+    }
+
+    /// Reads a head.
+    static func readHead(_ ssl: OpaquePointer) -> Bool {
+        var text = ""
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while !text.hasSuffix("\r\n\r\n") {
+            let count = SSL_read(ssl, &buffer, Int32(buffer.count))
+            guard count > 0 else { return false }
+            text += String(decoding: buffer[..<Int(count)], as: UTF8.self)
+        }
+        return true
+    }
+
+    /// Writes text.
+    static func write(_ text: String, to ssl: OpaquePointer) {
+        let bytes = Array(text.utf8)
+        _ = SSL_write(ssl, bytes, Int32(bytes.count))
+    }
+
+    /// Sends a ticket; false when the connection has ended.
+    static func sendTicket(_ ssl: OpaquePointer) -> Bool {
+        SSL_new_session_ticket(ssl) == 1 && SSL_do_handshake(ssl) == 1
+    }
+}
+
+private struct TLSTestServerError: Error {}
