@@ -116,7 +116,7 @@ final class Attempt: Sendable {
         let own = request.map { $0.parts.receiver.links(for: $0) } ?? []
         links = own.isEmpty ? core.links : own + core.links
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
-        deadlineNanoseconds = core.settings.deadlineNanoseconds()
+        deadlineNanoseconds = core.settings.deadlineNanoseconds(on: core.clock)
         state = Mutex(State(owner: owner, exchange: Exchange(message)))
     }
 

@@ -11,21 +11,24 @@ struct ConnectivityLink: Link {
     private let watch = ConnectivityWatch()
     /// Where everything goes first, if not to the URL's own host.
     private let proxyHost: String?
+    private let clock: any SessionClock
 
     /// `nil` when nothing leaves this machine anyway.
-    init?(_ options: TransportOptions) {
+    init?(_ options: TransportOptions, clock: any SessionClock = SystemClock()) {
         guard options.unixSocketPath == nil else { return nil }
         proxyHost = options.proxy?.host
+        self.clock = clock
     }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
         let subject = subject(for: exchange.message.url)
         guard subject.status == .notReachable else { return .pass }
         host.announceWaitForRoute()
-        let deadline = host.deadlineNanoseconds.map { DispatchTime(uptimeNanoseconds: $0) }
+        let now = clock.monotonicNanoseconds
+        let rest = host.deadlineNanoseconds.map { Duration.nanoseconds($0 > now ? Int64(clamping: $0 - now) : 0) }
         return .wait(
-            Wait { [watch] resume in
-                let number = watch.wait(for: subject, until: deadline) { isOpen in
+            Wait { [watch, clock] resume in
+                let number = watch.wait(for: subject, within: rest, by: clock) { isOpen in
                     resume { _ in isOpen ? .pass : .fail(Self.noRoute) }
                 }
                 return { watch.cancel(number) }

@@ -11,8 +11,10 @@ import FoundationNetworking
 /// decide which are kept and which go where; `CookieStore` is what the sessions of one storage share.
 final class CookieJar: Sendable {
     private let store: CookieStore?
+    private let clock: any SessionClock
 
-    init(storage: HTTPCookieStorage?) {
+    init(storage: HTTPCookieStorage?, clock: any SessionClock = SystemClock()) {
+        self.clock = clock
         store = storage.map(CookieStore.of)
     }
 
@@ -25,7 +27,8 @@ final class CookieJar: Sendable {
         to fields: FieldBlock, for url: URL, urlText: String, settings: SessionSettings,
         isWanted: @autoclosure () -> Bool = true
     ) -> FieldBlock {
-        guard settings.setsCookies, let store, let added = store.fields(adding: fields, for: url, text: urlText),
+        guard settings.setsCookies, let store,
+            let added = store.fields(adding: fields, for: url, text: urlText, now: clock.now),
             isWanted()
         else { return fields }
         return added
@@ -43,7 +46,7 @@ final class CookieJar: Sendable {
         for policy in [settings.cookieAcceptPolicy, store.storage.cookieAcceptPolicy]
         where !CookieRules.allows(policy, host: host, mainDocument: mainDocument) { return completion() }
         var cookies: [HTTPCookie] = []
-        let now = Date()
+        let now = clock.now
         head.forEachLine { name, value in
             if ResponseHead.isName(name, "Set-Cookie"), let cookie = SetCookie(value),
                 let accepted = CookieRules.accepted(cookie, from: url, now: now)
@@ -52,6 +55,6 @@ final class CookieJar: Sendable {
             }
             return true
         }
-        store.add(cookies, isSecure: url.scheme?.lowercased() == "https", completion: completion)
+        store.add(cookies, isSecure: url.scheme?.lowercased() == "https", now: now, completion: completion)
     }
 }

@@ -88,11 +88,13 @@ final class CookieStore: @unchecked Sendable {
 
     /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, whose text is given, or `base` has a
     /// field of its own.
-    func fields(adding base: FieldBlock, for url: URL, text: String) -> FieldBlock? {
+    func fields(
+        adding base: FieldBlock, for url: URL, text: String, now: @autoclosure () -> Date = Date()
+    ) -> FieldBlock? {
         compareWithStorage()
         let (isEmpty, made) = state.withLock { ($0.index.isEmpty, $0.made[text]) }
         if isEmpty { return nil }
-        let now = Date()
+        let now = now()
         if let made, made.base === base, made.validUntil.map({ $0 > now }) ?? true { return made.block }
         guard !base.contains("Cookie"), let host = url.host.map(CanonicalHost.text) else { return nil }
         let (path, isSecure) = (CookieRules.requestPath(of: url), url.scheme?.lowercased() == "https")
@@ -148,12 +150,15 @@ final class CookieStore: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - isSecure: whether the response came over TLS.
+    ///   - now: the session's time.
     ///   - completion: called once when they are in the storage, and in its file: at once when nothing changes, else on
     ///     a queue of the store.
-    func add(_ cookies: [HTTPCookie], isSecure: Bool, completion: @escaping @Sendable () -> Void) {
+    func add(
+        _ cookies: [HTTPCookie], isSecure: Bool, now: Date = Date(), completion: @escaping @Sendable () -> Void
+    ) {
         compareWithStorage()
         let changes = state.withLock { state -> [CookieIndex.Change] in
-            let changes = state.index.add(cookies, isSecure: isSecure, now: Date())
+            let changes = state.index.add(cookies, isSecure: isSecure, now: now)
             guard !changes.isEmpty else { return [] }
             state.made = [:]
             state.writingCount += 1

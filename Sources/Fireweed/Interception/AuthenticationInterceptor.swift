@@ -106,7 +106,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             let held = state.withLock { $0.held }
             let requiresRefresh = held.credential?.requiresRefresh ?? false
             let answer = state.withLock {
-                $0.adapt(pending, requiresRefresh: requiresRefresh, version: held.version, now: Self.now)
+                $0.adapt(
+                    pending, requiresRefresh: requiresRefresh, version: held.version, now: Self.now(of: pending.session)
+                )
             }
             if case .lookAgain = answer { continue }
             return answer
@@ -131,7 +133,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             return completion(.doNotRetryWithError(AuthenticationError.missingCredential))
         }
         guard authenticator.isRequest(urlRequest, authenticatedWith: credential) else { return completion(.retry) }
-        switch state.withLock({ $0.retry(completion, version: held.version, now: Self.now) }) {
+        switch state.withLock({ $0.retry(completion, version: held.version, now: Self.now(of: session)) }) {
         case .retry: completion(.retry)
         case .wait: break
         case .begin(let refresh): begin(refresh, for: session)
@@ -160,6 +162,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         }
     }
 
-    /// Seconds on a clock that is never set.
-    private static var now: TimeInterval { ProcessInfo.processInfo.systemUptime }
+    /// Seconds on the session's clock that is never set.
+    private static func now(of session: Session) -> TimeInterval {
+        TimeInterval(session.clock.monotonicNanoseconds) / 1e9
+    }
 }

@@ -96,9 +96,24 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         guard isOfflineError(error) else { return completion(.doNotRetry) }
         let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
         _ = watch.wait(
-            for: subject, over: filter, until: .now() + maximumWait, wantsChange: request.retryCount > 0
+            for: subject, over: filter, within: maximumWait.duration, by: session.clock,
+            wantsChange: request.retryCount > 0
         ) { isAvailable in
             completion(isAvailable ? .retry : .doNotRetry)
+        }
+    }
+}
+
+extension DispatchTimeInterval {
+    /// `nil` for `never`.
+    fileprivate var duration: Duration? {
+        switch self {
+        case .seconds(let count): .seconds(count)
+        case .milliseconds(let count): .milliseconds(count)
+        case .microseconds(let count): .microseconds(count)
+        case .nanoseconds(let count): .nanoseconds(count)
+        case .never: nil
+        @unknown default: nil
         }
     }
 }

@@ -24,12 +24,12 @@ final class ConnectivityWatch: Sendable {
     private let queue = DispatchQueue(label: "org.alamofire.connectivity")
     private let state = Mutex(State())
 
-    /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none by the deadline.
+    /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none in time.
     ///
     /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call; `filter` says which interfaces count.
     func wait(
-        for subject: RouteSubject, over filter: InterfaceFilter = .any, until deadline: DispatchTime?,
-        wantsChange: Bool = false,
+        for subject: RouteSubject, over filter: InterfaceFilter = .any, within limit: Duration?,
+        by clock: any SessionClock, wantsChange: Bool = false,
         completion: @escaping @Sendable (Bool) -> Void
     ) -> Int {
         let number = state.withLock { state in
@@ -42,7 +42,7 @@ final class ConnectivityWatch: Sendable {
             startMonitor()
             check(isChange: false)  // it may have come while nobody listened
         }
-        if let deadline { queue.asyncAfter(deadline: deadline) { [self] in finish(number, with: false) } }
+        if let limit { clock.schedule(.delay, after: limit, on: queue) { [self] in finish(number, with: false) } }
         return number
     }
 

@@ -44,7 +44,10 @@ extension Request {
     func startDeadline() {
         let timer = mutable.withLock { state -> DeadlineTimer? in
             guard let deadline = state.extras?.deadline, deadline.timer == nil, !deadline.isOver else { return nil }
-            let timer = DeadlineTimer(due: deadline.due ?? .now() + deadline.duration.seconds)
+            let timer = DeadlineTimer(
+                due: deadline.due
+                    ?? core.clock.monotonicNanoseconds.addingSaturating(deadline.duration.seconds.nanoseconds),
+                clock: core.clock)
             state.extras?.deadline?.timer = timer
             state.extras?.deadline?.due = timer.due
             return timer
@@ -73,7 +76,9 @@ extension Request {
     /// Where its deadline is the reason, the request fails: what has come is not all of it.
     func settle(insteadOfRetryingAfter delay: TimeInterval) {
         handle(.settled) { state in
-            guard state.error == nil, !state.mayBegin(after: delay), let deadline = state.extras?.deadline else {
+            guard state.error == nil, !state.mayBegin(after: delay, on: core.clock),
+                let deadline = state.extras?.deadline
+            else {
                 return
             }
             let url = state.records.last?.url.absoluteString ?? ""
@@ -103,19 +108,19 @@ extension MutableState {
     var isPastDeadline: Bool { extras?.deadline?.isOver == true }
 
     /// True when what begins after so many seconds begins in time.
-    func mayBegin(after delay: TimeInterval) -> Bool {
+    func mayBegin(after delay: TimeInterval, on clock: any SessionClock) -> Bool {
         guard !isPastDeadline, let due = extras?.deadline?.due else { return !isPastDeadline }
-        return delay > 0 ? .now() + delay < due : .now() < due
+        return clock.monotonicNanoseconds.addingSaturating(max(0, delay).nanoseconds) < due
     }
 }
 
 /// The deadline of a request.
 struct RequestDeadline: Sendable {
     let duration: Duration
-    /// When the time is over; `nil` before the request's beginning.
+    /// When the time is over, in nanoseconds of the session's clock; `nil` before the request's beginning.
     ///
     /// It stays when the request has ended: a handler that is added later may ask for a retry.
-    var due: DispatchTime?
+    var due: UInt64?
     /// Runs from the request's beginning to its end.
     var timer: DeadlineTimer?
     var isOver = false
@@ -133,27 +138,23 @@ struct RequestDeadline: Sendable {
 
 /// Calls back once, unless it goes before.
 final class DeadlineTimer: Sendable {
-    let due: DispatchTime
-    private let source = Mutex<TimerSource?>(nil)
+    let due: UInt64
+    private let clock: any SessionClock
+    private let call = Mutex<(any ScheduledCall)?>(nil)
 
-    private struct TimerSource: @unchecked Sendable {
-        // SAFETY: Dispatch's objects are safe from every thread.
-        let timer: any DispatchSourceTimer
-    }
-
-    init(due: DispatchTime) {
+    init(due: UInt64, clock: any SessionClock) {
         self.due = due
+        self.clock = clock
     }
 
-    deinit { source.withLock { $0 }?.timer.cancel() }
+    deinit { call.withLock { $0 }?.cancel() }
 
     func start(on queue: DispatchQueue, _ action: @escaping @Sendable (DeadlineTimer) -> Void) {
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: due)
-        timer.setEventHandler { [weak self] in
+        let now = clock.monotonicNanoseconds
+        let rest = Duration.nanoseconds(due > now ? Int64(clamping: due - now) : 0)
+        let made = clock.schedule(.limit, after: rest, on: queue) { [weak self] in
             if let self { action(self) }
         }
-        source.withLock { [made = TimerSource(timer: timer)] in $0 = made }
-        timer.resume()
+        call.withLock { $0 = made }
     }
 }

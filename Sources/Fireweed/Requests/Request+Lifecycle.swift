@@ -252,7 +252,8 @@ extension Request {
     /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
     func retry(after delay: TimeInterval, otherwise: () -> Void) {
         let isGranted = mutable.withLock { state in
-            guard state.mayBegin(after: delay), state.lifecycle.handle(.retryGranted) == .delayRetry else {
+            guard state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
+            else {
                 return false
             }
             state.retryCount += 1
@@ -271,7 +272,9 @@ extension Request {
         // A session that was invalidated while the retrier decided has not found this request among those that wait.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
-            core.options.rootQueue.asyncAfter(deadline: .now() + delay) { self.handle(.retryDue) }
+            core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.options.rootQueue) {
+                self.handle(.retryDue)
+            }
         } else {
             handle(.retryDue)
         }

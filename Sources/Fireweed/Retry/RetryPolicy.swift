@@ -95,14 +95,13 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error),
-            let seconds = delay(before: request), options.budget?.takeRetry() ?? true
+            let seconds = delay(before: request, now: session.transport.clock.now), options.budget?.takeRetry() ?? true
         else { return completion(.doNotRetry) }
         completion(.retryWithDelay(seconds))
     }
 
-    private func delay(before request: Request) -> TimeInterval? {
+    private func delay(before request: Request, now: Date) -> TimeInterval? {
         let delay = RetryDelay(base: exponentialBackoffBase, scale: exponentialBackoffScale, options: options)
-        let now = Date()
         var evidence = RetryDelay.Evidence(
             retryCount: request.retryCount, elapsed: 0, now: now, random: Double.random(in: 0...1))
         if options.retryAfter != .ignore {

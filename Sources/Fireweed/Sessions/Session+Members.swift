@@ -41,6 +41,8 @@ extension Session {
     public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
     /// What moves the bytes.
     public var transport: any Transport { core.transport }
+    /// The transport's clock: retries, time-outs, deadlines, cookies, the cache and refresh windows go by it.
+    public var clock: any SessionClock { core.clock }
 
     /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
     ///

@@ -16,6 +16,8 @@ final class SessionCore: Sendable {
     let options: SessionOptions
     let settings: SessionSettings
     let transport: any Transport
+    /// The transport's clock, by which all waits and ages of the session go.
+    let clock: any SessionClock
     let serializationQueue: DispatchQueue
     /// `nil` when there is nowhere to store anything.
     let cache: ResponseCache?
@@ -47,11 +49,13 @@ final class SessionCore: Sendable {
         settings = SessionSettings(
             configuration, options: transport.options, maximumRedirectCount: options.maximumRedirectCount)
         self.transport = transport
+        let clock = transport.clock
+        self.clock = clock
         shownSession = Mutex(options.shownSession)
         serializationQueue =
             options.serializationQueue ?? DispatchQueue(label: "\(options.rootQueue.label).serialization")
         cache = ResponseCache.store(options.responseStore, configuration).map { [fields = settings.fields] store in
-            ResponseCache(store: store, sharedFields: fields, now: CacheClock.now)
+            ResponseCache(store: store, sharedFields: fields, now: CacheClock.now ?? { clock.now })
         }
         protocolClasses = ProtocolClasses(configuration)
         notifications = options.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
@@ -59,7 +63,7 @@ final class SessionCore: Sendable {
         monitor = CompositeEventMonitor(
             monitors: options.eventMonitors.filter { !($0 is AlamofireNotifications) }, delegate: delegateEvents)
         hasMonitors = !monitor.monitors.isEmpty || delegateEvents != nil
-        cookies = CookieJar(storage: configuration.httpCookieStorage)
+        cookies = CookieJar(storage: configuration.httpCookieStorage, clock: clock)
         credentials = CredentialSource(storage: configuration.urlCredentialStorage, netrc: options.netrc)
         let waits = options.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
         let links: [(any Link)?] = [
@@ -69,7 +73,7 @@ final class SessionCore: Sendable {
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),
             CacheLink(cache: cache),
-            waits ? ConnectivityLink(transport.options) : nil,
+            waits ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]
         self.links = links.compactMap(\.self)
         headInterest = self.links.reduce(HeadInterest()) { $0.union($1.interest) }

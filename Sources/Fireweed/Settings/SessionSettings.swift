@@ -1,10 +1,8 @@
 // What a session takes from its `URLSessionConfiguration`, read once.
 
-import CLinux
 import FireweedTransport
 import Foundation
 import FoundationNetworking
-import Glibc
 
 /// The values of a configuration at the time when the session was made; reading them costs nothing.
 final class SessionSettings: Sendable {
@@ -59,10 +57,10 @@ final class SessionSettings: Sendable {
         return own
     }
 
-    /// The moment on the monotonic clock at which an exchange that begins now is over time.
-    func deadlineNanoseconds() -> UInt64? {
+    /// The moment on the clock at which an exchange that begins now is over time.
+    func deadlineNanoseconds(on clock: any SessionClock) -> UInt64? {
         guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
-        return fw_clock_nanoseconds(CLOCK_MONOTONIC) + UInt64(resourceTimeout * 1_000_000_000)
+        return clock.monotonicNanoseconds + UInt64(resourceTimeout * 1_000_000_000)
     }
 }
 

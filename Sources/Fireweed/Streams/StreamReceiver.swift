@@ -52,7 +52,8 @@ final class StreamReceiver: ResponseReceiver {
         if isError {
             // The content of a refused response is only kept. A peer that does not end it delays the error by at most
             // this time.
-            request.core.options.rootQueue.asyncAfter(deadline: .now() + ErrorContent.longestWait) { [weak attempt] in
+            request.core.clock.schedule(.limit, after: ErrorContent.longestWait, on: request.core.options.rootQueue) {
+                [weak attempt] in
                 attempt?.cancel()
             }
             return .proceed
@@ -194,7 +195,7 @@ final class StreamReceiver: ResponseReceiver {
 
 /// The content of a response with a status from 400 on, up to a limit.
 private struct ErrorContent: Sendable {
-    static let longestWait = DispatchTimeInterval.seconds(2)
+    static let longestWait = Duration.seconds(2)
 
     /// True when the content is only kept, and no consumer gets it.
     let isRefused: Bool

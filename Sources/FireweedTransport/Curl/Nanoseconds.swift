@@ -2,7 +2,7 @@
 
 extension Duration {
     /// Whole nanoseconds; zero for a negative duration, the largest number for one that does not fit.
-    var nanoseconds: UInt64 {
+    package var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
         let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
@@ -12,14 +12,14 @@ extension Duration {
 
 extension Double {
     /// Whole nanoseconds in so many seconds, at most those of 31 years; zero for a negative number and for none.
-    var nanoseconds: UInt64 {
+    package var nanoseconds: UInt64 {
         self > 0 ? UInt64(Swift.min(self, 1e9) * 1e9) : 0
     }
 }
 
 extension UInt64 {
     /// The sum, or the largest number where it does not fit.
-    func addingSaturating(_ other: UInt64) -> UInt64 {
+    package func addingSaturating(_ other: UInt64) -> UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }

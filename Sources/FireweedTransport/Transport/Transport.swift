@@ -46,6 +46,11 @@ public protocol Transport: AnyObject, Sendable {
 
     /// The options that it was made with; the session takes its own limits from them.
     var options: TransportOptions { get }
+
+    /// The clock of its time-outs, by which the session's own waits and ages go too; `SystemClock` by default.
+    ///
+    /// Read when a session is made. `RequestMessage.deadlineNanoseconds` is a moment of this clock.
+    var clock: any SessionClock { get }
 }
 
 extension Transport {
@@ -53,6 +58,8 @@ extension Transport {
     public var abilities: TransportAbilities { [] }
     /// The default options.
     public var options: TransportOptions { TransportOptions() }
+    /// The machine's clock.
+    public var clock: any SessionClock { SystemClock() }
 
     /// Does nothing.
     public func judgeServers(by rules: ServerTrustRules) {}

@@ -1,0 +1,85 @@
+// The time that a session and its transport go by.
+
+import CLinux
+public import Dispatch
+public import Foundation
+import Glibc
+import Synchronization
+
+/// Says what time it is, and calls back later; a session takes its transport's.
+///
+/// Every method may be called from any thread. `SystemClock` is the one that follows the machine; a clock of tests follows the test.
+public protocol SessionClock: Sendable {
+    /// The date, for ages, expiry dates and `Retry-After`.
+    var now: Date { get }
+    /// Nanoseconds on a clock that never goes back, for time-outs and deadlines.
+    var monotonicNanoseconds: UInt64 { get }
+
+    /// Calls `work` once on `queue` when a duration is over, unless it is cancelled before that.
+    ///
+    /// - Parameters:
+    ///   - purpose: whether the caller does nothing until then, or limits something that goes on.
+    ///   - duration: zero or less is at once; the call still comes by way of the queue.
+    ///   - queue: where `work` is called.
+    /// - Returns: what cancels the call. Dropping it cancels nothing.
+    @discardableResult
+    func schedule(
+        _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,
+        _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledCall
+}
+
+/// Why a call is scheduled; a clock that advances automatically in tests jumps to delays, and never to limits alone.
+public enum SchedulingPurpose: Sendable, Hashable {
+    /// The caller waits for this moment, as before a retry.
+    case delay
+    /// The moment ends something that is under way, as a deadline does.
+    case limit
+}
+
+/// A call that a clock is to make.
+public protocol ScheduledCall: Sendable {
+    /// Keeps the call from being made; does nothing once it has begun.
+    func cancel()
+}
+
+/// The machine's clock.
+public struct SystemClock: SessionClock {
+    /// Makes the clock.
+    public init() {}
+
+    /// The machine's date.
+    public var now: Date { Date() }
+    /// The machine's monotonic clock (`CLOCK_MONOTONIC`).
+    public var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
+
+    /// Calls `work` by a timer of Dispatch.
+    @discardableResult
+    public func schedule(
+        _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,
+        _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledCall {
+        let call = SystemCall(work)
+        let seconds = max(0, duration / .seconds(1))
+        queue.asyncAfter(deadline: .now() + seconds) { call.make() }
+        return call
+    }
+}
+
+/// A call by a timer of Dispatch.
+private final class SystemCall: ScheduledCall {
+    private let work: Mutex<(@Sendable () -> Void)?>
+
+    init(_ work: @escaping @Sendable () -> Void) {
+        self.work = Mutex(work)
+    }
+
+    func make() { work.withLock { $0.take() }?() }
+
+    func cancel() { _ = work.withLock { $0.take() } }
+}
+
+extension SessionClock where Self == SystemClock {
+    /// The machine's clock.
+    public static var system: SystemClock { SystemClock() }
+}
