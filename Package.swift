@@ -17,6 +17,7 @@ let package = Package(
     name: "Fireweed",
     products: [
         .library(name: "Fireweed", targets: ["Fireweed"]),
+        .library(name: "FireweedTesting", targets: ["FireweedTesting"]),
         .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
@@ -43,6 +44,7 @@ let package = Package(
             dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
         .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
+        .target(name: "FireweedTesting", dependencies: ["Fireweed", "CLinux", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
@@ -84,6 +86,7 @@ let package = Package(
             name: "FireweedTests",
             dependencies: ["Fireweed", "FixtureServer", "FuzzTargets"],
             swiftSettings: settings),
+        .testTarget(name: "FireweedTestingTests", dependencies: ["FireweedTesting"], swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",
             dependencies: ["FixtureServer"],

@@ -1,0 +1,131 @@
+// Conditions of a stub on a request's content.
+
+public import Foundation
+
+extension RequestMatcher {
+    /// The content is this text.
+    public static func body(_ text: String) -> RequestMatcher {
+        body(Data(text.utf8))
+    }
+
+    /// The content is these bytes.
+    public static func body(_ data: Data) -> RequestMatcher {
+        RequestMatcher("content of \(data.count) bytes") { request in
+            guard request.body != data else { return [] }
+            return ["content: expected \(ContentText.excerpt(data)), got \(ContentText.excerpt(request.body))"]
+        }
+    }
+
+    // MARK: JSON
+
+    /// The content is this JSON; the order of members and white space do not count.
+    public static func json(_ value: JSONValue) -> RequestMatcher {
+        json(value, isPartial: false)
+    }
+
+    /// The content is the JSON of an `Encodable` value.
+    ///
+    /// - Parameter encoder: what makes the JSON to compare with.
+    public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestMatcher {
+        encoded(value, encoder) { json($0, isPartial: false) }
+    }
+
+    /// The content is JSON that has at least these members, at every depth; arrays have to have as many elements.
+    public static func partialJSON(_ value: JSONValue) -> RequestMatcher {
+        json(value, isPartial: true)
+    }
+
+    private static func json(_ expected: JSONValue, isPartial: Bool) -> RequestMatcher {
+        RequestMatcher("JSON \(isPartial ? "with" : "equal to") \(expected)") { request in
+            guard !request.body.isEmpty else { return ["JSON content: missing, expected \(expected)"] }
+            guard let found = try? request.json else {
+                return ["JSON content: not JSON, got \(ContentText.excerpt(request.body))"]
+            }
+            return JSONDifference.lines(expected: expected, actual: found, isPartial: isPartial)
+        }
+    }
+
+    private static func encoded(
+        _ value: some Encodable, _ encoder: JSONEncoder, _ make: (JSONValue) -> RequestMatcher
+    ) -> RequestMatcher {
+        do {
+            return make(try JSONValue(encoding: value, with: encoder))
+        } catch {
+            let reason = "the expected value cannot be encoded: \(error)"
+            return RequestMatcher("JSON") { _ in [reason] }
+        }
+    }
+
+    // MARK: Forms
+
+    /// The content is a form (`application/x-www-form-urlencoded`) with exactly these fields, in any order.
+    public static func form(_ fields: [String: String]) -> RequestMatcher {
+        RequestMatcher(
+            "form \(fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&"))"
+        ) {
+            PairDifference.lines(expected: fields, actual: $0.form, kind: "form field")
+        }
+    }
+
+    /// The content is a form (`multipart/form-data`, RFC 7578) that has such a part.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the part.
+    ///   - text: its content as text; `nil`, the default, allows every content.
+    ///   - fileName: its file name; `nil`, the default, allows every one, and none.
+    ///   - contentType: its media type; `nil`, the default, allows every one, and none.
+    public static func part(
+        _ name: String, _ text: String? = nil, fileName: String? = nil, contentType: String? = nil
+    ) -> RequestMatcher {
+        part(name, data: text.map { Data($0.utf8) }, fileName: fileName, contentType: contentType)
+    }
+
+    /// The content is a form that has such a part; the parameters are as above.
+    public static func part(
+        _ name: String, data: Data?, fileName: String? = nil, contentType: String? = nil
+    ) -> RequestMatcher {
+        RequestMatcher("part \(name)") { request in
+            let parts = request.parts
+            let named = parts.filter { $0.name == name }
+            guard !named.isEmpty else {
+                return [
+                    "part \(name): missing, got \(parts.isEmpty ? "no parts" : parts.map(\.name).joined(separator: ", "))"
+                ]
+            }
+            let each = named.map { part -> [String] in
+                var lines: [String] = []
+                if let data, part.body != data {
+                    lines.append(
+                        "content: expected \(ContentText.excerpt(data)), got \(ContentText.excerpt(part.body))")
+                }
+                if let fileName, part.fileName != fileName {
+                    lines.append("file name: expected \(fileName), got \(part.fileName ?? "none")")
+                }
+                if let contentType, part.contentType != contentType {
+                    lines.append("type: expected \(contentType), got \(part.contentType ?? "none")")
+                }
+                return lines.map { "part \(name), \($0)" }
+            }
+            return each.min { $0.count < $1.count } ?? []
+        }
+    }
+}
+
+/// Compares pairs of names and values without order.
+enum PairDifference {
+    static func lines(expected: [String: String], actual: [URLQueryItem], kind: String) -> [String] {
+        var lines: [String] = []
+        for (name, value) in expected.sorted(by: { $0.key < $1.key }) {
+            let found = actual.filter { $0.name == name }.map { $0.value ?? "" }
+            if found.isEmpty {
+                lines.append("\(kind) \(name): missing, expected \(value)")
+            } else if found != [value] {
+                lines.append("\(kind) \(name): expected \(value), got \(found.joined(separator: ", "))")
+            }
+        }
+        for item in actual where expected[item.name] == nil {
+            lines.append("\(kind) \(item.name): unexpected, got \(item.value ?? "")")
+        }
+        return lines
+    }
+}

@@ -1,0 +1,105 @@
+// Conditions of a stub on a request.
+
+public import Fireweed
+import Foundation
+
+/// A condition on a request, besides its method and URL.
+///
+/// ```swift
+/// Stub.post("/users", .header("Content-Type", "application/json"), .partialJSON(["name": "Ada"]))
+/// ```
+public struct RequestMatcher: Sendable, CustomStringConvertible {
+    /// What the condition asks for, in a few words.
+    public let description: String
+    /// What differs, a line each; none when the request meets the condition.
+    let differences: @Sendable (RecordedRequest) -> [String]
+
+    /// Makes a condition.
+    ///
+    /// - Parameters:
+    ///   - description: what it asks for, in a few words, for messages.
+    ///   - differences: returns a line for each thing that differs, and none when the request meets the condition. Called on the
+    ///     queue of the transport or server; it must not wait.
+    public init(_ description: String, differences: @escaping @Sendable (RecordedRequest) -> [String]) {
+        self.description = description
+        self.differences = differences
+    }
+
+    /// A condition that a closure decides.
+    ///
+    /// - Parameters:
+    ///   - description: what it asks for, in a few words, for messages.
+    ///   - isMet: called on the queue of the transport or server; it must not wait. A thrown error is a condition that is not met.
+    public static func matching(
+        _ description: String = "the closure's condition", _ isMet: @escaping @Sendable (RecordedRequest) throws -> Bool
+    ) -> RequestMatcher {
+        RequestMatcher(description) { request in
+            do {
+                return try isMet(request) ? [] : ["\(description): not met"]
+            } catch {
+                return ["\(description): \(error)"]
+            }
+        }
+    }
+
+    // MARK: Query and fields
+
+    /// The query has an item of this name and value; further items are allowed.
+    ///
+    /// - Parameter value: the decoded value; `nil`, the default, allows every value.
+    public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
+        RequestMatcher("query \(name)\(value.map { "=\($0)" } ?? "")") { request in
+            let found = request.queryItems.filter { $0.name == name }
+            guard !found.isEmpty else { return ["query \(name): missing, expected \(value ?? "any value")"] }
+            guard let value, !found.contains(where: { $0.value == value }) else { return [] }
+            return ["query \(name): expected \(value), got \(found.map { $0.value ?? "" }.joined(separator: ", "))"]
+        }
+    }
+
+    /// The query has exactly these items, in any order.
+    public static func query(_ items: [String: String]) -> RequestMatcher {
+        RequestMatcher(
+            "query \(items.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&"))"
+        ) {
+            PairDifference.lines(expected: items, actual: $0.queryItems, kind: "query")
+        }
+    }
+
+    /// A header field of this name is there, with this value.
+    ///
+    /// - Parameters:
+    ///   - name: compared without case.
+    ///   - value: the value of one of the fields of this name; `nil`, the default, allows every value.
+    public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
+        RequestMatcher("\(name): \(value ?? "any value")") { request in
+            let found = request.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
+            guard !found.isEmpty else { return ["field \(name): missing, expected \(value ?? "any value")"] }
+            guard let value, !found.contains(value) else { return [] }
+            return ["field \(name): expected \(value), got \(found.joined(separator: ", "))"]
+        }
+    }
+
+    /// A header field that `HTTPHeader` makes is there, as `.header(.authorization(bearerToken: "t"))`.
+    public static func header(_ header: HTTPHeader) -> RequestMatcher {
+        self.header(header.name, header.value)
+    }
+
+    /// No header field of this name is there.
+    public static func noHeader(_ name: String) -> RequestMatcher {
+        RequestMatcher("no \(name)") { request in
+            request.header(name).map { ["field \(name): unexpected, got \($0)"] } ?? []
+        }
+    }
+
+    /// The `Cookie` field has a cookie of this name and value.
+    public static func cookie(_ name: String, _ value: String) -> RequestMatcher {
+        RequestMatcher("cookie \(name)=\(value)") { request in
+            let found = request.cookies[name]
+            guard found != value else { return [] }
+            return [
+                found.map { "cookie \(name): expected \(value), got \($0)" }
+                    ?? "cookie \(name): missing, expected \(value)"
+            ]
+        }
+    }
+}

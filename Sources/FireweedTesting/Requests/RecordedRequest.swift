@@ -1,0 +1,116 @@
+// A request as a stub or a server received it.
+
+public import Fireweed
+public import Foundation
+
+/// A request message that came to a ``StubTransport`` or a ``MockServer``.
+///
+/// It is what would be on the wire: after adapters, cookies, cache and redirects. Each exchange is a request of its own: a
+/// retry and a redirect each add one.
+public struct RecordedRequest: Sendable {
+    /// The method.
+    public let method: HTTPMethod
+    /// The absolute URL as it was requested, without a fragment being sent anywhere.
+    public let urlText: String
+    /// The header fields, in order; of two fields with one name `headers` shows the later one.
+    public let fields: [Field]
+    /// The whole content; empty when there was none.
+    public let body: Data
+    /// The values of the placeholders in the pattern of the stub that matched, decoded.
+    ///
+    /// `/users/{id}` gives `["id": "42"]`. Empty before a stub has matched.
+    public internal(set) var parameters: [String: String] = [:]
+    /// Whether the request asks for a WebSocket.
+    public let isWebSocket: Bool
+    let target: TargetText
+
+    init(method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false) {
+        self.method = HTTPMethod(rawValue: method)
+        urlText = url
+        self.fields = fields
+        self.body = body
+        self.isWebSocket = isWebSocket
+        target = TargetText(url)
+    }
+
+    /// The URL; `nil` when Foundation cannot parse it.
+    public var url: URL? { URL(string: urlText) }
+    /// The host in lower case, without a port.
+    public var host: String? { url?.host?.lowercased() }
+    /// The path as it was written, with its percent-encoding.
+    public var path: String { String(target.path) }
+    /// Names and values of the query in their order, decoded.
+    public var queryItems: [URLQueryItem] { target.queryItems }
+    /// The header fields.
+    public var headers: HTTPHeaders { HTTPHeaders(fields.map { HTTPHeader(name: $0.name, value: $0.value) }) }
+
+    /// The first value of this name in the query; `nil` when there is none.
+    public func query(_ name: String) -> String? {
+        queryItems.first { $0.name == name }?.value
+    }
+
+    /// The value of the first field of this name, which is compared without case.
+    public func header(_ name: String) -> String? {
+        fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+    }
+
+    /// The content as text; bytes that are not UTF-8 become U+FFFD.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The content as JSON.
+    ///
+    /// - Throws: `DecodingError` when the content is not JSON.
+    public var json: JSONValue {
+        get throws { try JSONValue(parsing: body) }
+    }
+
+    /// The content decoded from JSON.
+    ///
+    /// - Throws: what the decoder throws.
+    public func decoded<Value: Decodable>(as type: Value.Type, with decoder: JSONDecoder = JSONDecoder()) throws
+        -> Value
+    {
+        try decoder.decode(type, from: body)
+    }
+
+    /// The pairs of a form's content (`application/x-www-form-urlencoded`), decoded, in their order.
+    public var form: [URLQueryItem] { FormPairs.decoded(text[...], plusIsSpace: true) }
+
+    /// The parts of a form's content (`multipart/form-data`, RFC 7578), in their order; empty for other content.
+    public var parts: [RecordedPart] { RecordedPart.parts(of: body, contentType: header("Content-Type") ?? "") }
+
+    /// The cookies of the `Cookie` field (RFC 6265 §5.4).
+    public var cookies: [String: String] {
+        let pairs = (header("Cookie") ?? "").split(separator: ";").compactMap { pair -> (String, String)? in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return nil }
+            return (parts[0].trimmingCharacters(in: .whitespaces), String(parts[1]))
+        }
+        return Dictionary(pairs) { first, _ in first }
+    }
+}
+
+extension RecordedRequest: CustomStringConvertible {
+    /// Method and URL.
+    public var description: String { "\(method.rawValue) \(urlText)" }
+
+    /// The request as people read one: request line, fields, and the start of its content.
+    var detail: String {
+        var lines = [description]
+        lines += fields.map { "\($0.name): \($0.value)" }
+        if !body.isEmpty { lines += ["", ContentText.excerpt(body)] }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// Content as it is shown in messages.
+enum ContentText {
+    /// So many bytes are shown.
+    private static let limit = 1000
+
+    /// The text of content, or its size where it is not text.
+    static func excerpt(_ body: Data) -> String {
+        guard let text = String(data: body.prefix(limit), encoding: .utf8) else { return "<\(body.count) bytes>" }
+        return body.count > limit ? "\(text)… <\(body.count) bytes in all>" : text
+    }
+}

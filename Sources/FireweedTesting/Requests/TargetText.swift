@@ -1,0 +1,66 @@
+// The parts of a URL, cut without Foundation.
+
+import Foundation
+
+/// Scheme, authority, path and query of an absolute URL, as they are written.
+///
+/// Every stubbed request is cut once; `URLComponents` would take a third of its time.
+struct TargetText: Sendable, Hashable {
+    /// In lower case; empty for an origin-form target.
+    var scheme: Substring
+    /// Host and port, without userinfo.
+    var authority: Substring
+    /// At least `/`.
+    var path: Substring
+    /// Without the question mark; `nil` when there is none.
+    var query: Substring?
+
+    init(_ url: String) {
+        var rest = url[...]
+        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        scheme = ""
+        authority = ""
+        if let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")), rest.utf8[colon...].starts(with: "://".utf8) {
+            scheme = rest[..<colon]
+            rest = rest[rest.utf8.index(colon, offsetBy: 3)...]
+            let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            authority = rest[..<end]
+            if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
+                authority = authority[authority.utf8.index(after: at)...]
+            }
+            rest = rest[end...]
+        }
+        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            query = rest[rest.utf8.index(after: mark)...]
+            rest = rest[..<mark]
+        }
+        path = rest.isEmpty ? "/" : rest
+    }
+
+    /// The segments of the path, percent-encoding still on; a path that ends in a slash has an empty last segment.
+    var segments: [Substring] {
+        path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    /// Names and values of the query in their order, decoded.
+    var queryItems: [URLQueryItem] { query.map { FormPairs.decoded($0, plusIsSpace: false) } ?? [] }
+}
+
+/// Pairs of names and values in a query or a form.
+enum FormPairs {
+    /// Cuts at `&` and at the first `=`, and takes the percent-encoding off.
+    ///
+    /// - Parameter plusIsSpace: as in `application/x-www-form-urlencoded` (WHATWG URL §5.1).
+    static func decoded(_ text: Substring, plusIsSpace: Bool) -> [URLQueryItem] {
+        text.split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count > 1 ? decoded(String(parts[1]), plusIsSpace) : nil
+            return URLQueryItem(name: decoded(String(parts[0]), plusIsSpace), value: value)
+        }
+    }
+
+    private static func decoded(_ text: String, _ plusIsSpace: Bool) -> String {
+        let text = plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : text
+        return text.removingPercentEncoding ?? text
+    }
+}

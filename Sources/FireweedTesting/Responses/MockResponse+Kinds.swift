@@ -1,0 +1,129 @@
+// The answers that tests need most.
+
+public import Fireweed
+public import Foundation
+
+extension MockResponse {
+    /// An empty response with status 200.
+    public static var ok: MockResponse { MockResponse() }
+
+    /// An empty response with a status.
+    public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> MockResponse {
+        MockResponse(status: status, headers: headers)
+    }
+
+    /// Bytes.
+    ///
+    /// - Parameter contentType: the media type; `application/octet-stream` by default.
+    public static func data(
+        _ data: Data, contentType: String = "application/octet-stream", status: Int = 200, headers: HTTPHeaders = [:]
+    ) -> MockResponse {
+        MockResponse(status: status, headers, .data(data), type: contentType)
+    }
+
+    /// Text as UTF-8.
+    public static func text(
+        _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200, headers: HTTPHeaders = [:]
+    ) -> MockResponse {
+        MockResponse(status: status, headers, .data(Data(text.utf8)), type: contentType)
+    }
+
+    /// JSON, written as a Swift literal.
+    public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:]) -> MockResponse {
+        MockResponse(status: status, headers, .data(value.data), type: "application/json")
+    }
+
+    /// The JSON of an `Encodable` value.
+    ///
+    /// - Parameter encoder: encodes the value, when the answer is made; an error is the error that the request fails with.
+    public static func json(
+        _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:], encoder: JSONEncoder = JSONEncoder()
+    ) -> MockResponse {
+        do {
+            return MockResponse(status: status, headers, .data(try encoder.encode(value)), type: "application/json")
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The content of a file, which is read when a request comes; a file that cannot be read fails the request.
+    ///
+    /// - Parameter contentType: the media type; `nil`, the default, goes by the name's extension.
+    public static func file(
+        _ url: URL, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
+    ) -> MockResponse {
+        let type = contentType ?? MediaTypes.type(ofExtension: url.pathExtension)
+        return MockResponse(status: status, headers, .file(url), type: type)
+    }
+
+    /// A redirect (RFC 9110 §15.4).
+    ///
+    /// - Parameters:
+    ///   - location: the target, absolute or relative to the request's URL.
+    ///   - status: 302 by default.
+    public static func redirect(to location: String, status: Int = 302) -> MockResponse {
+        MockResponse(status: status, headers: ["Location": location])
+    }
+
+    /// Content that comes piece by piece: `.stream("one", .pause(.seconds(1)), "two")`.
+    public static func stream(
+        _ pieces: Piece..., contentType: String = "application/octet-stream", status: Int = 200,
+        headers: HTTPHeaders = [:]
+    ) -> MockResponse {
+        MockResponse(status: status, headers, .pieces(pieces), type: contentType)
+    }
+
+    /// Content that the test sends while the request runs.
+    public static func stream(
+        from feed: ResponseFeed, contentType: String = "application/octet-stream", status: Int = 200,
+        headers: HTTPHeaders = [:]
+    ) -> MockResponse {
+        MockResponse(status: status, headers, .feed(feed), type: contentType)
+    }
+
+    /// Server-sent events (WHATWG HTML §9.2), each in a piece of its own.
+    public static func serverSentEvents(_ events: ServerSentEvent..., headers: HTTPHeaders = [:]) -> MockResponse {
+        let pieces = events.map { Piece.text($0.eventStreamText) }
+        return MockResponse(status: 200, headers, .pieces(pieces), type: "text/event-stream")
+    }
+
+    // MARK: No response
+
+    /// A failure of the network in place of a response, as `.failure(.notConnectedToInternet)`.
+    ///
+    /// A request of a stubbed session fails with `AFError.sessionTaskFailed(error:)` around it; a ``MockServer`` closes the connection.
+    public static func failure(_ code: URLError.Code) -> MockResponse {
+        failure(URLError(code))
+    }
+
+    /// A failure in place of a response; the rest is as above.
+    public static func failure(_ error: any Error) -> MockResponse {
+        MockResponse(status: 200).changed {
+            $0.hasHead = false
+            $0.ending = .failure(error)
+        }
+    }
+
+    /// Nothing: the request ends when it is cancelled or its time-out is over.
+    public static var neverAnswers: MockResponse {
+        MockResponse(status: 200).changed {
+            $0.hasHead = false
+            $0.ending = .stall
+        }
+    }
+}
+
+extension ServerSentEvent {
+    /// The event as it is on the wire.
+    var eventStreamText: String {
+        var lines: [String] = []
+        if event != "message" { lines.append("event: \(event)") }
+        if let id { lines.append("id: \(id)") }
+        if let retry {
+            lines.append(
+                "retry: \(retry.components.seconds * 1000 + retry.components.attoseconds / 1_000_000_000_000_000)")
+        }
+        lines += data.components(separatedBy: "\n").map { "data: \($0)" }
+        return lines.joined(separator: "\n") + "\n\n"
+    }
+}

@@ -1,0 +1,120 @@
+// What a stub or a server answers with.
+
+public import Fireweed
+public import Foundation
+
+/// An answer to a request: a response, a failure, or nothing at all.
+///
+/// ```swift
+/// Stub.get("/users/{id}").reply(.json(["name": "Ada"]).header("ETag", "\"1\"").delayed(by: .milliseconds(200)))
+/// ```
+///
+/// A ``StubTransport`` and a ``MockServer`` take the same answers. `Content-Length` is added where the length is known and the
+/// answer has no such field.
+public struct MockResponse: Sendable {
+    /// One step of streamed content.
+    public enum Piece: Sendable, ExpressibleByStringLiteral {
+        /// Bytes, which reach the client in one piece.
+        case data(Data)
+        /// No bytes for so long.
+        case pause(Duration)
+
+        /// Text as UTF-8.
+        public static func text(_ text: String) -> Piece { .data(Data(text.utf8)) }
+        /// Text as UTF-8.
+        public init(stringLiteral value: String) { self = .text(value) }
+    }
+
+    enum Content: Sendable {
+        case data(Data)
+        case file(URL)
+        case pieces([Piece])
+        case feed(ResponseFeed)
+    }
+
+    enum Ending: Sendable {
+        case complete
+        case failure(any Error)
+        case stall
+    }
+
+    /// The status code (RFC 9110 §15).
+    public var status: Int
+    /// The header fields in their order; a name may be there more than once.
+    public var fields: [Field]
+    var content: Content
+    var ending = Ending.complete
+    var delay = Duration.zero
+    var interim: [ResponseHead] = []
+    /// False for a failure or a silence in place of a response.
+    var hasHead = true
+    var fault: ServerFault?
+    var webSocket: WebSocketScript?
+
+    /// Makes a response.
+    ///
+    /// - Parameters:
+    ///   - status: the status code; 200 by default.
+    ///   - headers: the header fields.
+    ///   - body: the content; none by default.
+    public init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
+        self.init(status: status, headers, .data(body))
+    }
+
+    init(status: Int, _ headers: HTTPHeaders = [:], _ content: Content, type: String? = nil) {
+        self.status = status
+        fields = headers.map { Field(name: $0.name, value: $0.value) }
+        self.content = content
+        if let type, headers["Content-Type"] == nil {
+            fields.insert(Field(name: "Content-Type", value: type), at: 0)
+        }
+    }
+
+    // MARK: Changes
+
+    /// The same answer with another status code.
+    public func status(_ status: Int) -> MockResponse {
+        changed { $0.status = status }
+    }
+
+    /// The same answer with a further header field; a field of this name that is there stays.
+    public func header(_ name: String, _ value: String) -> MockResponse {
+        changed { $0.fields.append(Field(name: name, value: value)) }
+    }
+
+    /// The same answer with a further header field, as `.header(.contentType("text/csv"))`.
+    public func header(_ header: HTTPHeader) -> MockResponse {
+        self.header(header.name, header.value)
+    }
+
+    /// The same answer, after so long.
+    ///
+    /// A stubbed session's time-outs go on meanwhile, on the session's clock.
+    public func delayed(by delay: Duration) -> MockResponse {
+        changed { $0.delay += delay }
+    }
+
+    /// The same answer behind an interim response (RFC 9110 §15.2), as 103.
+    public func interim(_ status: Int, headers: HTTPHeaders = [:]) -> MockResponse {
+        let fields = headers.map { Field(name: $0.name, value: $0.value) }
+        return changed { $0.interim.append(ResponseHead(status: status, fields: fields)) }
+    }
+
+    /// The same head and content; then the exchange fails instead of ending.
+    ///
+    /// - Parameter error: what a stubbed session's request fails with; a ``MockServer`` closes the connection instead.
+    public func failing(with error: any Error = URLError(.networkConnectionLost)) -> MockResponse {
+        changed { $0.ending = .failure(error) }
+    }
+
+    /// The same head and content; then nothing more comes, and the exchange does not end.
+    public func stalling() -> MockResponse {
+        changed { $0.ending = .stall }
+    }
+
+    func changed(_ change: (inout MockResponse) -> Void) -> MockResponse {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}

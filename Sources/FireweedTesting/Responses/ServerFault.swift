@@ -1,0 +1,51 @@
+// What a server does wrong on purpose.
+
+public import Foundation
+
+/// A fault of a ``MockServer``, as `.json(…).fault(.closeInBody(after: 10))`.
+///
+/// A stubbed session has no connection: its request fails with the error that the real transport reports for the fault.
+public enum ServerFault: Sendable, Hashable {
+    /// Closes the connection when the request's head has come.
+    case closeAfterRequestHead
+    /// Closes the connection when so many bytes of the request's content have come.
+    case closeInRequestBody(after: Int)
+    /// Closes the connection when the request has come, in place of an answer.
+    case closeBeforeHead
+    /// Closes the connection after so many bytes of the response's head.
+    case closeInHead(after: Int)
+    /// Closes the connection after the response's head.
+    case closeAfterHead
+    /// Closes the connection after so many bytes of the response's content.
+    case closeInBody(after: Int)
+    /// Resets the connection (RST) when the request has come, in place of an answer.
+    case reset
+    /// Resets the connection (RST) after so many bytes of the response's content.
+    case resetInBody(after: Int)
+    /// Sends these bytes in place of an answer, and closes.
+    case garbage(Data)
+    /// Sends so many bytes of the response's content, then nothing more.
+    case stallInBody(after: Int)
+    /// Sends the response's content at so many bytes a second.
+    case throttle(bytesPerSecond: Int)
+
+    /// How the fault shows on a transport without a wire: what is left of the content, and the error behind it.
+    var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Ending)? {
+        let lost = MockResponse.Ending.failure(URLError(.networkConnectionLost))
+        return switch self {
+        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset: (false, nil, lost)
+        case .garbage: (false, nil, .failure(URLError(.badServerResponse)))
+        case .closeAfterHead: (true, 0, lost)
+        case .closeInBody(let count), .resetInBody(let count): (true, count, lost)
+        case .stallInBody(let count): (true, count, .stall)
+        case .throttle: nil
+        }
+    }
+}
+
+extension MockResponse {
+    /// The same answer with a fault of the server.
+    public func fault(_ fault: ServerFault) -> MockResponse {
+        changed { $0.fault = fault }
+    }
+}

@@ -1,0 +1,1 @@
+../../FireweedTransport/Sanitizing/Mutex.swift

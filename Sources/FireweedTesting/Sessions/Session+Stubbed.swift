@@ -1,0 +1,64 @@
+// Sessions that stubs answer.
+
+public import Fireweed
+import Foundation
+public import FoundationNetworking
+
+extension Session {
+    /// A session whose requests are answered by stubs, without a server.
+    ///
+    /// ```swift
+    /// let session = Session.stubbed {
+    ///     Stub.get("/users/{id}").reply(.json(["id": 42, "name": "Ada"]))
+    /// }
+    /// let user = try await session.request("https://api.example.com/users/42").serializingDecodable(User.self).value
+    /// try session.stubs.expectAllCalled()
+    /// ```
+    ///
+    /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says. No notifications
+    /// are posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the same time share nothing.
+    ///
+    /// - Parameters:
+    ///   - configuration: header fields, time-outs and cache policy; its storages are replaced.
+    ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
+    ///   - interceptor: adapts and retries every request.
+    ///   - serverTrustManager: accepted, and never asked: there is no TLS.
+    ///   - redirectHandler: decides about redirects; `nil` follows them.
+    ///   - cachedResponseHandler: decides what is stored in the session's cache.
+    ///   - eventMonitors: are told of everything; none by default.
+    ///   - startRequestsImmediately: whether the first response handler resumes a request.
+    ///   - stubs: the stubs; the first one that matches answers.
+    public static func stubbed(
+        configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
+        clock: any SessionClock = SystemClock(), interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil, eventMonitors: [any EventMonitor] = [],
+        startRequestsImmediately: Bool = true, @StubsBuilder _ stubs: () -> [Stub]
+    ) -> Session {
+        Session(
+            transport: StubTransport(stubs: Stubs(stubs()), clock: clock),
+            configuration: isolated(configuration), startRequestsImmediately: startRequestsImmediately,
+            interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
+    }
+
+    /// The stubs of a session that `stubbed` made, or that has a ``StubTransport``.
+    ///
+    /// - Precondition: the session's transport is a `StubTransport`.
+    public var stubs: Stubs {
+        guard let transport = transport as? StubTransport else {
+            preconditionFailure("this session has no stubs: make it by Session.stubbed, or with a StubTransport")
+        }
+        return transport.stubs
+    }
+
+    /// The same settings, with storages that nobody else has.
+    static func isolated(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
+        let isolated = configuration.copy() as? URLSessionConfiguration ?? configuration
+        let own = URLSessionConfiguration.ephemeral
+        isolated.httpCookieStorage = own.httpCookieStorage
+        isolated.urlCache = own.urlCache
+        isolated.urlCredentialStorage = nil
+        return isolated
+    }
+}

@@ -1,0 +1,141 @@
+// Which requests are answered, and with what.
+
+public import Fireweed
+
+/// An answer to the requests that meet its conditions.
+///
+/// ```swift
+/// Stub.get("/users/{id}").reply { .json(["id": .string($0.parameters["id"] ?? "")]) }
+/// Stub.post("/users", .json(["name": "Ada"])).reply(.status(201))
+/// Stub.get("/flaky").reply(.status(503), .status(503), .json(["ok": true]))
+/// Stub.get("/once").reply(.ok).times(1)
+/// ```
+///
+/// Of several stubs that match, the first one answers that has not answered its number of ``times(_:)``. A stub without `reply`
+/// answers with an empty 200.
+public struct Stub: Sendable, CustomStringConvertible {
+    /// The method; `nil` for every one.
+    public let method: HTTPMethod?
+    /// Which URLs it answers.
+    public let url: URLPattern
+    /// The further conditions, all of which have to be met.
+    public let matchers: [RequestMatcher]
+    /// How often it answers; `nil`, the default, is without end.
+    public private(set) var limit: Int?
+    private(set) var answer = Answer.sequence([.ok])
+    private(set) var isWebSocket = false
+    private(set) var isOptional = false
+
+    enum Answer: Sendable {
+        /// One after the other; the last one again and again.
+        case sequence([MockResponse])
+        case closure(@Sendable (RecordedRequest) throws -> MockResponse)
+    }
+
+    /// Makes a stub; `method` `nil` is every method.
+    public init(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...) {
+        self.init(method, url, matchers)
+    }
+
+    init(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: [RequestMatcher]) {
+        self.method = method
+        self.url = url
+        self.matchers = matchers
+    }
+
+    /// A stub for GET.
+    public static func get(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.get, url, matchers) }
+    /// A stub for HEAD.
+    public static func head(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.head, url, matchers) }
+    /// A stub for POST.
+    public static func post(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.post, url, matchers) }
+    /// A stub for PUT.
+    public static func put(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.put, url, matchers) }
+    /// A stub for PATCH.
+    public static func patch(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.patch, url, matchers) }
+    /// A stub for DELETE.
+    public static func delete(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.delete, url, matchers) }
+    /// A stub for every method; without a pattern, for every URL.
+    public static func any(_ url: URLPattern = "**", _ matchers: RequestMatcher...) -> Stub { Stub(nil, url, matchers) }
+
+    // MARK: Answers
+
+    /// Answers with these, one after the other; the last one answers all later requests too.
+    public func reply(_ responses: MockResponse...) -> Stub {
+        changed { $0.answer = .sequence(responses) }
+    }
+
+    /// Answers with what a closure makes of each request.
+    ///
+    /// - Parameter make: called on the queue of the transport or server; it must not wait. An error that it throws is the
+    ///   error that the request fails with.
+    public func reply(_ make: @escaping @Sendable (RecordedRequest) throws -> MockResponse) -> Stub {
+        changed { $0.answer = .closure(make) }
+    }
+
+    /// Answers so many requests, and none after that; `expectAllCalled()` then asks for as many.
+    public func times(_ count: Int) -> Stub {
+        changed { $0.limit = max(0, count) }
+    }
+
+    /// Need not be called: `expectAllCalled()` passes without it.
+    public func optional() -> Stub {
+        changed { $0.isOptional = true }
+    }
+
+    private func changed(_ change: (inout Stub) -> Void) -> Stub {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+
+    // MARK: WebSockets
+
+    /// A stub that opens a WebSocket, and plays the server's part of the conversation.
+    ///
+    /// ```swift
+    /// Stub.webSocket("/chat") { socket in
+    ///     try await socket.send("welcome")
+    ///     for try await message in socket.messages { try await socket.send(message) }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern; `ws` and `wss`, or `http` and `https`.
+    ///   - subprotocol: the subprotocol that is chosen; `nil`, the default, chooses none.
+    ///   - script: runs in a task of its own for each WebSocket. The WebSocket closes with 1000 when it returns, and
+    ///     fails when it throws. It is cancelled when the client is gone.
+    public static func webSocket(
+        _ url: URLPattern, _ matchers: RequestMatcher..., subprotocol: String? = nil,
+        script: @escaping @Sendable (MockWebSocket) async throws -> Void
+    ) -> Stub {
+        Stub(.get, url, matchers).changed {
+            $0.isWebSocket = true
+            $0.answer = .sequence([.webSocket(subprotocol: subprotocol, script: script)])
+        }
+    }
+
+    /// Method and pattern.
+    public var description: String {
+        "\(isWebSocket ? "WebSocket" : method?.rawValue ?? "any method") \(url)"
+    }
+}
+
+/// Collects the stubs that are written one below the other.
+@resultBuilder
+public enum StubsBuilder {
+    /// One stub.
+    public static func buildExpression(_ stub: Stub) -> [Stub] { [stub] }
+    /// Several stubs.
+    public static func buildExpression(_ stubs: [Stub]) -> [Stub] { stubs }
+    /// All of them, in order.
+    public static func buildBlock(_ stubs: [Stub]...) -> [Stub] { stubs.flatMap(\.self) }
+    /// Those of an `if`.
+    public static func buildOptional(_ stubs: [Stub]?) -> [Stub] { stubs ?? [] }
+    /// Those of one branch.
+    public static func buildEither(first stubs: [Stub]) -> [Stub] { stubs }
+    /// Those of the other branch.
+    public static func buildEither(second stubs: [Stub]) -> [Stub] { stubs }
+    /// Those of a loop.
+    public static func buildArray(_ stubs: [[Stub]]) -> [Stub] { stubs.flatMap(\.self) }
+}

@@ -1,0 +1,133 @@
+// The stubs of one session or server, and what was asked of them.
+
+public import Fireweed
+import Foundation
+import Synchronization
+
+/// The stubs of a stubbed session or of a server: what they answer, and what was asked.
+///
+/// Every method may be called from any thread, also while requests run.
+public final class Stubs: Sendable {
+    struct Entry: Sendable {
+        let id: Int
+        let stub: Stub
+        var callCount = 0
+
+        var isUsedUp: Bool { stub.limit.map { callCount >= $0 } ?? false }
+    }
+
+    struct State: Sendable {
+        var entries: [Entry] = []
+        /// How many stubs there ever were: the next one's number.
+        var entryCount = 0
+        var requests: [RecordedRequest] = []
+        var unmatched: [UnmatchedRequestError] = []
+        /// How many of `requests` were taken by `takeRequest`.
+        var takenCount = 0
+        var takers: [RequestTaker] = []
+
+        mutating func numbered(_ stubs: [Stub]) -> [Entry] {
+            defer { entryCount += stubs.count }
+            return stubs.enumerated().map { Entry(id: entryCount + $0, stub: $1) }
+        }
+    }
+
+    let state: Mutex<State>
+
+    init(_ stubs: [Stub]) {
+        var first = State()
+        first.entries = first.numbered(stubs)
+        state = Mutex(first)
+    }
+
+    // MARK: Changes
+
+    /// Adds stubs behind those that are there: they answer what the others do not.
+    public func add(@StubsBuilder _ stubs: () -> [Stub]) {
+        let added = stubs()
+        state.withLock { $0.entries += $0.numbered(added) }
+    }
+
+    /// Adds stubs in front of those that are there: they answer first.
+    public func override(@StubsBuilder _ stubs: () -> [Stub]) {
+        let added = stubs()
+        state.withLock { $0.entries = $0.numbered(added) + $0.entries }
+    }
+
+    /// Forgets every stub, and what was asked.
+    public func removeAll() {
+        state.withLock { state in
+            state.entries = []
+            state.requests = []
+            state.unmatched = []
+            state.takenCount = 0
+        }
+    }
+
+    // MARK: History
+
+    /// Every request that came, in order, matched or not.
+    public var requests: [RecordedRequest] { state.withLock { $0.requests } }
+
+    /// The requests that no stub matched, in order.
+    public var unmatchedRequests: [RecordedRequest] { state.withLock { $0.unmatched.map(\.request) } }
+
+    /// The requests that meet these conditions, in order.
+    ///
+    /// - Parameter method: `nil` is every method.
+    public func requests(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...) -> [RecordedRequest] {
+        let stub = Stub(method, url, matchers)
+        return requests.filter { StubMatch(stub, $0).isMatch }
+    }
+
+    // MARK: Answering
+
+    /// Records a request, and says how it is answered.
+    func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
+        // Matchers are user code: they run while the lock is free.
+        let candidates = state.withLock { $0.entries }
+        for entry in candidates {
+            guard let parameters = StubMatch.parameters(of: entry.stub, for: request),
+                let callIndex = use(entry.id)
+            else { continue }
+            var known = request
+            known.parameters = parameters
+            record(known, nil)
+            return Result { (try entry.stub.answer.response(to: known, callIndex: callIndex), known) }
+        }
+        let error = UnmatchedRequestError(request: request, stubs: state.withLock { $0.entries })
+        record(request, error)
+        return .failure(error)
+    }
+
+    /// Counts a call of a stub; `nil` when the stub has answered its number of times, or was removed.
+    private func use(_ id: Int) -> Int? {
+        state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0.id == id }), !state.entries[index].isUsedUp else {
+                return nil
+            }
+            defer { state.entries[index].callCount += 1 }
+            return state.entries[index].callCount
+        }
+    }
+
+    private func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
+        let taker = state.withLock { state -> RequestTaker? in
+            state.requests.append(request)
+            if let error { state.unmatched.append(error) }
+            guard !state.takers.isEmpty else { return nil }
+            state.takenCount += 1
+            return state.takers.removeFirst()
+        }
+        taker?.take(.success(request))
+    }
+}
+
+extension Stub.Answer {
+    func response(to request: RecordedRequest, callIndex: Int) throws -> MockResponse {
+        switch self {
+        case .sequence(let responses): responses.isEmpty ? .ok : responses[min(callIndex, responses.count - 1)]
+        case .closure(let make): try make(request)
+        }
+    }
+}

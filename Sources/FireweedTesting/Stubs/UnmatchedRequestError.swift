@@ -1,0 +1,35 @@
+// A request that no stub answers.
+
+public import Foundation
+
+/// A request came that no stub matches; the description shows the request, and the nearest stub with what differs.
+///
+/// A stubbed session's request fails with `AFError.sessionTaskFailed(error:)` around it. No retry policy of Fireweed retries it.
+public struct UnmatchedRequestError: Error, Sendable, CustomStringConvertible, LocalizedError {
+    /// The request.
+    public let request: RecordedRequest
+    /// The request, the nearest stub, and a line for each difference.
+    public let description: String
+    /// The description.
+    public var errorDescription: String? { description }
+
+    init(request: RecordedRequest, stubs: [Stubs.Entry]) {
+        self.request = request
+        var lines = ["No stub matches \(request).", ""]
+        lines += request.detail.split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.isEmpty ? "" : "  \($0)"
+        }
+        lines.append("")
+        let matches = stubs.map { (entry: $0, match: StubMatch($0.stub, request)) }
+        if let used = matches.first(where: { $0.match.isMatch }) {
+            lines.append("The stub \(used.entry.stub) matches, and has answered its \(used.entry.callCount) times.")
+        } else if let nearest = matches.min(by: { $0.match.distance < $1.match.distance }) {
+            lines.append(
+                "The nearest of \(stubs.count == 1 ? "1 stub" : "\(stubs.count) stubs") is \(nearest.entry.stub):")
+            lines += nearest.match.lines
+        } else {
+            lines.append("There are no stubs.")
+        }
+        description = lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,38 @@
+// What the transfers of one stub transport share.
+
+import Dispatch
+import Fireweed
+
+/// The queue on which stubs answer, and the transfers between start and end.
+final class StubStage: @unchecked Sendable {
+    let queue = DispatchQueue(label: "fireweed.stub")
+    let clock: any SessionClock
+    let answer: @Sendable (RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>
+    // SAFETY: both are touched on the serial queue alone.
+    /// The transfers between start and end: nobody else has to hold them.
+    private var running: [ObjectIdentifier: StubTransfer] = [:]
+    private var isShutDown = false
+
+    init(answering stubs: Stubs, clock: any SessionClock) {
+        self.clock = clock
+        answer = { stubs.answer(to: $0) }
+    }
+
+    func shutDown() {
+        queue.async { [self] in
+            isShutDown = true
+            for transfer in running.values { transfer.end(.cancelled) }
+        }
+    }
+
+    /// Holds a transfer until its end; false when the transport was shut down.
+    func enter(_ transfer: StubTransfer) -> Bool {
+        guard !isShutDown else { return false }
+        running[ObjectIdentifier(transfer)] = transfer
+        return true
+    }
+
+    func leave(_ transfer: StubTransfer) {
+        running[ObjectIdentifier(transfer)] = nil
+    }
+}

@@ -1,0 +1,260 @@
+// One exchange with a stub.
+
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Reads the request's content, asks the stubs, and plays their answer on the transport's queue.
+///
+/// A plain answer is played in one turn of the queue. Whatever is called inside of the consumer's methods is queued behind that turn,
+/// which therefore ends as soon as a command is on its way.
+final class StubTransfer: TransferControl, @unchecked Sendable {
+    let message: RequestMessage
+    let stage: StubStage
+    /// Commands that are queued and have not run.
+    private let commandCount = Atomic(0)
+
+    // SAFETY: everything below is touched on the stage's serial queue alone.
+    private(set) var consumer: (any TransferConsumer)?
+    private var steps: ArraySlice<PlayStep> = []
+    private var hasStarted = false
+    private var hasDeliveredHead = false
+    /// What has to happen before the next step: a clock, the content of the request, a feed, or nothing that ever will.
+    private var isWaiting = true
+    /// Content came since the consumer was told of a lull.
+    private var isInBurst = false
+    private var upload: StubUpload?
+    private var webSocket: StubWebSocket?
+    private var feedEvents: [ResponseFeed.Event] = []
+    private var isFeeding = false
+    /// The stub says nothing more.
+    private var isStalled = false
+    private var timeout: (any ScheduledCall)?
+    private var startNanoseconds: UInt64 = 0
+    private var report = TransferReport()
+    private(set) var flow = Flow.undecided
+
+    init(message: RequestMessage, consumer: any TransferConsumer, stage: StubStage) {
+        self.message = message
+        self.consumer = consumer
+        self.stage = stage
+    }
+
+    // MARK: Commands
+
+    func start(_ flow: Flow) {
+        command { transfer in
+            guard !transfer.hasStarted else { return }
+            transfer.hasStarted = true
+            _ = transfer.flow.follow(flow)
+            transfer.begin()
+        }
+    }
+
+    func setFlow(_ flow: Flow) {
+        command { transfer in
+            guard transfer.flow.follow(flow) else { return }
+            if flow.level != .suspended { transfer.upload?.resume() }
+            if flow.level == .running { transfer.webSocket?.deliver() }
+        }
+    }
+
+    func discard() { command { $0.end($0.hasDeliveredHead ? nil : .cancelled) } }
+
+    func cancel() { command { $0.end(.cancelled) } }
+
+    /// Runs on the queue, behind what the consumer is being told, and plays on afterwards.
+    func command(_ body: @escaping @Sendable (StubTransfer) -> Void) {
+        commandCount.add(1, ordering: .relaxed)
+        stage.queue.async { [self] in
+            commandCount.subtract(1, ordering: .relaxed)
+            guard consumer != nil else { return }
+            body(self)
+            play()
+        }
+    }
+
+    // MARK: The request
+
+    private func begin() {
+        startNanoseconds = stage.clock.monotonicNanoseconds
+        report.startNanoseconds = stage.wallNanoseconds
+        guard stage.enter(self) else { return end(.cancelled) }
+        switch message.body {
+        case .none: respond(to: Data())
+        case .data(let data):
+            if !data.isEmpty {
+                consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
+            }
+            respond(to: data)
+        case .reader(let make):
+            do {
+                let upload = StubUpload(try make(), of: self)
+                self.upload = upload
+                upload.resume()
+            } catch {
+                end(.unreadableBody(error))
+            }
+        }
+    }
+
+    /// The request's content has come whole.
+    func respond(to content: Data) {
+        upload = nil
+        report.requestBodyByteCount = Int64(content.count)
+        let request = RecordedRequest(
+            method: message.method, url: message.url, fields: message.fields.fields, body: content,
+            isWebSocket: message.webSocket != nil)
+        switch stage.answer(request) {
+        case .failure(let error): end(.reported(error))
+        case .success(let (response, known)):
+            isWaiting = false
+            if let offer = message.webSocket {
+                open(offer, response, known)
+            } else {
+                steps = PlayStep.steps(of: response, to: request.method)[...]
+            }
+        }
+    }
+
+    private func open(_ offer: WebSocketOffer, _ response: MockResponse, _ request: RecordedRequest) {
+        guard let script = response.webSocket else {
+            let refusal = TransferFailure.exchange(
+                .badServerResponse, detail: "the stub answered with status \(response.status)", engineCode: 0)
+            let steps = PlayStep.steps(of: response, to: request.method).filter { step in
+                if case .content = step { false } else { true }
+            }
+            self.steps = (response.hasHead ? steps + [.failure(refusal)] : steps)[...]
+            return
+        }
+        webSocket = StubWebSocket(script, offer: offer, request: request, of: self)
+        steps =
+            PlayStep.steps(of: response, to: request.method).filter { step in
+                if case .content = step { false } else { true }
+            }[...]
+    }
+
+    // MARK: The answer
+
+    /// Plays as far as it goes: until the end, a wait, a flow that lets nothing through, or a command.
+    func play() {
+        while consumer != nil, hasStarted, commandCount.load(ordering: .relaxed) == 0 {
+            guard !isWaiting, mayPlay else { return restartTimeout() }
+            playStep()
+        }
+    }
+
+    /// Whether the next step may be played: while receiving is paused, heads may.
+    private var mayPlay: Bool {
+        switch (flow.level, steps.first) {
+        case (.running, _), (.receivingPaused, .interim), (.receivingPaused, .head): !isFeeding || !feedEvents.isEmpty
+        case (.receivingPaused, _), (.suspended, _): false
+        }
+    }
+
+    private func playStep() {
+        guard let consumer else { return }
+        if isFeeding { return playFeed() }
+        switch steps.popFirst() {
+        case nil: finish()
+        case .interim(let head): consumer.transferDidReceiveInterim(head)
+        case .head(let head):
+            report.responseStart = elapsedMicroseconds
+            hasDeliveredHead = true
+            _ = flow.follow(consumer.transferDidReceive(head))
+        case .content(let data): deliver(data)
+        case .failure(let error): end(.reported(error))
+        case .stall:
+            isWaiting = true
+            isStalled = true
+        case .wait(let duration):
+            isWaiting = true
+            stage.clock.schedule(.delay, after: duration, on: stage.queue) { [weak self] in
+                self?.isWaiting = false
+                self?.play()
+            }
+        case .feed(let feed):
+            isFeeding = true
+            let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) } }
+            if !isOurs { end(.reported(URLError(.resourceUnavailable))) }
+        }
+    }
+
+    private func playFeed() {
+        switch feedEvents.removeFirst() {
+        case .data(let data): deliver(data)
+        case .finish: isFeeding = false
+        case .failure(let error): end(.reported(error))
+        }
+    }
+
+    private func deliver(_ data: Data) {
+        guard let consumer, !data.isEmpty else { return }
+        isInBurst = true
+        report.responseDecodedByteCount += Int64(data.count)
+        report.responseBodyByteCount += Int64(data.count)
+        let answer = data.withUnsafeBytes { consumer.transferDidReceive(ContentBytes($0)) }
+        _ = flow.follow(answer)
+    }
+
+    /// Every step was played.
+    private func finish() {
+        guard let webSocket, hasDeliveredHead else { return end(nil) }
+        isWaiting = true
+        webSocket.open()
+    }
+
+    /// A message for the WebSocket's listener.
+    func receive(_ message: WebSocketMessage, _ listener: any WebSocketListener) {
+        _ = flow.follow(listener.webSocketDidReceive(message))
+    }
+
+    // MARK: Time
+
+    /// Nothing can be played: the idle time-out begins, and the deadline remains.
+    private func restartTimeout() {
+        if isInBurst, message.tellsOfLulls { consumer?.transferDidReachLull() }
+        isInBurst = false
+        timeout?.cancel()
+        timeout = nil
+        let now = stage.clock.monotonicNanoseconds
+        // The idle time-out stands still while content may not come in, and on an open WebSocket.
+        let isIdle = flow.level == .running && message.idleTimeout > 0 && !(webSocket?.isOpen ?? false)
+        let idle = isIdle ? min(message.idleTimeout, 1e9) * 1e9 : .infinity
+        let whole = message.deadlineNanoseconds.map { Double($0 > now ? $0 - now : 0) } ?? .infinity
+        let nanoseconds = min(idle, whole)
+        guard nanoseconds < 1e18 else { return }
+        // Where the stub never says more, the time-out is what comes next.
+        let purpose: SchedulingPurpose = isStalled && flow.level == .running ? .delay : .limit
+        timeout = stage.clock.schedule(purpose, after: .nanoseconds(Int64(nanoseconds)), on: stage.queue) {
+            [weak self] in
+            self?.end(.exchange(.timedOut, detail: "the stub did not answer within the time-out", engineCode: 0))
+        }
+    }
+
+    // MARK: The end
+
+    func end(_ failure: TransferFailure?) {
+        guard let consumer else { return }
+        self.consumer = nil
+        timeout?.cancel()
+        upload?.stop()
+        webSocket?.end(failure)
+        stage.leave(self)
+        if report.startNanoseconds == 0 { report.startNanoseconds = stage.wallNanoseconds }
+        report.total = elapsedMicroseconds
+        let sent: TransferEnd.SentContent = hasStarted ? .whole : .untouched
+        consumer.transferDidFinish(TransferEnd(failure, report: report, requestContent: sent))
+    }
+
+    /// At least 1: in a report, 0 means that something did not happen.
+    private var elapsedMicroseconds: Int64 {
+        guard startNanoseconds > 0 else { return 1 }
+        return max(1, Int64((stage.clock.monotonicNanoseconds &- startNanoseconds) / 1000))
+    }
+}
+
+extension StubStage {
+    /// Nanoseconds since 1970.
+    var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
+}

@@ -1,0 +1,60 @@
+// A transport that answers from stubs.
+
+public import Fireweed
+import Foundation
+import Synchronization
+
+/// Answers the requests of one session from stubs, without a server.
+///
+/// `Session.stubbed` makes a session on one; for code that makes its own sessions:
+///
+/// ```swift
+/// let transport = StubTransport { Stub.get("/users/{id}").reply(.json(["name": "Ada"])) }
+/// let session = Session(transport: transport, interceptor: interceptor)
+/// ```
+///
+/// Requests take every step that they take with a server: adapters, cookies, cache, redirects, validation, retries, metrics. Uploads
+/// are read whole into memory, and report progress. Each transport answers on a serial queue of its own, so that
+/// tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted, and never asked.
+public final class StubTransport: Transport {
+    /// The stubs, and what was asked of them.
+    public let stubs: Stubs
+    /// The clock of delays and time-outs, and of the session.
+    public let clock: any SessionClock
+    private let stage: StubStage
+
+    /// Makes a transport.
+    ///
+    /// - Parameters:
+    ///   - clock: the clock of delays and time-outs; a ``TestClock`` advances when the test says so.
+    ///   - stubs: the stubs; the first one that matches answers.
+    public convenience init(
+        clock: any SessionClock = SystemClock(), @StubsBuilder _ stubs: () -> [Stub]
+    ) {
+        self.init(stubs: Stubs(stubs()), clock: clock)
+    }
+
+    init(stubs: Stubs, clock: any SessionClock) {
+        self.stubs = stubs
+        self.clock = clock
+        stage = StubStage(answering: stubs, clock: clock)
+    }
+
+    deinit {
+        shutDown()
+    }
+
+    /// WebSockets; and `serverTrust`, so that sessions which pin can be stubbed.
+    public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
+
+    /// Makes a transfer that a stub answers.
+    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        StubTransfer(message: message, consumer: consumer, stage: stage)
+    }
+
+    /// Ends every transfer as cancelled, later ones too.
+    public func shutDown() { stage.shutDown() }
+
+    /// None: stubs answer on a queue.
+    public var executor: (any TaskExecutor)? { nil }
+}

@@ -1,0 +1,51 @@
+// The content of a request on its way to a stub.
+
+import Dispatch
+import Fireweed
+import Foundation
+
+/// Reads content piece by piece on a queue of its own, since a reader may wait for a disk or a stream.
+final class StubUpload: @unchecked Sendable {
+    private let reader: any BodyReader
+    private weak let transfer: StubTransfer?
+    private let queue = DispatchQueue(label: "fireweed.stub.upload")
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    // SAFETY: touched on the transport's queue alone, as every method here is called there; the buffer belongs to the one read
+    // that runs.
+    private var content = Data()
+    private var isReading = false
+
+    init(_ reader: any BodyReader, of transfer: StubTransfer) {
+        self.reader = reader
+        self.transfer = transfer
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// Reads the next piece, unless one is being read or the flow lets nothing move.
+    func resume() {
+        guard !isReading, let transfer, transfer.flow.level != .suspended else { return }
+        isReading = true
+        queue.async { [self] in
+            reader.read(into: buffer) { [self] result in
+                let piece = result.map { Data(buffer.prefix($0)) }
+                self.transfer?.command { self.take(piece, $0) }
+            }
+        }
+    }
+
+    private func take(_ piece: Result<Data, any Error>, _ transfer: StubTransfer) {
+        isReading = false
+        switch piece {
+        case .failure(let error): transfer.end(.unreadableBody(error))
+        case .success(let data) where data.isEmpty: transfer.respond(to: content)
+        case .success(let data):
+            content.append(data)
+            transfer.consumer?.transferDidSend(data.count, total: Int64(content.count), expected: reader.byteCount)
+            resume()
+        }
+    }
+
+    func stop() { reader.stop() }
+}

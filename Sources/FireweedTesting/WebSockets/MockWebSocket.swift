@@ -1,0 +1,132 @@
+// The server's end of a WebSocket in a test.
+
+public import Fireweed
+public import Foundation
+import Synchronization
+
+/// The server's end of a WebSocket that a stub or a ``MockServer`` opened; a script talks through it.
+public final class MockWebSocket: Sendable {
+    /// The handshake's request.
+    public let request: RecordedRequest
+    private let perform: @Sendable (Action) -> Void
+    private let inbox = MessageInbox()
+
+    enum Action: Sendable {
+        case send(WebSocketMessage)
+        case close(code: UInt16, reason: Data)
+        case fail(any Error)
+    }
+
+    init(request: RecordedRequest, perform: @escaping @Sendable (Action) -> Void) {
+        self.request = request
+        self.perform = perform
+    }
+
+    // MARK: Sending
+
+    /// Sends a text message; does nothing once the WebSocket is closed.
+    public func send(_ text: String) { send(.text(text)) }
+
+    /// Sends a binary message; does nothing once the WebSocket is closed.
+    public func send(_ data: Data) { send(.binary(data)) }
+
+    /// Sends a message; does nothing once the WebSocket is closed.
+    public func send(_ message: WebSocketMessage) { perform(.send(message)) }
+
+    /// Sends a close frame (RFC 6455 §5.5.1), and ends the WebSocket.
+    public func close(_ code: WebSocketCloseCode = .normalClosure, reason: String = "") {
+        perform(.close(code: UInt16(clamping: code.rawValue), reason: Data(reason.utf8)))
+    }
+
+    /// Ends the WebSocket without a close frame, as a lost connection does.
+    ///
+    /// - Parameter error: what a stubbed session's request fails with; a ``MockServer`` closes the connection.
+    public func fail(with error: any Error = URLError(.networkConnectionLost)) { perform(.fail(error)) }
+
+    // MARK: Receiving
+
+    /// The next message of the client; waits for it.
+    ///
+    /// - Throws: `MockWebSocketClosed` when the client closed or is gone, `CancellationError` when the task is cancelled.
+    public func receive() async throws -> WebSocketMessage {
+        try await inbox.next()
+    }
+
+    /// The client's messages, until it closes or is gone.
+    public var messages: AsyncThrowingStream<WebSocketMessage, any Error> {
+        AsyncThrowingStream { [inbox] in
+            do {
+                return try await inbox.next()
+            } catch is MockWebSocketClosed {
+                return nil
+            }
+        }
+    }
+
+    func took(_ message: WebSocketMessage) { inbox.add(message) }
+
+    func closed(code: UInt16?, reason: Data) {
+        inbox.close(
+            MockWebSocketClosed(
+                code: code.map { WebSocketCloseCode(rawValue: Int($0)) },
+                reason: String(decoding: reason, as: UTF8.self)))
+    }
+}
+
+/// The client closed a WebSocket, or is gone.
+public struct MockWebSocketClosed: Error, Sendable {
+    /// The code of its close frame; `nil` when none came.
+    public let code: WebSocketCloseCode?
+    /// The reason of its close frame.
+    public let reason: String
+}
+
+/// The messages that a script has not taken yet.
+private final class MessageInbox: Sendable {
+    private struct State {
+        var messages: [WebSocketMessage] = []
+        var end: (any Error)?
+        var waiter: CheckedContinuation<WebSocketMessage, any Error>?
+
+        /// What a waiting or coming reader gets now; `nil` when it has to wait.
+        mutating func next() -> Result<WebSocketMessage, any Error>? {
+            if !messages.isEmpty { return .success(messages.removeFirst()) }
+            return end.map { .failure($0) }
+        }
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ message: WebSocketMessage) { change { $0.messages.append(message) } }
+
+    func close(_ error: any Error) { change { $0.end = $0.end ?? error } }
+
+    private func change(_ body: (inout State) -> Void) {
+        let ready = state.withLock {
+            state -> (CheckedContinuation<WebSocketMessage, any Error>, Result<WebSocketMessage, any Error>)? in
+            body(&state)
+            guard let waiter = state.waiter, let result = state.next() else { return nil }
+            state.waiter = nil
+            return (waiter, result)
+        }
+        ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
+    }
+
+    func next() async throws -> WebSocketMessage {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isCancelled = Task.isCancelled
+                let result = state.withLock { state -> Result<WebSocketMessage, any Error>? in
+                    if let result = state.next() { return result }
+                    if isCancelled { return .failure(CancellationError()) }
+                    state.waiter = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiter.take() }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+}

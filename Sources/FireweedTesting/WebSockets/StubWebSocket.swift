@@ -1,0 +1,115 @@
+// A WebSocket between a session and a stub's script.
+
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Carries messages between the session's listener and a script.
+///
+/// Messages for the session wait here while its flow lets none in.
+final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
+    private let script: WebSocketScript
+    private let listener: any WebSocketListener
+    private weak let transfer: StubTransfer?
+    private let request: RecordedRequest
+    /// The script's task, once it runs.
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    // SAFETY: touched on the transport's queue alone.
+    private(set) var isOpen = false
+    private var peer: MockWebSocket?
+    private var outgoing: [MockWebSocket.Action] = []
+
+    init(_ script: WebSocketScript, offer: WebSocketOffer, request: RecordedRequest, of transfer: StubTransfer) {
+        self.script = script
+        self.request = request
+        listener = offer.listener
+        self.transfer = transfer
+    }
+
+    /// Tells the session, and begins the script, on the transport's queue.
+    func open() {
+        isOpen = true
+        let peer = MockWebSocket(request: request) { [weak self] action in
+            guard let self else { return }
+            self.transfer?.command { _ in
+                self.outgoing.append(action)
+                self.deliver()
+            }
+        }
+        self.peer = peer
+        listener.webSocketDidOpen(self, subprotocol: script.subprotocol)
+        let play = script.play
+        // The bridge from the transport's queue to the script, which is asynchronous.
+        let task = Task {
+            do {
+                try await play(peer)
+                peer.close()
+            } catch is CancellationError {
+                peer.close(.goingAway)
+            } catch is MockWebSocketClosed {
+                // The client has closed, and the script wanted more: the WebSocket is over.
+            } catch {
+                peer.fail(with: error)
+            }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    /// Hands on what the script sent, as far as the flow lets it, on the transport's queue.
+    func deliver() {
+        while isOpen, let transfer, transfer.flow.level == .running, !outgoing.isEmpty {
+            switch outgoing.removeFirst() {
+            case .send(let message): transfer.receive(message, listener)
+            case .fail(let error): transfer.end(.reported(error))
+            case .close(let code, let reason):
+                listener.webSocketDidClose(code: code, reason: reason)
+                transfer.end(nil)
+            }
+        }
+    }
+
+    /// Notes on the transport's queue that the transfer is over.
+    func end(_ failure: TransferFailure?) {
+        isOpen = false
+        peer?.closed(code: nil, reason: Data())
+        task.withLock { $0 }?.cancel()
+    }
+
+    // MARK: WebSocketChannel
+
+    func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        perform(completion) { $0.peer?.took(message) }
+    }
+
+    func ping(completion: @escaping @Sendable (TransferFailure?) -> Void) {
+        perform(completion) { _ in }
+    }
+
+    func close(code: UInt16, reason: Data) {
+        perform({ _ in }) { socket in
+            socket.peer?.closed(code: code, reason: reason)
+            // The peer answers with the same code (RFC 6455 §5.5.1), behind what it has sent already.
+            socket.outgoing.append(.close(code: code == 0 ? 1005 : code, reason: reason))
+            socket.deliver()
+        }
+    }
+
+    private func perform(
+        _ completion: @escaping @Sendable (TransferFailure?) -> Void,
+        _ body: @escaping @Sendable (StubWebSocket) -> Void
+    ) {
+        guard let transfer else { return completion(.closedStub) }
+        transfer.stage.queue.async { [self] in
+            guard isOpen else { return completion(.closedStub) }
+            body(self)
+            completion(nil)
+        }
+    }
+}
+
+extension TransferFailure {
+    /// What is asked of a WebSocket that is closed.
+    fileprivate static let closedStub = TransferFailure.exchange(
+        .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
+}

@@ -1,0 +1,93 @@
+import FireweedTesting
+import Foundation
+import Testing
+
+@Suite("Clocks of tests", .timeLimit(.minutes(patience)))
+struct TestClockTests {
+    @Test("five retries over a minute take no time on an automatic clock")
+    func retries() async {
+        let clock = TestClock.automatic
+        let policy = RetryPolicy(retryLimit: 5, options: RetryOptions(jitter: .none))
+        let session = Session.stubbed(clock: clock, interceptor: policy) { Stub.get("/").reply(.status(503)) }
+        let response = await session.request("\(api)/").validate().serializingData().response
+        #expect(response.error?.responseCode == 503)
+        #expect(session.stubs.requests.count == 6)
+        // Alamofire's back-off: 0.5 × 2ⁿ seconds before the n-th retry, from n = 0 on.
+        #expect(clock.elapsed == .milliseconds(15_500))
+    }
+
+    @Test("Retry-After is waited for")
+    func retryAfter() async throws {
+        let clock = TestClock.automatic
+        let session = Session.stubbed(
+            clock: clock, interceptor: RetryPolicy(options: RetryOptions(retryAfter: .obey(upTo: .seconds(600))))
+        ) {
+            Stub.get("/").reply(.status(503, headers: ["Retry-After": "120"]), .text("done"))
+        }
+        #expect(try await session.request("\(api)/").validate().serializingString().value == "done")
+        #expect(clock.elapsed >= .seconds(120))
+    }
+
+    @Test("a deadline ends retries in the clock's time")
+    func deadline() async {
+        let clock = TestClock.automatic
+        let session = Session.stubbed(clock: clock, interceptor: RetryPolicy(retryLimit: 100)) {
+            Stub.get("/").reply(.neverAnswers)
+        }
+        let response = await session.request("\(api)/").deadline(.seconds(10)).serializingData().response
+        #expect((response.error?.underlyingError as? URLError)?.code == .timedOut)
+        #expect(clock.elapsed == .seconds(10))
+    }
+
+    @Test("the idle time-out of a stub that never answers is the clock's")
+    func idle() async {
+        let clock = TestClock.automatic
+        let session = Session.stubbed(clock: clock) { Stub.get("/").reply(.text("half").stalling()) }
+        let response = await session.request("\(api)/", requestModifier: { $0.timeoutInterval = 30 }).serializingData()
+            .response
+        #expect((response.error?.underlyingError as? URLError)?.code == .timedOut)
+        #expect(clock.elapsed == .seconds(30))
+    }
+
+    @Test("a clock stands still until it is advanced")
+    func manual() async throws {
+        let clock = TestClock()
+        let session = Session.stubbed(clock: clock) { Stub.get("/").reply(.text("late").delayed(by: .seconds(20))) }
+        async let text = session.request("\(api)/").serializingString().value
+        await clock.delayIsPending()
+        clock.advance(by: .seconds(19))
+        await clock.delayIsPending()
+        clock.advance(by: .seconds(1))
+        #expect(try await text == "late")
+        #expect(clock.elapsed == .seconds(20))
+    }
+
+    @Test("stored responses grow old by the clock")
+    func cache() async throws {
+        let clock = TestClock()
+        let session = Session.stubbed(clock: clock) {
+            Stub.get("/").reply { _ in .text("a", headers: ["Cache-Control": "max-age=3600"]) }
+        }
+        for (minutes, count) in [(0, 1), (59, 1), (2, 2)] {
+            clock.advance(by: .seconds(60 * minutes))
+            _ = await session.request("\(api)/").serializingData().response
+            await session.flushResponseStore()
+            #expect(session.stubs.requests.count == count)
+        }
+    }
+
+    @Test("cookies expire by the clock")
+    func cookies() async throws {
+        let clock = TestClock()
+        let session = Session.stubbed(clock: clock) {
+            Stub.get("/set").reply(.text("a", headers: ["Set-Cookie": "s=1; Max-Age=600"]))
+            Stub.get("/").reply { .text($0.cookies["s"] ?? "none") }
+        }
+        _ = await session.request("\(api)/set").serializingData().response
+        #expect(try await session.request("\(api)/").serializingString().value == "1")
+        clock.advance(by: .seconds(599))
+        #expect(try await session.request("\(api)/").serializingString().value == "1")
+        clock.advance(by: .seconds(2))
+        #expect(try await session.request("\(api)/").serializingString().value == "none")
+    }
+}
