@@ -44,7 +44,7 @@ let package = Package(
             dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
         .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
-        .target(name: "FireweedTesting", dependencies: ["Fireweed", "CLinux", "COpenSSL"], swiftSettings: settings),
+        .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],

@@ -5,7 +5,9 @@ enum JSONDifference {
     /// The differences, a line each; none when `actual` is what is expected.
     ///
     /// - Parameter isPartial: whether objects in `actual` may have members that are not expected.
-    static func lines(expected: JSONValue, actual: JSONValue, isPartial: Bool, path: String = "$") -> [String] {
+    static func lines(expected: JSONValue, actual: JSONValue, isPartial: Bool, path: String = "$")
+        -> [String]
+    {
         switch (expected, actual) {
         case (.object(let expected), .object(let actual)):
             objects(expected, actual, isPartial, path)
@@ -17,12 +19,14 @@ enum JSONDifference {
     }
 
     private static func objects(
-        _ expected: [String: JSONValue], _ actual: [String: JSONValue], _ isPartial: Bool, _ path: String
+        _ expected: [String: JSONValue], _ actual: [String: JSONValue], _ isPartial: Bool,
+        _ path: String
     ) -> [String] {
         var lines: [String] = []
         for (name, value) in expected.sorted(by: { $0.key < $1.key }) {
             if let found = actual[name] {
-                lines += Self.lines(expected: value, actual: found, isPartial: isPartial, path: "\(path).\(name)")
+                lines += Self.lines(
+                    expected: value, actual: found, isPartial: isPartial, path: "\(path).\(name)")
             } else {
                 lines.append("\(path).\(name): missing, expected \(value)")
             }

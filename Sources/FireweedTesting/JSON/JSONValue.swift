@@ -50,7 +50,11 @@ public enum JSONValue: Sendable {
 
     /// The element of an array; `nil` for other values, and beyond the array's end.
     public subscript(index: Int) -> JSONValue? {
-        if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
+        if case .array(let elements) = self, elements.indices.contains(index) {
+            elements[index]
+        } else {
+            nil
+        }
     }
 
     /// The string, or `nil` for other values.

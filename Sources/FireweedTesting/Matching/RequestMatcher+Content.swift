@@ -12,7 +12,9 @@ extension RequestMatcher {
     public static func body(_ data: Data) -> RequestMatcher {
         RequestMatcher("content of \(data.count) bytes") { request in
             guard request.body != data else { return [] }
-            return ["content: expected \(ContentText.excerpt(data)), got \(ContentText.excerpt(request.body))"]
+            return [
+                "content: expected \(ContentText.excerpt(data)), got \(ContentText.excerpt(request.body))"
+            ]
         }
     }
 
@@ -26,7 +28,9 @@ extension RequestMatcher {
     /// The content is the JSON of an `Encodable` value.
     ///
     /// - Parameter encoder: what makes the JSON to compare with.
-    public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestMatcher {
+    public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder())
+        -> RequestMatcher
+    {
         encoded(value, encoder) { json($0, isPartial: false) }
     }
 

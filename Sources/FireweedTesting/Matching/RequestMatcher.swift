@@ -31,7 +31,8 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     ///   - description: what it asks for, in a few words, for messages.
     ///   - isMet: called on the queue of the transport or server; it must not wait. A thrown error is a condition that is not met.
     public static func matching(
-        _ description: String = "the closure's condition", _ isMet: @escaping @Sendable (RecordedRequest) throws -> Bool
+        _ description: String = "the closure's condition",
+        _ isMet: @escaping @Sendable (RecordedRequest) throws -> Bool
     ) -> RequestMatcher {
         RequestMatcher(description) { request in
             do {
@@ -50,9 +51,13 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
         RequestMatcher("query \(name)\(value.map { "=\($0)" } ?? "")") { request in
             let found = request.queryItems.filter { $0.name == name }
-            guard !found.isEmpty else { return ["query \(name): missing, expected \(value ?? "any value")"] }
+            guard !found.isEmpty else {
+                return ["query \(name): missing, expected \(value ?? "any value")"]
+            }
             guard let value, !found.contains(where: { $0.value == value }) else { return [] }
-            return ["query \(name): expected \(value), got \(found.map { $0.value ?? "" }.joined(separator: ", "))"]
+            return [
+                "query \(name): expected \(value), got \(found.map { $0.value ?? "" }.joined(separator: ", "))"
+            ]
         }
     }
 
@@ -73,7 +78,9 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
         RequestMatcher("\(name): \(value ?? "any value")") { request in
             let found = request.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
-            guard !found.isEmpty else { return ["field \(name): missing, expected \(value ?? "any value")"] }
+            guard !found.isEmpty else {
+                return ["field \(name): missing, expected \(value ?? "any value")"]
+            }
             guard let value, !found.contains(value) else { return [] }
             return ["field \(name): expected \(value), got \(found.joined(separator: ", "))"]
         }

@@ -39,13 +39,25 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         scheme = target.scheme.isEmpty ? nil : Self.scheme(of: target)
         authority = target.scheme.isEmpty ? nil : target.authority.lowercased()
         let path =
-            target.scheme.isEmpty && !text.hasPrefix("/") && !text.hasPrefix("*") ? "/\(target.path)"[...] : target.path
+            target.scheme.isEmpty && !text.hasPrefix("/") && !text.hasPrefix("*")
+            ? "/\(target.path)"[...] : target.path
         var parts = (path.first == "/" ? path.dropFirst() : path).split(
             separator: "/", omittingEmptySubsequences: false)
         hasRest = parts.last == "**"
         if hasRest { parts.removeLast() }
         segments = parts.map(Self.segment)
         query = target.queryItems.map { ($0.name, $0.value) }
+    }
+
+    /// Makes a pattern that a URL matches which is this one, apart from its query; nothing in it is a placeholder.
+    init(exactly url: String) {
+        description = url
+        let target = TargetText(url)
+        scheme = Self.scheme(of: target)
+        authority = target.authority.lowercased()
+        segments = target.segments.map { .text(String($0).removingPercentEncoding ?? String($0)) }
+        hasRest = false
+        query = []
     }
 
     /// Makes a pattern of a literal.
@@ -91,7 +103,8 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
             return "scheme: expected \(scheme), got \(Self.scheme(of: target))"
         }
         let matches =
-            authority.hasPrefix("*.") ? found.hasSuffix(authority.dropFirst()) : authority == "*" || found == authority
+            authority.hasPrefix("*.")
+            ? found.hasSuffix(authority.dropFirst()) : authority == "*" || found == authority
         return matches ? nil : "host: expected \(authority), got \(found)"
     }
 
@@ -108,7 +121,9 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
             switch segment {
             case .any: continue
             case .text(let expected):
-                guard expected == text || expected == String(text).removingPercentEncoding else { return nil }
+                guard expected == text || expected == String(text).removingPercentEncoding else {
+                    return nil
+                }
             case .placeholder(let name):
                 guard !text.isEmpty else { return nil }
                 parameters[name] = String(text).removingPercentEncoding ?? String(text)
@@ -122,9 +137,12 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         let items = target.queryItems
         return query.compactMap { name, value in
             let found = items.filter { $0.name == name }
-            guard !found.isEmpty else { return "query \(name): missing, expected \(value ?? "any value")" }
+            guard !found.isEmpty else {
+                return "query \(name): missing, expected \(value ?? "any value")"
+            }
             guard let value, !found.contains(where: { $0.value == value }) else { return nil }
-            return "query \(name): expected \(value), got \(found.map { $0.value ?? "" }.joined(separator: ", "))"
+            return
+                "query \(name): expected \(value), got \(found.map { $0.value ?? "" }.joined(separator: ", "))"
         }
     }
 }

@@ -18,14 +18,18 @@ public struct RecordedPart: Sendable, Hashable {
 
     /// Cuts content at its boundary (RFC 2046 §5.1.1); what is not a part is left out.
     static func parts(of body: Data, contentType: String) -> [RecordedPart] {
-        guard let boundary = parameter("boundary", of: contentType), !boundary.isEmpty else { return [] }
+        guard let boundary = parameter("boundary", of: contentType), !boundary.isEmpty else {
+            return []
+        }
         let delimiter = Data("--\(boundary)".utf8)
         var parts: [RecordedPart] = []
         var start: Data.Index?
         var place = body.startIndex
         while let found = body.range(of: delimiter, in: place..<body.endIndex) {
             // A delimiter begins a line: the CRLF in front of it belongs to it.
-            if let start, found.lowerBound - 2 >= start, let part = part(body[start..<found.lowerBound - 2]) {
+            if let start, found.lowerBound - 2 >= start,
+                let part = part(body[start..<found.lowerBound - 2])
+            {
                 parts.append(part)
             }
             start = found.upperBound + 2
@@ -38,14 +42,17 @@ public struct RecordedPart: Sendable, Hashable {
         let empty = Data("\r\n\r\n".utf8)
         guard let end = bytes.range(of: empty) else { return nil }
         var fields: [String: String] = [:]
-        for line in String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n") {
+        for line in String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(
+            separatedBy: "\r\n")
+        {
             let pair = line.split(separator: ":", maxSplits: 1)
             guard pair.count == 2 else { continue }
             fields[pair[0].lowercased()] = pair[1].trimmingCharacters(in: .whitespaces)
         }
         let disposition = fields["content-disposition"] ?? ""
         return RecordedPart(
-            name: parameter("name", of: disposition) ?? "", fileName: parameter("filename", of: disposition),
+            name: parameter("name", of: disposition) ?? "",
+            fileName: parameter("filename", of: disposition),
             contentType: fields["content-type"], body: Data(bytes[end.upperBound...]))
     }
 
@@ -53,7 +60,8 @@ public struct RecordedPart: Sendable, Hashable {
     private static func parameter(_ name: String, of field: String) -> String? {
         for parameter in field.components(separatedBy: ";").dropFirst() {
             let pair = parameter.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2, pair[0].trimmingCharacters(in: .whitespaces).lowercased() == name else { continue }
+            guard pair.count == 2, pair[0].trimmingCharacters(in: .whitespaces).lowercased() == name
+            else { continue }
             return pair[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
         }
         return nil

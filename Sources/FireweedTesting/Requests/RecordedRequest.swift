@@ -42,7 +42,9 @@ public struct RecordedRequest: Sendable {
     /// Names and values of the query in their order, decoded.
     public var queryItems: [URLQueryItem] { target.queryItems }
     /// The header fields.
-    public var headers: HTTPHeaders { HTTPHeaders(fields.map { HTTPHeader(name: $0.name, value: $0.value) }) }
+    public var headers: HTTPHeaders {
+        HTTPHeaders(fields.map { HTTPHeader(name: $0.name, value: $0.value) })
+    }
 
     /// The first value of this name in the query; `nil` when there is none.
     public func query(_ name: String) -> String? {
@@ -67,7 +69,9 @@ public struct RecordedRequest: Sendable {
     /// The content decoded from JSON.
     ///
     /// - Throws: what the decoder throws.
-    public func decoded<Value: Decodable>(as type: Value.Type, with decoder: JSONDecoder = JSONDecoder()) throws
+    public func decoded<Value: Decodable>(
+        as type: Value.Type, with decoder: JSONDecoder = JSONDecoder()
+    ) throws
         -> Value
     {
         try decoder.decode(type, from: body)
@@ -77,11 +81,14 @@ public struct RecordedRequest: Sendable {
     public var form: [URLQueryItem] { FormPairs.decoded(text[...], plusIsSpace: true) }
 
     /// The parts of a form's content (`multipart/form-data`, RFC 7578), in their order; empty for other content.
-    public var parts: [RecordedPart] { RecordedPart.parts(of: body, contentType: header("Content-Type") ?? "") }
+    public var parts: [RecordedPart] {
+        RecordedPart.parts(of: body, contentType: header("Content-Type") ?? "")
+    }
 
     /// The cookies of the `Cookie` field (RFC 6265 §5.4).
     public var cookies: [String: String] {
-        let pairs = (header("Cookie") ?? "").split(separator: ";").compactMap { pair -> (String, String)? in
+        let pairs = (header("Cookie") ?? "").split(separator: ";").compactMap {
+            pair -> (String, String)? in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { return nil }
             return (parts[0].trimmingCharacters(in: .whitespaces), String(parts[1]))
@@ -110,7 +117,9 @@ enum ContentText {
 
     /// The text of content, or its size where it is not text.
     static func excerpt(_ body: Data) -> String {
-        guard let text = String(data: body.prefix(limit), encoding: .utf8) else { return "<\(body.count) bytes>" }
+        guard let text = String(data: body.prefix(limit), encoding: .utf8) else {
+            return "<\(body.count) bytes>"
+        }
         return body.count > limit ? "\(text)… <\(body.count) bytes in all>" : text
     }
 }

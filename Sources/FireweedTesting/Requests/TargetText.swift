@@ -20,10 +20,13 @@ struct TargetText: Sendable, Hashable {
         if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
         scheme = ""
         authority = ""
-        if let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")), rest.utf8[colon...].starts(with: "://".utf8) {
+        if let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")),
+            rest.utf8[colon...].starts(with: "://".utf8)
+        {
             scheme = rest[..<colon]
             rest = rest[rest.utf8.index(colon, offsetBy: 3)...]
-            let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            let end =
+                rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
             authority = rest[..<end]
             if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
                 authority = authority[authority.utf8.index(after: at)...]

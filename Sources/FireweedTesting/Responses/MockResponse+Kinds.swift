@@ -16,20 +16,24 @@ extension MockResponse {
     ///
     /// - Parameter contentType: the media type; `application/octet-stream` by default.
     public static func data(
-        _ data: Data, contentType: String = "application/octet-stream", status: Int = 200, headers: HTTPHeaders = [:]
+        _ data: Data, contentType: String = "application/octet-stream", status: Int = 200,
+        headers: HTTPHeaders = [:]
     ) -> MockResponse {
         MockResponse(status: status, headers, .data(data), type: contentType)
     }
 
     /// Text as UTF-8.
     public static func text(
-        _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200, headers: HTTPHeaders = [:]
+        _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200,
+        headers: HTTPHeaders = [:]
     ) -> MockResponse {
         MockResponse(status: status, headers, .data(Data(text.utf8)), type: contentType)
     }
 
     /// JSON, written as a Swift literal.
-    public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:]) -> MockResponse {
+    public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:])
+        -> MockResponse
+    {
         MockResponse(status: status, headers, .data(value.data), type: "application/json")
     }
 
@@ -37,10 +41,12 @@ extension MockResponse {
     ///
     /// - Parameter encoder: encodes the value, when the answer is made; an error is the error that the request fails with.
     public static func json(
-        _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:], encoder: JSONEncoder = JSONEncoder()
+        _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:],
+        encoder: JSONEncoder = JSONEncoder()
     ) -> MockResponse {
         do {
-            return MockResponse(status: status, headers, .data(try encoder.encode(value)), type: "application/json")
+            return MockResponse(
+                status: status, headers, .data(try encoder.encode(value)), type: "application/json")
         } catch {
             return .failure(error)
         }
@@ -82,7 +88,9 @@ extension MockResponse {
     }
 
     /// Server-sent events (WHATWG HTML §9.2), each in a piece of its own.
-    public static func serverSentEvents(_ events: ServerSentEvent..., headers: HTTPHeaders = [:]) -> MockResponse {
+    public static func serverSentEvents(_ events: ServerSentEvent..., headers: HTTPHeaders = [:])
+        -> MockResponse
+    {
         let pieces = events.map { Piece.text($0.eventStreamText) }
         return MockResponse(status: 200, headers, .pieces(pieces), type: "text/event-stream")
     }
@@ -121,7 +129,8 @@ extension ServerSentEvent {
         if let id { lines.append("id: \(id)") }
         if let retry {
             lines.append(
-                "retry: \(retry.components.seconds * 1000 + retry.components.attoseconds / 1_000_000_000_000_000)")
+                "retry: \(retry.components.seconds * 1000 + retry.components.attoseconds / 1_000_000_000_000_000)"
+            )
         }
         lines += data.components(separatedBy: "\n").map { "data: \($0)" }
         return lines.joined(separator: "\n") + "\n\n"

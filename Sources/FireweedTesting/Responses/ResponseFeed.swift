@@ -44,7 +44,9 @@ public final class ResponseFeed: Sendable {
     public func finish() { note(.finish) }
 
     /// Ends the exchange with a failure.
-    public func fail(with error: any Error = URLError(.networkConnectionLost)) { note(.failure(error)) }
+    public func fail(with error: any Error = URLError(.networkConnectionLost)) {
+        note(.failure(error))
+    }
 
     private func note(_ event: Event) {
         let listener = state.withLock { state -> (@Sendable (Event) -> Void)? in

@@ -33,7 +33,8 @@ public enum ServerFault: Sendable, Hashable {
     var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Ending)? {
         let lost = MockResponse.Ending.failure(URLError(.networkConnectionLost))
         return switch self {
-        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset: (false, nil, lost)
+        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset:
+            (false, nil, lost)
         case .garbage: (false, nil, .failure(URLError(.badServerResponse)))
         case .closeAfterHead: (true, 0, lost)
         case .closeInBody(let count), .resetInBody(let count): (true, count, lost)

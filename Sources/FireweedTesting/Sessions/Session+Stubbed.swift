@@ -32,13 +32,15 @@ extension Session {
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         clock: any SessionClock = SystemClock(), interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil, eventMonitors: [any EventMonitor] = [],
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        eventMonitors: [any EventMonitor] = [],
         startRequestsImmediately: Bool = true, @StubsBuilder _ stubs: () -> [Stub]
     ) -> Session {
         Session(
             transport: StubTransport(stubs: Stubs(stubs()), clock: clock),
             configuration: isolated(configuration), startRequestsImmediately: startRequestsImmediately,
-            interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+            interceptor: interceptor, serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler,
             cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
     }
 
@@ -47,7 +49,8 @@ extension Session {
     /// - Precondition: the session's transport is a `StubTransport`.
     public var stubs: Stubs {
         guard let transport = transport as? StubTransport else {
-            preconditionFailure("this session has no stubs: make it by Session.stubbed, or with a StubTransport")
+            preconditionFailure(
+                "this session has no stubs: make it by Session.stubbed, or with a StubTransport")
         }
         return transport.stubs
     }

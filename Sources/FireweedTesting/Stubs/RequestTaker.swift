@@ -62,7 +62,8 @@ extension Stubs {
             return state.requests[state.takenCount]
         }
         if let known { return known }
-        DispatchQueue.global().asyncAfter(deadline: .now() + timeout.seconds) { [weak self, weak taker] in
+        DispatchQueue.global().asyncAfter(deadline: .now() + timeout.seconds) {
+            [weak self, weak taker] in
             guard let self, let taker else { return }
             self.state.withLock { state in state.takers.removeAll { $0 === taker } }
             taker.take(.failure(StubExpectationError(description: "No request came within \(timeout).")))
@@ -74,5 +75,7 @@ extension Stubs {
 
 extension Duration {
     /// In seconds.
-    var seconds: TimeInterval { TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18 }
+    var seconds: TimeInterval {
+        TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18
+    }
 }

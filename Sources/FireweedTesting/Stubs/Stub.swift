@@ -44,24 +44,42 @@ public struct Stub: Sendable, CustomStringConvertible {
     }
 
     /// A stub for GET.
-    public static func get(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.get, url, matchers) }
+    public static func get(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.get, url, matchers)
+    }
     /// A stub for HEAD.
-    public static func head(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.head, url, matchers) }
+    public static func head(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.head, url, matchers)
+    }
     /// A stub for POST.
-    public static func post(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.post, url, matchers) }
+    public static func post(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.post, url, matchers)
+    }
     /// A stub for PUT.
-    public static func put(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.put, url, matchers) }
+    public static func put(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.put, url, matchers)
+    }
     /// A stub for PATCH.
-    public static func patch(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.patch, url, matchers) }
+    public static func patch(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.patch, url, matchers)
+    }
     /// A stub for DELETE.
-    public static func delete(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub { Stub(.delete, url, matchers) }
+    public static func delete(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
+        Stub(.delete, url, matchers)
+    }
     /// A stub for every method; without a pattern, for every URL.
-    public static func any(_ url: URLPattern = "**", _ matchers: RequestMatcher...) -> Stub { Stub(nil, url, matchers) }
+    public static func any(_ url: URLPattern = "**", _ matchers: RequestMatcher...) -> Stub {
+        Stub(nil, url, matchers)
+    }
 
     // MARK: Answers
 
     /// Answers with these, one after the other; the last one answers all later requests too.
     public func reply(_ responses: MockResponse...) -> Stub {
+        reply(responses: responses)
+    }
+
+    func reply(responses: [MockResponse]) -> Stub {
         changed { $0.answer = .sequence(responses) }
     }
 

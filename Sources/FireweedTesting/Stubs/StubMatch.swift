@@ -13,7 +13,8 @@ struct StubMatch {
 
     init(_ stub: Stub, _ request: RecordedRequest) {
         var conditions: [Condition] = []
-        let method = stub.isWebSocket && !request.isWebSocket ? "a request for a WebSocket" : stub.method?.rawValue
+        let method =
+            stub.isWebSocket && !request.isWebSocket ? "a request for a WebSocket" : stub.method?.rawValue
         if let method {
             let isMet = stub.isWebSocket ? request.isWebSocket : stub.method == request.method
             conditions.append(
@@ -21,8 +22,11 @@ struct StubMatch {
                     name: "method \(method)",
                     differences: isMet ? [] : ["method: expected \(method), got \(request.method.rawValue)"]))
         }
-        conditions.append(Condition(name: "URL \(stub.url)", differences: stub.url.match(request.target).differences))
-        conditions += stub.matchers.map { Condition(name: $0.description, differences: $0.differences(request)) }
+        conditions.append(
+            Condition(name: "URL \(stub.url)", differences: stub.url.match(request.target).differences))
+        conditions += stub.matchers.map {
+            Condition(name: $0.description, differences: $0.differences(request))
+        }
         self.conditions = conditions
     }
 
@@ -45,13 +49,20 @@ struct StubMatch {
         }
     }
 
+    /// Whether method and URL match.
+    static func headMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
+        (stub.method == nil || stub.method == request.method)
+            && stub.url.match(request.target).differences.isEmpty
+    }
+
     /// The values of the URL's placeholders when a stub matches, else `nil`; stops at the first difference.
     static func parameters(of stub: Stub, for request: RecordedRequest) -> [String: String]? {
         guard stub.method == nil || stub.method == request.method,
             stub.isWebSocket == request.isWebSocket || stub.method == nil
         else { return nil }
         let url = stub.url.match(request.target)
-        guard url.differences.isEmpty, stub.matchers.allSatisfy({ $0.differences(request).isEmpty }) else { return nil }
+        guard url.differences.isEmpty, stub.matchers.allSatisfy({ $0.differences(request).isEmpty })
+        else { return nil }
         return url.parameters
     }
 }

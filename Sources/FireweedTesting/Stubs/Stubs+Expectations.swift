@@ -67,7 +67,8 @@ extension Stubs {
     private var history: String {
         let requests = requests
         guard !requests.isEmpty else { return "No request came." }
-        return (["The requests that came:"] + requests.enumerated().map { "  \($0 + 1). \($1)" }).joined(
-            separator: "\n")
+        return (["The requests that came:"] + requests.enumerated().map { "  \($0 + 1). \($1)" })
+            .joined(
+                separator: "\n")
     }
 }

@@ -75,7 +75,9 @@ public final class Stubs: Sendable {
     /// The requests that meet these conditions, in order.
     ///
     /// - Parameter method: `nil` is every method.
-    public func requests(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...) -> [RecordedRequest] {
+    public func requests(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...)
+        -> [RecordedRequest]
+    {
         let stub = Stub(method, url, matchers)
         return requests.filter { StubMatch(stub, $0).isMatch }
     }
@@ -100,10 +102,24 @@ public final class Stubs: Sendable {
         return .failure(error)
     }
 
+    /// A fault in the request itself, by the stub that will match as far as the head tells.
+    func earlyFault(for request: RecordedRequest) -> ServerFault? {
+        for entry in state.withLock({ $0.entries }) where !entry.isUsedUp {
+            guard StubMatch.headMatches(entry.stub, request) else { continue }
+            guard case .sequence(let responses) = entry.stub.answer, !responses.isEmpty else {
+                return nil
+            }
+            return responses[min(entry.callCount, responses.count - 1)].fault
+        }
+        return nil
+    }
+
     /// Counts a call of a stub; `nil` when the stub has answered its number of times, or was removed.
     private func use(_ id: Int) -> Int? {
         state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.id == id }), !state.entries[index].isUsedUp else {
+            guard let index = state.entries.firstIndex(where: { $0.id == id }),
+                !state.entries[index].isUsedUp
+            else {
                 return nil
             }
             defer { state.entries[index].callCount += 1 }
@@ -111,7 +127,8 @@ public final class Stubs: Sendable {
         }
     }
 
-    private func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
+    /// Adds a request to the history, and gives it to whoever waits for one.
+    func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
         let taker = state.withLock { state -> RequestTaker? in
             state.requests.append(request)
             if let error { state.unmatched.append(error) }
@@ -126,7 +143,8 @@ public final class Stubs: Sendable {
 extension Stub.Answer {
     func response(to request: RecordedRequest, callIndex: Int) throws -> MockResponse {
         switch self {
-        case .sequence(let responses): responses.isEmpty ? .ok : responses[min(callIndex, responses.count - 1)]
+        case .sequence(let responses):
+            responses.isEmpty ? .ok : responses[min(callIndex, responses.count - 1)]
         case .closure(let make): try make(request)
         }
     }

@@ -22,10 +22,12 @@ public struct UnmatchedRequestError: Error, Sendable, CustomStringConvertible, L
         lines.append("")
         let matches = stubs.map { (entry: $0, match: StubMatch($0.stub, request)) }
         if let used = matches.first(where: { $0.match.isMatch }) {
-            lines.append("The stub \(used.entry.stub) matches, and has answered its \(used.entry.callCount) times.")
+            lines.append(
+                "The stub \(used.entry.stub) matches, and has answered its \(used.entry.callCount) times.")
         } else if let nearest = matches.min(by: { $0.match.distance < $1.match.distance }) {
             lines.append(
-                "The nearest of \(stubs.count == 1 ? "1 stub" : "\(stubs.count) stubs") is \(nearest.entry.stub):")
+                "The nearest of \(stubs.count == 1 ? "1 stub" : "\(stubs.count) stubs") is \(nearest.entry.stub):"
+            )
             lines += nearest.match.lines
         } else {
             lines.append("There are no stubs.")

@@ -104,10 +104,12 @@ public final class TestClock: SessionClock {
         _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,
         _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledCall {
-        let (call, waiters) = state.withLock { state -> (PendingCall, [CheckedContinuation<Void, Never>]) in
+        let (call, waiters) = state.withLock {
+            state -> (PendingCall, [CheckedContinuation<Void, Never>]) in
             state.count += 1
             let call = PendingCall(
-                number: state.count, due: state.elapsed + max(.zero, duration), purpose: purpose, queue: queue,
+                number: state.count, due: state.elapsed + max(.zero, duration), purpose: purpose,
+                queue: queue,
                 work: work)
             state.calls.append(call)
             guard purpose == .delay else { return (call, []) }

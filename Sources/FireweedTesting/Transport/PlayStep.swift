@@ -50,7 +50,9 @@ extension MockResponse {
     func head(byteCount: Int?) -> ResponseHead {
         var fields = fields
         let isBare = status == 204 || status == 304 || status < 200
-        if let byteCount, !isBare, !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") }) {
+        if let byteCount, !isBare,
+            !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") })
+        {
             fields.append(Field(name: "Content-Length", value: "\(byteCount)"))
         }
         return ResponseHead(status: status, fields: fields)

@@ -120,7 +120,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private func open(_ offer: WebSocketOffer, _ response: MockResponse, _ request: RecordedRequest) {
         guard let script = response.webSocket else {
             let refusal = TransferFailure.exchange(
-                .badServerResponse, detail: "the stub answered with status \(response.status)", engineCode: 0)
+                .badServerResponse, detail: "the stub answered with status \(response.status)",
+                engineCode: 0)
             let steps = PlayStep.steps(of: response, to: request.method).filter { step in
                 if case .content = step { false } else { true }
             }
@@ -147,7 +148,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     /// Whether the next step may be played: while receiving is paused, heads may.
     private var mayPlay: Bool {
         switch (flow.level, steps.first) {
-        case (.running, _), (.receivingPaused, .interim), (.receivingPaused, .head): !isFeeding || !feedEvents.isEmpty
+        case (.running, _), (.receivingPaused, .interim), (.receivingPaused, .head):
+            !isFeeding || !feedEvents.isEmpty
         case (.receivingPaused, _), (.suspended, _): false
         }
     }
@@ -175,7 +177,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
             }
         case .feed(let feed):
             isFeeding = true
-            let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) } }
+            let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) }
+            }
             if !isOurs { end(.reported(URLError(.resourceUnavailable))) }
         }
     }
@@ -226,9 +229,12 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         guard nanoseconds < 1e18 else { return }
         // Where the stub never says more, the time-out is what comes next.
         let purpose: SchedulingPurpose = isStalled && flow.level == .running ? .delay : .limit
-        timeout = stage.clock.schedule(purpose, after: .nanoseconds(Int64(nanoseconds)), on: stage.queue) {
+        timeout = stage.clock.schedule(
+            purpose, after: .nanoseconds(Int64(nanoseconds)), on: stage.queue
+        ) {
             [weak self] in
-            self?.end(.exchange(.timedOut, detail: "the stub did not answer within the time-out", engineCode: 0))
+            self?.end(
+                .exchange(.timedOut, detail: "the stub did not answer within the time-out", engineCode: 0))
         }
     }
 

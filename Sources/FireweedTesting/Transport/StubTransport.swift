@@ -48,7 +48,9 @@ public final class StubTransport: Transport {
     public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
 
     /// Makes a transfer that a stub answers.
-    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer)
+        -> any TransferControl
+    {
         StubTransfer(message: message, consumer: consumer, stage: stage)
     }
 

@@ -42,7 +42,8 @@ final class StubUpload: @unchecked Sendable {
         case .success(let data) where data.isEmpty: transfer.respond(to: content)
         case .success(let data):
             content.append(data)
-            transfer.consumer?.transferDidSend(data.count, total: Int64(content.count), expected: reader.byteCount)
+            transfer.consumer?.transferDidSend(
+                data.count, total: Int64(content.count), expected: reader.byteCount)
             resume()
         }
     }

@@ -41,7 +41,9 @@ public final class MockWebSocket: Sendable {
     /// Ends the WebSocket without a close frame, as a lost connection does.
     ///
     /// - Parameter error: what a stubbed session's request fails with; a ``MockServer`` closes the connection.
-    public func fail(with error: any Error = URLError(.networkConnectionLost)) { perform(.fail(error)) }
+    public func fail(with error: any Error = URLError(.networkConnectionLost)) {
+        perform(.fail(error))
+    }
 
     // MARK: Receiving
 
@@ -59,6 +61,22 @@ public final class MockWebSocket: Sendable {
                 return try await inbox.next()
             } catch is MockWebSocketClosed {
                 return nil
+            }
+        }
+    }
+
+    /// Plays a script, and ends the WebSocket as the script ends: the bridge from a transport's thread to code that is asynchronous.
+    func run(_ script: WebSocketScript) -> Task<Void, Never> {
+        Task {
+            do {
+                try await script.play(self)
+                close()
+            } catch is CancellationError {
+                close(.goingAway)
+            } catch is MockWebSocketClosed {
+                // The client has closed, and the script wanted more: the WebSocket is over.
+            } catch {
+                fail(with: error)
             }
         }
     }
@@ -103,7 +121,9 @@ private final class MessageInbox: Sendable {
 
     private func change(_ body: (inout State) -> Void) {
         let ready = state.withLock {
-            state -> (CheckedContinuation<WebSocketMessage, any Error>, Result<WebSocketMessage, any Error>)? in
+            state -> (
+                CheckedContinuation<WebSocketMessage, any Error>, Result<WebSocketMessage, any Error>
+            )? in
             body(&state)
             guard let waiter = state.waiter, let result = state.next() else { return nil }
             state.waiter = nil

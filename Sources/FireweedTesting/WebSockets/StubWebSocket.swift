@@ -20,7 +20,10 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     private var peer: MockWebSocket?
     private var outgoing: [MockWebSocket.Action] = []
 
-    init(_ script: WebSocketScript, offer: WebSocketOffer, request: RecordedRequest, of transfer: StubTransfer) {
+    init(
+        _ script: WebSocketScript, offer: WebSocketOffer, request: RecordedRequest,
+        of transfer: StubTransfer
+    ) {
         self.script = script
         self.request = request
         listener = offer.listener
@@ -39,20 +42,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         }
         self.peer = peer
         listener.webSocketDidOpen(self, subprotocol: script.subprotocol)
-        let play = script.play
-        // The bridge from the transport's queue to the script, which is asynchronous.
-        let task = Task {
-            do {
-                try await play(peer)
-                peer.close()
-            } catch is CancellationError {
-                peer.close(.goingAway)
-            } catch is MockWebSocketClosed {
-                // The client has closed, and the script wanted more: the WebSocket is over.
-            } catch {
-                peer.fail(with: error)
-            }
-        }
+        let task = peer.run(script)
         self.task.withLock { $0 = task }
     }
 
@@ -87,7 +77,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     }
 
     func close(code: UInt16, reason: Data) {
-        perform({ _ in }) { socket in
+        perform(nil) { socket in
             socket.peer?.closed(code: code, reason: reason)
             // The peer answers with the same code (RFC 6455 §5.5.1), behind what it has sent already.
             socket.outgoing.append(.close(code: code == 0 ? 1005 : code, reason: reason))
@@ -96,14 +86,20 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     }
 
     private func perform(
-        _ completion: @escaping @Sendable (TransferFailure?) -> Void,
+        _ completion: (@Sendable (TransferFailure?) -> Void)?,
         _ body: @escaping @Sendable (StubWebSocket) -> Void
     ) {
-        guard let transfer else { return completion(.closedStub) }
+        guard let transfer else {
+            completion?(.closedStub)
+            return
+        }
         transfer.stage.queue.async { [self] in
-            guard isOpen else { return completion(.closedStub) }
+            guard isOpen else {
+                completion?(.closedStub)
+                return
+            }
             body(self)
-            completion(nil)
+            completion?(nil)
         }
     }
 }

@@ -13,8 +13,11 @@ extension MockResponse {
     public static func webSocket(
         subprotocol: String? = nil, script: @escaping @Sendable (MockWebSocket) async throws -> Void
     ) -> MockResponse {
-        var response = MockResponse(status: 101, headers: ["Upgrade": "websocket", "Connection": "Upgrade"])
+        var response = MockResponse(
+            status: 101, headers: ["Upgrade": "websocket", "Connection": "Upgrade"])
         if let subprotocol { response = response.header("Sec-WebSocket-Protocol", subprotocol) }
-        return response.changed { $0.webSocket = WebSocketScript(subprotocol: subprotocol, play: script) }
+        return response.changed {
+            $0.webSocket = WebSocketScript(subprotocol: subprotocol, play: script)
+        }
     }
 }

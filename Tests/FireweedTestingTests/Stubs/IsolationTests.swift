@@ -12,7 +12,9 @@ struct IsolationTests {
                     let session = Session.stubbed {
                         Stub.get("/users/{id}").reply(.json(["id": .integer(Int64(index)), "name": "u"]))
                     }
-                    let user = try await session.request("\(api)/users/\(index)").serializingDecodable(User.self).value
+                    let user = try await session.request("\(api)/users/\(index)").serializingDecodable(
+                        User.self
+                    ).value
                     #expect(user.id == index)
                     #expect(session.stubs.requests.map(\.path) == ["/users/\(index)"])
                     try session.stubs.expectAllCalled()

@@ -47,7 +47,8 @@ struct MatcherTests {
         ])
     func patterns(row: PatternRow) async {
         let session = Session.stubbed { Stub.any(URLPattern(row.pattern)).reply(.status(204)) }
-        let response = await session.request(row.url).serializingData(emptyResponseCodes: [204]).response
+        let response = await session.request(row.url).serializingData(emptyResponseCodes: [204])
+            .response
         #expect((response.error == nil) == row.matches)
         #expect(session.stubs.unmatchedRequests.isEmpty == row.matches)
     }
@@ -70,12 +71,16 @@ struct MatcherTests {
     @Test(
         "conditions on the head",
         arguments: [
-            Row(.query("a", "1"), true), Row(.query("a"), true), Row(.query("a", "2"), false), Row(.query("z"), false),
+            Row(.query("a", "1"), true), Row(.query("a"), true), Row(.query("a", "2"), false),
+            Row(.query("z"), false),
             Row(.query(["a": "1", "b": "x y"]), true), Row(.query(["a": "1"]), false),
-            Row(.header("x-token", "t"), true), Row(.header("X-Token"), true), Row(.header("X-Token", "u"), false),
-            Row(.header("X-Other"), false), Row(.noHeader("X-Other"), true), Row(.noHeader("X-Token"), false),
+            Row(.header("x-token", "t"), true), Row(.header("X-Token"), true),
+            Row(.header("X-Token", "u"), false),
+            Row(.header("X-Other"), false), Row(.noHeader("X-Other"), true),
+            Row(.noHeader("X-Token"), false),
             Row(.cookie("c", "d"), true), Row(.cookie("c", "e"), false),
-            Row(.matching { $0.host == "api.example.com" }, true), Row(.matching("never") { _ in false }, false),
+            Row(.matching { $0.host == "api.example.com" }, true),
+            Row(.matching("never") { _ in false }, false),
             Row(.matching { _ in throw CancellationError() }, false),
         ])
     func head(row: Row) async {
@@ -99,7 +104,9 @@ struct MatcherTests {
         ])
     func json(row: Row) async {
         let value: JSONValue = ["id": 1, "name": "Ada", "tags": ["a", ["deep": nil]]]
-        let met = await isMet(row.matcher) { $0.request(api, method: .post, parameters: value, encoder: .json) }
+        let met = await isMet(row.matcher) {
+            $0.request(api, method: .post, parameters: value, encoder: .json)
+        }
         #expect(met == row.matches)
     }
 
@@ -111,7 +118,9 @@ struct MatcherTests {
             Row(.body("a=b"), false), Row(.json([:]), false), Row(.part("a"), false),
         ])
     func form(row: Row) async {
-        let met = await isMet(row.matcher) { $0.request(api, method: .post, parameters: ["a": "x y", "b": "ä&="]) }
+        let met = await isMet(row.matcher) {
+            $0.request(api, method: .post, parameters: ["a": "x y", "b": "ä&="])
+        }
         #expect(met == row.matches)
     }
 }

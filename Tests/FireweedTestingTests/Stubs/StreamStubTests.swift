@@ -39,7 +39,9 @@ struct StreamStubTests {
 
     @Test("server-sent events arrive as events")
     func events() async throws {
-        let sent = [ServerSentEvent(data: "one\ntwo"), ServerSentEvent(event: "tick", data: "2", id: "7")]
+        let sent = [
+            ServerSentEvent(data: "one\ntwo"), ServerSentEvent(event: "tick", data: "2", id: "7"),
+        ]
         let session = Session.stubbed { Stub.get("/").reply(.serverSentEvents(sent[0], sent[1])) }
         var received: [ServerSentEvent] = []
         for try await event in session.streamRequest("\(api)/").serverSentEvents(reconnection: .never) {

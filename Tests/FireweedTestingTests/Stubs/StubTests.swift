@@ -13,10 +13,13 @@ struct StubTests {
             Stub.get("/value").reply(.json(ada))
         }
         for path in ["literal", "value"] {
-            let response = await session.request("\(api)/\(path)").validate().serializingDecodable(User.self).response
+            let response = await session.request("\(api)/\(path)").validate().serializingDecodable(
+                User.self
+            ).response
             #expect(response.value == ada)
             #expect(response.response?.headers["Content-Type"] == "application/json")
-            #expect(response.response?.headers["Content-Length"].flatMap(Int.init) == response.data?.count)
+            #expect(
+                response.response?.headers["Content-Length"].flatMap(Int.init) == response.data?.count)
         }
         try session.stubs.expectAllCalled()
         try session.stubs.expectNoUnmatchedRequests()
@@ -28,20 +31,27 @@ struct StubTests {
             Stub.get("/users/{id}/posts/{post}").reply { request in
                 .json([
                     "path": .string(request.path),
-                    "ids": [.string(request.parameters["id"] ?? ""), .string(request.parameters["post"] ?? "")],
+                    "ids": [
+                        .string(request.parameters["id"] ?? ""), .string(request.parameters["post"] ?? ""),
+                    ],
                 ])
             }
         }
-        let value = try await session.request("\(api)/users/4%202/posts/7").serializingDecodable(JSONValue.self).value
+        let value = try await session.request("\(api)/users/4%202/posts/7").serializingDecodable(
+            JSONValue.self
+        ).value
         #expect(value == ["path": "/users/4%202/posts/7", "ids": ["4 2", "7"]])
     }
 
     @Test("answers follow one another, and the last one stays")
     func sequence() async {
-        let session = Session.stubbed { Stub.get("/flaky").reply(.status(503), .status(500), .status(204)) }
+        let session = Session.stubbed {
+            Stub.get("/flaky").reply(.status(503), .status(500), .status(204))
+        }
         var statuses: [Int?] = []
         for _ in 0..<4 {
-            statuses.append(await session.request("\(api)/flaky").serializingData().response.response?.statusCode)
+            statuses.append(
+                await session.request("\(api)/flaky").serializingData().response.response?.statusCode)
         }
         #expect(statuses == [503, 500, 204, 204])
     }
@@ -130,7 +140,9 @@ struct StubTests {
             Stub.get("/cut").reply(.text("half").failing())
             Stub.get("/fault").reply(.text("half").fault(.closeInBody(after: 2)))
         }
-        let codes = [URLError.Code.notConnectedToInternet, .networkConnectionLost, .networkConnectionLost]
+        let codes = [
+            URLError.Code.notConnectedToInternet, .networkConnectionLost, .networkConnectionLost,
+        ]
         for (path, code) in zip(["offline", "cut", "fault"], codes) {
             let failure = await error(of: session.request("\(api)/\(path)")) as? URLError
             #expect(failure?.code == code)
@@ -172,26 +184,33 @@ struct StubTests {
             Stub.head("/").reply(.text("12345"))
             Stub.get("/204").reply(.text("12345", status: 204))
         }
-        let head = await session.request("\(api)/", method: .head).serializingData(emptyRequestMethods: [.head])
+        let head = await session.request("\(api)/", method: .head).serializingData(
+            emptyRequestMethods: [.head])
             .response
         #expect(head.data == nil && head.response?.headers["Content-Length"] == "5")
-        let empty = await session.request("\(api)/204").serializingData(emptyResponseCodes: [204]).response
+        let empty = await session.request("\(api)/204").serializingData(emptyResponseCodes: [204])
+            .response
         #expect(empty.data == nil && empty.response?.statusCode == 204)
     }
 
     @Test("an upload reports progress, and its content is recorded")
     func upload() async throws {
         let session = Session.stubbed {
-            Stub.post("/photos", .part("title", "Lake"), .part("file", fileName: "l.jpg", contentType: "image/jpeg"))
+            Stub.post(
+                "/photos", .part("title", "Lake"),
+                .part("file", fileName: "l.jpg", contentType: "image/jpeg"))
         }
         let fractions = Mutex<[Double]>([])
         let request = session.upload(
             multipartFormData: { form in
                 form.append(Data("Lake".utf8), withName: "title")
                 form.append(
-                    Data(repeating: 7, count: 300_000), withName: "file", fileName: "l.jpg", mimeType: "image/jpeg")
+                    Data(repeating: 7, count: 300_000), withName: "file", fileName: "l.jpg",
+                    mimeType: "image/jpeg")
             }, to: "\(api)/photos", usingThreshold: 0)
-        request.uploadProgress { progress in fractions.withLock { $0.append(progress.fractionCompleted) } }
+        request.uploadProgress { progress in
+            fractions.withLock { $0.append(progress.fractionCompleted) }
+        }
         let response = await request.serializingData(emptyResponseCodes: [200]).response
         #expect(response.error == nil)
         #expect(session.stubs.requests[0].parts.map(\.name) == ["title", "file"])
@@ -208,8 +227,10 @@ struct StubTests {
         try Data("{\"a\":1}".utf8).write(to: source)
         let session = Session.stubbed { Stub.get("/file").reply(.file(source)) }
         let target = folder.appendingPathComponent("target.json")
-        let response = await session.download("\(api)/file", to: { _, _ in (target, [.createIntermediateDirectories]) })
-            .serializingDownloadedFileURL().response
+        let response = await session.download(
+            "\(api)/file", to: { _, _ in (target, [.createIntermediateDirectories]) }
+        )
+        .serializingDownloadedFileURL().response
         #expect(response.value == target && response.response?.mimeType == "application/json")
         #expect(try Data(contentsOf: target) == Data("{\"a\":1}".utf8))
     }

@@ -51,7 +51,8 @@ struct UnmatchedRequestTests {
         let session = Session.stubbed { Stub.post("/once").times(1) }
         _ = await session.request("\(api)/once", method: .post).serializingData().response
         #expect(
-            try await message(session, "/once").contains("The stub POST /once matches, and has answered its 1 times."))
+            try await message(session, "/once").contains(
+                "The stub POST /once matches, and has answered its 1 times."))
     }
 
     @Test("a session without stubs says so")

@@ -8,7 +8,9 @@ struct TestClockTests {
     func retries() async {
         let clock = TestClock.automatic
         let policy = RetryPolicy(retryLimit: 5, options: RetryOptions(jitter: .none))
-        let session = Session.stubbed(clock: clock, interceptor: policy) { Stub.get("/").reply(.status(503)) }
+        let session = Session.stubbed(clock: clock, interceptor: policy) {
+            Stub.get("/").reply(.status(503))
+        }
         let response = await session.request("\(api)/").validate().serializingData().response
         #expect(response.error?.responseCode == 503)
         #expect(session.stubs.requests.count == 6)
@@ -20,7 +22,8 @@ struct TestClockTests {
     func retryAfter() async throws {
         let clock = TestClock.automatic
         let session = Session.stubbed(
-            clock: clock, interceptor: RetryPolicy(options: RetryOptions(retryAfter: .obey(upTo: .seconds(600))))
+            clock: clock,
+            interceptor: RetryPolicy(options: RetryOptions(retryAfter: .obey(upTo: .seconds(600))))
         ) {
             Stub.get("/").reply(.status(503, headers: ["Retry-After": "120"]), .text("done"))
         }
@@ -34,7 +37,8 @@ struct TestClockTests {
         let session = Session.stubbed(clock: clock, interceptor: RetryPolicy(retryLimit: 100)) {
             Stub.get("/").reply(.neverAnswers)
         }
-        let response = await session.request("\(api)/").deadline(.seconds(10)).serializingData().response
+        let response = await session.request("\(api)/").deadline(.seconds(10)).serializingData()
+            .response
         #expect((response.error?.underlyingError as? URLError)?.code == .timedOut)
         #expect(clock.elapsed == .seconds(10))
     }
@@ -43,7 +47,8 @@ struct TestClockTests {
     func idle() async {
         let clock = TestClock.automatic
         let session = Session.stubbed(clock: clock) { Stub.get("/").reply(.text("half").stalling()) }
-        let response = await session.request("\(api)/", requestModifier: { $0.timeoutInterval = 30 }).serializingData()
+        let response = await session.request("\(api)/", requestModifier: { $0.timeoutInterval = 30 })
+            .serializingData()
             .response
         #expect((response.error?.underlyingError as? URLError)?.code == .timedOut)
         #expect(clock.elapsed == .seconds(30))
@@ -52,7 +57,9 @@ struct TestClockTests {
     @Test("a clock stands still until it is advanced")
     func manual() async throws {
         let clock = TestClock()
-        let session = Session.stubbed(clock: clock) { Stub.get("/").reply(.text("late").delayed(by: .seconds(20))) }
+        let session = Session.stubbed(clock: clock) {
+            Stub.get("/").reply(.text("late").delayed(by: .seconds(20)))
+        }
         async let text = session.request("\(api)/").serializingString().value
         await clock.delayIsPending()
         clock.advance(by: .seconds(19))

@@ -1,0 +1,121 @@
+// Requests as they come to a server (RFC 9112).
+
+import Fireweed
+import Foundation
+
+/// Reads one request after the other from a stream, and keeps the bytes as they came.
+///
+/// It reads what clients of tests send, and what it cannot read ends the connection.
+struct RequestReader {
+    struct Head {
+        var method: String
+        var target: String
+        var fields: [Field]
+
+        func value(_ name: String) -> String? {
+            fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+        }
+
+        /// Whether a list of tokens has one, without case.
+        func has(_ token: String, in name: String) -> Bool {
+            (value(name) ?? "").split(separator: ",").contains {
+                $0.trimmingCharacters(in: .whitespaces).isEqualIgnoringASCIICase(token)
+            }
+        }
+    }
+
+    private let stream: any ServerStream
+    private var buffer = Data()
+    /// The bytes of the request that is being read.
+    private(set) var raw = Data()
+    /// Longer heads and lines end the connection.
+    private static let limit = 1 << 20
+
+    init(_ stream: any ServerStream) {
+        self.stream = stream
+    }
+
+    /// The bytes that came behind the last request.
+    mutating func takeRest() -> Data {
+        defer { buffer = Data() }
+        return buffer
+    }
+
+    private mutating func fill() -> Bool {
+        let count = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+            let count = stream.read(into: space)
+            if count > 0 { buffer.append(contentsOf: space[..<count]) }
+            return count
+        }
+        return count > 0
+    }
+
+    private mutating func take(_ count: Int) -> Data {
+        let taken = Data(buffer.prefix(count))
+        buffer = Data(buffer.dropFirst(count))
+        raw.append(taken)
+        return taken
+    }
+
+    /// A line without its end; `nil` when the connection ends.
+    private mutating func line() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: 0x0A) {
+                let bytes = take(end - buffer.startIndex + 1).dropLast()
+                return String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
+            }
+            guard buffer.count < Self.limit, fill() else { return nil }
+        }
+    }
+
+    /// Exactly so many bytes; `nil` when the connection ends before.
+    private mutating func bytes(_ count: Int) -> Data? {
+        while buffer.count < count { guard fill() else { return nil } }
+        return take(count)
+    }
+
+    /// The next head; `nil` when the connection ends.
+    mutating func head() -> Head? {
+        raw = Data()
+        guard let requestLine = line() else { return nil }
+        let parts = requestLine.split(separator: " ")
+        guard parts.count == 3 else { return nil }
+        var head = Head(method: String(parts[0]), target: String(parts[1]), fields: [])
+        while let line = line(), raw.count < Self.limit {
+            if line.isEmpty { return head }
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = line[line.index(after: colon)...].trimmingCharacters(
+                in: CharacterSet(charactersIn: " \t"))
+            head.fields.append(Field(name: String(line[..<colon]), value: value))
+        }
+        return nil
+    }
+
+    /// The content behind a head, framing taken off; `nil` when the connection ends before it does.
+    ///
+    /// - Parameter limit: stops after so many bytes, for faults; `nil` reads all.
+    mutating func content(of head: Head, limit: Int? = nil) -> Data? {
+        if head.has("chunked", in: "Transfer-Encoding") { return chunks(limit) }
+        let length = max(0, head.value("Content-Length").flatMap { Int($0) } ?? 0)
+        return bytes(min(length, limit ?? length))
+    }
+
+    /// RFC 9112 §7.1; extensions and trailers are skipped.
+    private mutating func chunks(_ limit: Int?) -> Data? {
+        var content = Data()
+        while let line = line() {
+            let digits = line.prefix { $0.isHexDigit }
+            guard let size = Int(digits, radix: 16), size < 1 << 40 else { return nil }
+            guard size > 0 else {
+                while let trailer = self.line() { if trailer.isEmpty { return content } }
+                return nil
+            }
+            let wanted = min(size, limit.map { $0 - content.count } ?? size)
+            guard let chunk = bytes(wanted) else { return nil }
+            content.append(chunk)
+            if wanted < size || limit == content.count { return content }
+            guard self.line() != nil else { return nil }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,119 @@
+// TLS on a connection of a mock server.
+
+import COpenSSL
+import Foundation
+import Glibc
+import Synchronization
+
+/// The certificate and key with which a server speaks TLS.
+final class ServerIdentity: @unchecked Sendable {
+    // SAFETY: OpenSSL's contexts are safe from every thread once they are set up.
+    let context: OpaquePointer
+
+    init(_ certificate: MadeCertificate) throws {
+        guard let context = SSL_CTX_new(TLS_server_method()) else {
+            throw MockServerError(description: "OpenSSL has no TLS")
+        }
+        self.context = context
+        // Certificates that no client accepts are what some tests want: level 0 lets a server show them.
+        SSL_CTX_set_security_level(context, 0)
+        guard SSL_CTX_use_certificate(context, certificate.certificate) == 1,
+            SSL_CTX_use_PrivateKey(context, certificate.key) == 1
+        else { throw MockServerError(description: "OpenSSL does not take the certificate") }
+    }
+
+    deinit { SSL_CTX_free(context) }
+}
+
+/// TLS over memory, so that no write of OpenSSL's raises SIGPIPE.
+///
+/// One thread reads, and another one may write. OpenSSL's connections are for one thread at a time: calls into it are made
+/// under the lock; waiting for bytes is not.
+final class SecureStream: ServerStream {
+    private let descriptor: Int32
+    private let ssl: OpaquePointer
+    private let input: OpaquePointer
+    private let output: OpaquePointer
+    private let plain: PlainStream
+    private let lock = Mutex(())
+
+    /// Makes the handshake; `nil` when it fails.
+    init?(_ descriptor: Int32, _ identity: ServerIdentity) {
+        guard let ssl = SSL_new(identity.context), let input = BIO_new(BIO_s_mem()),
+            let output = BIO_new(BIO_s_mem())
+        else {
+            return nil
+        }
+        self.descriptor = descriptor
+        (self.ssl, self.input, self.output) = (ssl, input, output)
+        plain = PlainStream(descriptor)
+        SSL_set_bio(ssl, input, output)
+        SSL_set_accept_state(ssl)
+        while true {
+            let result = lock.withLock { _ in
+                let result = SSL_do_handshake(ssl)
+                let isWaiting = result != 1 && SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ
+                ERR_clear_error()
+                return (isDone: result == 1, isWaiting: isWaiting, isSent: flush())
+            }
+            if result.isDone { return }
+            guard result.isWaiting, result.isSent, feed() else { return nil }
+        }
+    }
+
+    deinit { SSL_free(ssl) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let (count, isWaiting) = lock.withLock { _ in
+                let count = SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
+                let isWaiting = count <= 0 && SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ
+                ERR_clear_error()
+                _ = flush()
+                return (Int(count), isWaiting)
+            }
+            if count > 0 { return count }
+            guard isWaiting, feed() else { return 0 }
+        }
+    }
+
+    func write(_ bytes: Data) -> Bool {
+        guard !bytes.isEmpty else { return true }
+        return lock.withLock { _ in
+            let count = bytes.withUnsafeBytes {
+                SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count))
+            }
+            ERR_clear_error()
+            return count > 0 && flush()
+        }
+    }
+
+    func end() {
+        lock.withLock { _ in
+            SSL_shutdown(ssl)
+            ERR_clear_error()
+            _ = flush()
+        }
+    }
+
+    /// Gives OpenSSL the next bytes of the connection; false at its end.
+    private func feed() -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 16) { space in
+            let count = plain.read(into: space)
+            guard count > 0 else { return false }
+            return lock.withLock { _ in BIO_write(input, space.baseAddress, Int32(count)) == Int32(count)
+            }
+        }
+    }
+
+    /// Sends what OpenSSL has to say; called under the lock.
+    private func flush() -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 16) { space in
+            while true {
+                let count = BIO_read(output, space.baseAddress, Int32(space.count))
+                guard count > 0 else { return true }
+                guard plain.write(Data(space[..<Int(count)])) else { return false }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+// One connection of a mock server, on a thread of its own.
+
+import Fireweed
+import Foundation
+import Glibc
+
+/// Reads requests, and sends what answers them, with the faults that were asked for.
+final class ServerConnection: @unchecked Sendable {
+    // SAFETY: everything is touched on the connection's own thread alone.
+    private let descriptor: Int32
+    private weak let server: MockServer?
+    private let fault: ConnectionFault?
+
+    init(descriptor: Int32, server: MockServer, fault: ConnectionFault?) {
+        self.descriptor = descriptor
+        self.server = server
+        self.fault = fault
+    }
+
+    /// Serves until the connection ends.
+    func serve() {
+        var yes: Int32 = 1
+        setsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        let plain = PlainStream(descriptor)
+        switch fault {
+        case .closeAtAccept: return
+        case .resetAtAccept: return descriptor.resetOnClose()
+        case .silent: return swallow(plain)
+        case .garbage(let bytes):
+            _ = plain.write(bytes)
+            return lingeringClose(plain)
+        case .closeInHandshake:
+            _ = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { plain.read(into: $0) }
+            return
+        case nil, .some(.none): break
+        }
+        guard let server else { return }
+        if let identity = server.identity {
+            guard let secure = SecureStream(descriptor, identity) else { return }
+            serve(secure)
+        } else {
+            serve(plain)
+        }
+    }
+
+    private func serve(_ stream: any ServerStream) {
+        var reader = RequestReader(stream)
+        while let head = reader.head() {
+            guard exchange(head, &reader, stream) else { return }
+        }
+    }
+
+    /// Reads until the client is gone.
+    private func swallow(_ stream: any ServerStream) {
+        withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+            while stream.read(into: space) > 0 {}
+        }
+    }
+
+    /// Ends what is sent, and reads what the client still sends: closing with unread bytes would reset (RFC 9112 §9.6).
+    private func lingeringClose(_ stream: any ServerStream) {
+        stream.end()
+        shutdown(descriptor, Int32(SHUT_WR))
+        var limit = timeval(tv_sec: 2, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        swallow(PlainStream(descriptor))
+    }
+
+    // MARK: One exchange
+
+    /// False when the connection is over.
+    private func exchange(
+        _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
+    ) -> Bool {
+        guard let server else { return false }
+        if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
+        // Faults in the request are known before its content: the stub is then asked without it.
+        let isWebSocket = head.has("websocket", in: "Upgrade")
+        let early = server.stubs.earlyFault(for: request(head, Data(), isWebSocket))
+        switch early {
+        case .closeAfterRequestHead:
+            server.record(reader.raw)
+            _ = server.answer(to: request(head, Data(), isWebSocket))
+            return false
+        case .closeInRequestBody(let count):
+            let content = reader.content(of: head, limit: count) ?? Data()
+            server.record(reader.raw)
+            _ = server.answer(to: request(head, content, isWebSocket))
+            return false
+        default: break
+        }
+        if head.has("100-continue", in: "Expect"),
+            !stream.write(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        {
+            return false
+        }
+        guard let content = reader.content(of: head) else { return false }
+        server.record(reader.raw)
+        switch server.answer(to: request(head, content, isWebSocket)) {
+        case .failure(let error):
+            let response = MockResponse.text("\(error)\n", status: 501)
+            return ResponseSender(stream, descriptor, head).send(response)
+                && !head.has("close", in: "Connection")
+        case .success(let (response, known)):
+            if let script = response.webSocket, isWebSocket {
+                let socket = ServerWebSocket(stream, descriptor, script, known, reader.takeRest())
+                socket.serve(key: head.value("Sec-WebSocket-Key") ?? "", response)
+                return false
+            }
+            guard ResponseSender(stream, descriptor, head).send(response),
+                !head.has("close", in: "Connection")
+            else {
+                if response.closesOrderly { lingeringClose(stream) }
+                return false
+            }
+            return true
+        }
+    }
+
+    private func request(_ head: RequestReader.Head, _ content: Data, _ isWebSocket: Bool)
+        -> RecordedRequest
+    {
+        let scheme = server?.identity == nil ? "http" : "https"
+        let isAbsolute = head.target.contains("://")
+        let url =
+            isAbsolute ? head.target : "\(scheme)://\(head.value("Host") ?? "localhost")\(head.target)"
+        return RecordedRequest(
+            method: head.method, url: url, fields: head.fields, body: content, isWebSocket: isWebSocket)
+    }
+
+    // MARK: Proxy
+
+    /// Answers a `CONNECT` (RFC 9110 §9.3.6), and carries bytes both ways until either side ends.
+    private func tunnel(
+        _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
+    ) -> Bool {
+        guard let server else { return false }
+        server.record(reader.raw)
+        let request = RecordedRequest(
+            method: "CONNECT", url: head.target, fields: head.fields, body: Data())
+        server.stubs.record(request, nil)
+        let port = head.target.split(separator: ":").last.flatMap { UInt16($0) }
+        guard let port, let peer = ServerSocket.connect(to: port) else {
+            return ResponseSender(stream, descriptor, head).send(.status(502))
+        }
+        guard stream.write(Data("HTTP/1.1 200 Connection established\r\n\r\n".utf8)) else {
+            close(peer)
+            return false
+        }
+        let other = PlainStream(peer)
+        _ = other.write(reader.takeRest())
+        let own = descriptor
+        let back = Thread {
+            Self.carry(from: PlainStream(peer), to: PlainStream(own))
+            shutdown(own, Int32(SHUT_RDWR))
+            close(peer)
+        }
+        back.start()
+        Self.carry(from: PlainStream(own), to: other)
+        shutdown(peer, Int32(SHUT_RDWR))
+        return false
+    }
+
+    private static func carry(from source: PlainStream, to target: PlainStream) {
+        withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+            while true {
+                let count = source.read(into: space)
+                guard count > 0, target.write(Data(space[..<count])) else { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// Sockets of servers on loopback.
+
+public import Foundation
+import Glibc
+
+/// Listening sockets on 127.0.0.1.
+enum ServerSocket {
+    /// Listens on a free port; returns the descriptor and the port.
+    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw MockServerError(description: "no socket: \(String(cString: strerror(errno)))")
+        }
+        var address = loopback(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutableBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 4096) == 0
+                && getsockname(descriptor, pointer, &length) == 0
+        }
+        guard isListening else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw MockServerError(description: "cannot listen on 127.0.0.1: \(reason)")
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Connects to a port of 127.0.0.1; `nil` when nobody listens there.
+    static func connect(to port: UInt16) -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var address = loopback(port: port)
+        let isConnected = withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+        if isConnected { return descriptor }
+        close(descriptor)
+        return nil
+    }
+
+    /// A port of 127.0.0.1 at which connections are refused: it was free a moment ago, and nobody listens there.
+    static func refusingPort() throws -> UInt16 {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}
+
+extension MockServer {
+    /// A URL at which every connection is refused.
+    ///
+    /// - Throws: `MockServerError` when no port can be had.
+    public static func refusingURL(_ path: String = "/") throws -> URL {
+        URL(string: "http://127.0.0.1:\(try ServerSocket.refusingPort())\(path)")
+            ?? URL(fileURLWithPath: "/")
+    }
+}
+
+/// The bytes of one connection, in clear text or over TLS; for one thread.
+protocol ServerStream: AnyObject {
+    /// Reads what is there, waiting for at least a byte; 0 at the end, and when the connection is lost.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    /// Sends everything; false when the connection is lost.
+    func write(_ bytes: Data) -> Bool
+    /// Says in the protocol's own way that nothing more is sent.
+    func end()
+}
+
+/// Bytes in clear text.
+final class PlainStream: ServerStream {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return max(0, count)
+        }
+    }
+
+    func write(_ bytes: Data) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                let sent = send(
+                    descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset,
+                    Int32(MSG_NOSIGNAL))
+                if sent < 0, errno == EINTR { continue }
+                guard sent > 0 else { return false }
+                offset += sent
+            }
+            return true
+        }
+    }
+
+    func end() { shutdown(descriptor, Int32(SHUT_WR)) }
+}
+
+extension Int32 {
+    /// Lets `close` reset the connection (RST) where this is a socket's descriptor.
+    func resetOnClose() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+}

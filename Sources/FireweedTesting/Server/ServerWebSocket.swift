@@ -1,0 +1,132 @@
+// A WebSocket of a mock server.
+
+import Fireweed
+import Foundation
+import Glibc
+import Synchronization
+
+/// Carries frames (RFC 6455 §5) between a connection's thread and a script.
+final class ServerWebSocket: @unchecked Sendable {
+    // SAFETY: the stream is read on the connection's thread alone, and written under the lock.
+    private let stream: any ServerStream
+    private let descriptor: Int32
+    private let script: WebSocketScript
+    private let request: RecordedRequest
+    private var buffer: Data
+    private let hasClosed = Mutex(false)
+
+    init(
+        _ stream: any ServerStream, _ descriptor: Int32, _ script: WebSocketScript,
+        _ request: RecordedRequest, _ rest: Data
+    ) {
+        self.stream = stream
+        self.descriptor = descriptor
+        self.script = script
+        self.request = request
+        buffer = rest
+    }
+
+    /// Agrees to the handshake, and serves until the connection ends.
+    func serve(key: String, _ response: MockResponse) {
+        let accept = WebSocketKey(bytes: Array(Data(base64Encoded: key) ?? Data())).accept
+        let fields = response.fields + [Field(name: "Sec-WebSocket-Accept", value: accept)]
+        let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        guard stream.write(Data("HTTP/1.1 101 Switching Protocols\r\n\(lines)\r\n".utf8)) else {
+            return
+        }
+        let peer = MockWebSocket(request: request) { [self] in perform($0) }
+        let task = peer.run(script)
+        read(peer)
+        peer.closed(code: nil, reason: Data())
+        task.cancel()
+    }
+
+    private func perform(_ action: MockWebSocket.Action) {
+        switch action {
+        case .send(.text(let text)): send(0x1, Data(text.utf8))
+        case .send(.binary(let data)): send(0x2, data)
+        case .close(let code, let reason): sendClose(code, reason)
+        case .fail:
+            descriptor.resetOnClose()
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+    }
+
+    private func sendClose(_ code: UInt16, _ reason: Data) {
+        guard code != 1005 else { return send(0x8, Data()) }
+        send(0x8, Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + reason.prefix(123))
+    }
+
+    /// Sends a whole frame; none follows a close frame.
+    private func send(_ opcode: UInt8, _ content: Data) {
+        var frame = Data([0x80 | opcode])
+        switch content.count {
+        case ..<126: frame.append(UInt8(content.count))
+        case ..<65536:
+            frame.append(contentsOf: [126, UInt8(content.count >> 8), UInt8(content.count & 0xFF)])
+        default:
+            frame.append(127)
+            for shift in stride(from: 56, through: 0, by: -8) {
+                frame.append(UInt8((content.count >> shift) & 0xFF))
+            }
+        }
+        frame.append(content)
+        hasClosed.withLock { hasClosed in
+            guard !hasClosed else { return }
+            hasClosed = opcode == 0x8
+            _ = stream.write(frame)
+        }
+    }
+
+    // MARK: Reading
+
+    private func read(_ peer: MockWebSocket) {
+        var message = Data()
+        var isText = true
+        while let (isFinal, opcode, content) = frame() {
+            switch opcode {
+            case 0x8:
+                let code = content.count >= 2 ? UInt16(content[0]) << 8 | UInt16(content[1]) : 1005
+                peer.closed(code: code, reason: Data(content.dropFirst(2)))
+                return sendClose(code, Data(content.dropFirst(2)))
+            case 0x9: send(0xA, content)
+            case 0xA: break
+            default:
+                if opcode != 0 { (message, isText) = (Data(), opcode == 0x1) }
+                message.append(content)
+                guard isFinal else { continue }
+                peer.took(isText ? .text(String(decoding: message, as: UTF8.self)) : .binary(message))
+            }
+        }
+    }
+
+    private func frame() -> (isFinal: Bool, opcode: UInt8, content: Data)? {
+        guard let head = bytes(2) else { return nil }
+        var length = Int(head[1] & 0x7F)
+        if length == 126 {
+            guard let more = bytes(2) else { return nil }
+            length = Int(more[0]) << 8 | Int(more[1])
+        } else if length == 127 {
+            guard let more = bytes(8) else { return nil }
+            length = more.prefix(8).reduce(0) { ($0 & 0xFF_FFFF_FFFF) << 8 | Int($1) }
+        }
+        // What a client of a test sends fits into memory.
+        guard head[1] & 0x80 != 0, length < 1 << 30, let mask = bytes(4), var content = bytes(length)
+        else { return nil }
+        for index in content.indices { content[index] ^= mask[index % 4] }
+        return (head[0] & 0x80 != 0, head[0] & 0x0F, content)
+    }
+
+    private func bytes(_ count: Int) -> Data? {
+        while buffer.count < count {
+            let got = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+                let got = stream.read(into: space)
+                if got > 0 { buffer.append(contentsOf: space[..<got]) }
+                return got
+            }
+            guard got > 0 else { return nil }
+        }
+        defer { buffer = Data(buffer.dropFirst(count)) }
+        return Data(buffer.prefix(count))
+    }
+}
