@@ -1,0 +1,89 @@
+// What a faulty transport puts around transfers.
+
+import Dispatch
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Begins a transfer later than it is started.
+final class LateTransfer: TransferControl {
+    private let base: any TransferControl
+    private let delay: Duration
+    private let clock: any SessionClock
+    private static let queue = DispatchQueue(label: "fireweed.faults")
+
+    init(_ base: any TransferControl, delay: Duration, clock: any SessionClock) {
+        self.base = base
+        self.delay = delay
+        self.clock = clock
+    }
+
+    func start(_ flow: Flow) {
+        clock.schedule(.delay, after: delay, on: Self.queue) { [base] in base.start(flow) }
+    }
+
+    func setFlow(_ flow: Flow) { base.setFlow(flow) }
+    func discard() { base.discard() }
+    func cancel() { base.cancel() }
+}
+
+/// Ends a response in its first piece of content.
+final class CuttingConsumer: TransferConsumer {
+    private let base: any TransferConsumer
+    private let state = Mutex(State())
+
+    private struct State {
+        var control: (any TransferControl)?
+        var isCut = false
+    }
+
+    init(_ base: any TransferConsumer) {
+        self.base = base
+    }
+
+    /// Gives it the transfer that it ends.
+    func attach(_ control: any TransferControl) {
+        state.withLock { $0.control = control }
+    }
+
+    func transferDidReceiveInterim(_ head: ResponseHead) { base.transferDidReceiveInterim(head) }
+    func transferDidAnswerChallenge(_ head: ResponseHead) { base.transferDidAnswerChallenge(head) }
+    func transferDidReceive(_ head: ResponseHead) -> Flow { base.transferDidReceive(head) }
+    func transferDidReachLull() { base.transferDidReachLull() }
+
+    func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
+        base.transferDidSend(byteCount, total: total, expected: expected)
+    }
+
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
+        let control = state.withLock { state -> (any TransferControl)? in
+            guard !state.isCut else { return nil }
+            state.isCut = true
+            return state.control
+        }
+        guard let control else { return .undecided }
+        control.cancel()
+        return base.transferDidReceive(
+            ContentBytes(UnsafeRawBufferPointer(rebasing: content.bytes.prefix(content.count / 2))))
+    }
+
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        var end = end
+        let isCut = state.withLock { state in
+            state.control = nil
+            return state.isCut
+        }
+        if isCut {
+            end.failure = .exchange(
+                .networkConnectionLost, detail: "cut by a FaultyTransport", engineCode: 0)
+        }
+        base.transferDidFinish(end)
+    }
+}
+
+/// Throws a response away.
+final class IgnoringConsumer: TransferConsumer {
+    func transferDidReceive(_ head: ResponseHead) -> Flow { .undecided }
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }
+    func transferDidFinish(_ end: consuming TransferEnd) {}
+}

@@ -1,0 +1,134 @@
+// Trouble on purpose.
+
+import Dispatch
+public import Fireweed
+import Foundation
+import Synchronization
+
+/// Passes messages on to another transport, and lets some of them go wrong, at random and repeatably.
+///
+/// ```swift
+/// let transport = FaultyTransport(wrapping: CurlTransport(), faults: [.drop: 0.05, .delay(.seconds(1)): 0.1], seed: 7)
+/// let session = Session(transport: transport)
+/// ```
+///
+/// The seed decides which message gets which fault, by the order in which messages are made. It is printed when the transport is
+/// made, so that a run can be had again.
+public final class FaultyTransport: Transport {
+    /// What goes wrong with one message.
+    public enum Fault: Sendable, Hashable {
+        /// It is not sent, and fails with `networkConnectionLost`.
+        case drop
+        /// It is sent so much later.
+        case delay(Duration)
+        /// Its response's content ends after half of its first piece, with `networkConnectionLost`.
+        case cut
+        /// It is sent twice; the second response is thrown away. Not for content that is read from a stream.
+        case duplicate
+        /// It is not sent, and answered with this status.
+        case status(Int)
+    }
+
+    /// The number that the faults come from.
+    public let seed: UInt64
+    private let base: any Transport
+    private let faults: [(fault: Fault, probability: Double)]
+    private let random: Mutex<SeededGenerator>
+
+    /// Wraps a transport.
+    ///
+    /// - Parameters:
+    ///   - base: what sends the messages.
+    ///   - faults: what goes wrong, and how often, from 0 to 1. At most one fault meets a message; probabilities that are more than 1
+    ///     together leave the last ones out.
+    ///   - seed: the number that the faults come from; a random one by default.
+    ///   - isPrinted: whether the seed is printed on standard error.
+    public init(
+        wrapping base: any Transport, faults: [Fault: Double], seed: UInt64 = .random(in: 0 ... .max),
+        isPrinted: Bool = true
+    ) {
+        self.base = base
+        self.faults = faults.map { ($0.key, $0.value) }.sorted { "\($0.0)" < "\($1.0)" }
+        self.seed = seed
+        random = Mutex(SeededGenerator(seed: seed))
+        if isPrinted { FileHandle.standardError.write(Data("FaultyTransport: seed \(seed)\n".utf8)) }
+    }
+
+    /// The wrapped transport's.
+    public var abilities: TransportAbilities { base.abilities }
+    /// The wrapped transport's.
+    public var options: TransportOptions { base.options }
+    /// The wrapped transport's; delays go by it.
+    public var clock: any SessionClock { base.clock }
+    /// The wrapped transport's.
+    public var executor: (any TaskExecutor)? { base.executor }
+
+    /// Hands the rules to the wrapped transport.
+    public func judgeServers(by rules: ServerTrustRules) { base.judgeServers(by: rules) }
+    /// Closes those of the wrapped transport.
+    public func closeIdleConnections() { base.closeIdleConnections() }
+    /// Shuts the wrapped transport down.
+    public func shutDown() { base.shutDown() }
+
+    /// Makes a transfer of the wrapped transport, with a fault or without one.
+    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer)
+        -> any TransferControl
+    {
+        switch nextFault() {
+        case nil: return base.makeTransfer(of: message, for: consumer)
+        case .drop: return answered(by: .failure(.networkConnectionLost), message, consumer)
+        case .status(let status): return answered(by: .status(status), message, consumer)
+        case .cut:
+            let cutting = CuttingConsumer(consumer)
+            let control = base.makeTransfer(of: message, for: cutting)
+            cutting.attach(control)
+            return control
+        case .delay(let delay):
+            return LateTransfer(base.makeTransfer(of: message, for: consumer), delay: delay, clock: clock)
+        case .duplicate:
+            if message.webSocket == nil, !message.body.isRead {
+                base.makeTransfer(of: message, for: IgnoringConsumer()).start(Flow(.running, revision: 1))
+            }
+            return base.makeTransfer(of: message, for: consumer)
+        }
+    }
+
+    private func nextFault() -> Fault? {
+        var rest = random.withLock { Double.random(in: 0..<1, using: &$0) }
+        for (fault, probability) in faults {
+            if rest < probability { return fault }
+            rest -= probability
+        }
+        return nil
+    }
+
+    private func answered(
+        by response: MockResponse, _ message: RequestMessage, _ consumer: any TransferConsumer
+    ) -> any TransferControl {
+        let stubs = Stubs([Stub.any().reply(response)])
+        return StubTransfer(
+            message: message, consumer: consumer, stage: StubStage(answering: stubs, clock: clock))
+    }
+}
+
+extension BodySource {
+    /// Whether a reader gives the content, which another message would need too.
+    fileprivate var isRead: Bool { if case .reader = self { true } else { false } }
+}
+
+/// SplitMix64: the same numbers for the same seed, on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
