@@ -56,7 +56,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedBench",
-            dependencies: ["Fireweed", "FixtureServer", "CBareLoop"],
+            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CBareLoop"],
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(

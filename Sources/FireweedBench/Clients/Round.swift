@@ -2,6 +2,7 @@
 
 import CBareLoop
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -39,6 +40,7 @@ struct Round {
         case .libcurl: try bare(url)
         case .urlSession: try await urlSession(url)
         case .fireweedData, .oneCore, .oneLoop, .twoLoops: try await data(url, from: session())
+        case .fireweedStub: try await data(url, from: stubbed())
         case .fireweedExecutor:
             let session = session()
             try await withTaskExecutorPreference(session.executor) { try await data(url, from: session) }
@@ -76,6 +78,14 @@ struct Round {
         let configuration = URLSessionConfiguration.af.default
         configuration.httpMaximumConnectionsPerHost = scenario.connections
         return Session(configuration: configuration, transportOptions: options)
+    }
+
+    /// A session that a stub answers, with the nginx scenarios' small document.
+    private func stubbed() -> Session {
+        .stubbed {
+            Stub.get(URLPattern(scenario.path)).reply(
+                .json(["id": 1, "name": "Fireweed", "tags": ["swift", "linux"], "ok": true]))
+        }
     }
 
     /// The variable that names the authority of the server over TLS.

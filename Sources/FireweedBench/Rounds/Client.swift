@@ -32,6 +32,8 @@ enum Client: String, Sendable {
     /// libcurl's mime API, which is `curl -F`.
     case libcurlForm = "libcurl-form"
     case fireweedMultipart = "fireweed-multipart"
+    /// A stub answers, in the process; bare libcurl beside it asks the server.
+    case fireweedStub = "fireweed-stub"
     case fireweedWebSocket = "fireweed-websocket"
     case pythonWebSockets = "python-websockets"
     /// The commands, from their start to their end.

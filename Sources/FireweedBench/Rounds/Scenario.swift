@@ -54,6 +54,12 @@ struct Scenario: Sendable {
                 name: "cookies-1", server: .nginx, path: "/small", count: 10_000, window: 1,
                 clients: [.libcurl, .fireweedData, .otherCookies, .ownCookies]),
             Scenario(
+                name: "stub", server: .nginx, path: "/small", count: 48_000, window: 64,
+                clients: [.libcurl, .fireweedStub]),
+            Scenario(
+                name: "stub-1", server: .nginx, path: "/small", count: 10_000, window: 1,
+                clients: [.libcurl, .fireweedStub]),
+            Scenario(
                 name: "body-1g", server: .nginx, path: "/1g", count: 1, window: 1,
                 clients: [.libcurl, .urlSession, .fireweedStream, .libcurlFile, .fireweedFile]),
             Scenario(
