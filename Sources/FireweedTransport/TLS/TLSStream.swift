@@ -73,6 +73,8 @@ final class TLSStream {
 
     /// The longest record with its header (RFC 8446 §5.2, RFC 5246 §6.2.3), rounded up.
     private static let recordByteCount = 18 * 1024
+    /// So much of a handshake may come: OpenSSL itself takes chains of certificates up to 100 KiB.
+    private static let handshakeByteCount = 256 * 1024
     /// So much is encrypted at once before the channel below is offered it.
     private static let sendingByteCount = 64 * 1024
     private static let plainRecordByteCount = 16 * 1024
@@ -113,7 +115,10 @@ final class TLSStream {
         withRecords(limit: .max) {
             let result = SSL_do_handshake(ssl)
             defer { flush() }
-            guard result != 1 else { return .done }
+            guard result != 1 else {
+                framingByteCount = 0
+                return .done
+            }
             switch SSL_get_error(ssl, result) {
             case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsRecords
             case SSL_ERROR_WANT_RETRY_VERIFY, SSL_ERROR_WANT_X509_LOOKUP: return .held
@@ -273,7 +278,8 @@ final class TLSStream {
 
     private func refill() {
         guard lowerEnd == nil, !isDrained else { return }
-        guard framingByteCount <= framingLimit else {
+        let limit = handshake == nil ? framingLimit : max(framingLimit, Self.handshakeByteCount)
+        guard framingByteCount <= limit else {
             lowerEnd = .failed(.refused(.framingBytes(limit: framingLimit - Self.recordByteCount)))
             return
         }

@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import FireweedTransport
@@ -57,7 +58,7 @@ struct EngineSecureConnectionTests {
         }
     }
 
-    @Test("a session is resumed once for each ticket, and not for another identity", arguments: [true, false])
+    @Test("a session is resumed, a ticket of TLS 1.3 once", arguments: [true, false])
     func resumption(isLimitedToTLS12: Bool) async throws {
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
@@ -85,6 +86,17 @@ struct EngineSecureConnectionTests {
         }
     }
 
+    @Test("the limit for bytes without content does not count the handshake")
+    func handshakeLength() async throws {
+        let chain = try TLSStage.chain
+        let peer = try SecurePeer(
+            chain + Array(repeating: chain[1], count: 40), role: .answering(TLSStage.ok))
+        try await TLSStage.play({ $0.maximumFramingByteCount = 1024 }) { stage in
+            let transfer = try await stage.end(peer.url())
+            #expect(transfer.code == nil, "\(transfer.failureText)")
+        }
+    }
+
     @Test("a server without TLS fails the handshake")
     func noTLS() async throws {
         let server = try ScriptedServer.start([.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .hold])
@@ -93,6 +105,54 @@ struct EngineSecureConnectionTests {
             let transfer = try await stage.end(url)
             #expect(transfer.code == .secureConnectionFailed)
             #expect(transfer.failureText.contains("TLS handshake with localhost"))
+        }
+    }
+
+    private func identity() throws -> ClientIdentity {
+        let gallery = try Gallery.shared
+        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
+        return ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
+    }
+
+    @Test("a session is not resumed for another identity", arguments: [true, false])
+    func resumptionByIdentity(isLimitedToTLS12: Bool) async throws {
+        let identity = try identity()
+        let isKnown = Atomic(false)
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
+        try await TLSStage.play { stage in
+            let rules = ServerTrustRules(identity: { _ in isKnown.load(ordering: .acquiring) ? identity : nil }) { _ in
+            }
+            stage.transport.judgeServers(by: rules)
+            for isNow in [false, false, true, true] {
+                isKnown.store(isNow, ordering: .releasing)
+                #expect(try await stage.end(peer.url()).code == nil)
+            }
+            try await peer.waits(for: 4, of: "connected")
+            let kinds = peer.events.events.filter { $0.hasPrefix("connected ") }.map { $0.contains("resumed") }
+            #expect(kinds == [false, true, false, true], "\(peer.events.events)")
+        }
+    }
+
+    @Test(
+        "an identity that is given while the trust is decided is shown in the same handshake",
+        arguments: [true, false],
+        [true, false])
+    func lateIdentity(isLimitedToTLS12: Bool, mayWait: Bool) async throws {
+        let identity = try identity()
+        let isKnown = Atomic(false)
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12,
+            clientAuthority: Gallery.shared.root.certificate)
+        try await TLSStage.play { stage in
+            stage.transport.judgeServers(
+                by: ServerTrustRules(
+                    mayWait: { _ in mayWait }, identity: { _ in isKnown.load(ordering: .acquiring) ? identity : nil }
+                ) { _ in isKnown.store(true, ordering: .releasing) })
+            let transfer = try await stage.end(peer.url())
+            #expect(transfer.code == nil, "\(transfer.failureText)")
+            try await peer.waits(for: 1, of: "connected")
+            #expect(peer.count("refused") == 0)
         }
     }
 
