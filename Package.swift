@@ -80,8 +80,8 @@ let package = Package(
             name: "FireweedTransportTests",
             dependencies: ["FireweedTransport", "FixtureServer"],
             swiftSettings: settings),
-        // The probes that these tests run are no dependencies: their code would be linked into the tests, and with it the `malloc` that
-        // counts. They are built all the same, with everything else of the package.
+        // The probes that these tests run are no dependencies: their code would be linked into the tests, and with it
+        // the `malloc` that counts. They are built all the same, with everything else of the package.
         .testTarget(
             name: "FireweedTests",
             dependencies: ["Fireweed", "FixtureServer", "FuzzTargets"],

@@ -21,9 +21,9 @@ import FuzzTargets
 
 /// The command.
 ///
-/// `make fuzz` links it with libFuzzer, once for all targets: the name by which it is called is the target's, and its arguments are
-/// libFuzzer's. Otherwise it runs the check of a target over files, for a debugger: `FireweedFuzz TARGET FILE…`. Without
-/// arguments it lists the targets, and the longest inputs that are of use to them.
+/// `make fuzz` links it with libFuzzer, once for all targets: the name by which it is called is the target's, and its
+/// arguments are libFuzzer's. Otherwise it runs the check of a target over files, for a debugger:
+/// `FireweedFuzz TARGET FILE…`. Without arguments it lists the targets, and the longest inputs that are of use to them.
 @main
 enum FireweedFuzz {
     #if FUZZING

@@ -16,7 +16,8 @@ extension FuzzTarget {
         _ = JSONReader.sequence(text)
     }
 
-    /// Items of a command line, one on each line; the first line is a URL, the second a path into the value that they make.
+    /// Items of a command line, one on each line; the first line is a URL, the second a path into the value that they
+    /// make.
     static let requestItems = FuzzTarget("request-items") { bytes in
         let lines = bytes.textLines
         try checkPattern(lines.first ?? "")

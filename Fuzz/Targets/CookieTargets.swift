@@ -29,7 +29,8 @@ extension FuzzTarget {
         }
         try expect(cookie.path.map { $0.utf8.first == 0x2F } ?? true, "a path begins with a slash")
         let again = SetCookie(cookie.text)
-        // A value without a name may have a `=` of its own, which servers take for the end of a name: spaces around it go.
+        // A value without a name may have a `=` of its own, which servers take for the end of a name: spaces around it
+        // go.
         if !cookie.name.isEmpty || !cookie.value.hasByte("=") {
             try expectEqual(again?.text, cookie.text, "what is sent reads the same")
         }

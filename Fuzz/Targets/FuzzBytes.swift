@@ -26,8 +26,8 @@ extension ArraySlice<UInt8> {
         return self
     }
 
-    /// The ways to cut the bytes into pieces under which a parser has to find the same: whole, one by one, and at places that
-    /// follow from the bytes themselves.
+    /// The ways to cut the bytes into pieces under which a parser has to find the same: whole, one by one, and at
+    /// places that follow from the bytes themselves.
     var cuttings: [[ArraySlice<UInt8>]] {
         var seed = reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var pieces: [ArraySlice<UInt8>] = []

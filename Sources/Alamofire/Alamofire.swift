@@ -2,8 +2,9 @@
 
 @_exported public import Fireweed
 
-// Names of Apple's that Linux does not have, or whose types nobody but Foundation can make. Code of apps names them in its own
-// declarations; each stands for the type that Fireweed uses instead. Names that only Fireweed uses are not repeated here.
+// Names of Apple's that Linux does not have, or whose types nobody but Foundation can make. Code of apps names them in
+// its own declarations; each stands for the type that Fireweed uses instead. Names that only Fireweed uses are not
+// repeated here.
 
 /// The metrics of a task, which is Fireweed's ``TaskMetrics``.
 ///

@@ -3,7 +3,8 @@
 import Fireweed
 import Foundation
 
-/// Makes requests and prints, as one line of JSON, descriptors, threads and memory after the first and after the last of them.
+/// Makes requests and prints, as one line of JSON, descriptors, threads and memory after the first and after the last
+/// of them.
 struct Growth {
     let session: Session
     let url: String

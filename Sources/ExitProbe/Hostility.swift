@@ -4,7 +4,8 @@ import CAllocationCount
 import Fireweed
 import Foundation
 
-/// Asks servers for something, round after round, and prints as one line of JSON what the process holds after each round.
+/// Asks servers for something, round after round, and prints as one line of JSON what the process holds after each
+/// round.
 struct Hostility {
     /// What is on standard input, as JSON.
     struct Plan: Codable {
@@ -86,8 +87,8 @@ struct Hostility {
         return Session(transportOptions: options)
     }
 
-    /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a while; after ten
-    /// seconds whatever they are.
+    /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a
+    /// while; after ten seconds whatever they are.
     private func settled(after left: [Weak], fewest: Int?) throws -> Facts {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         var (last, repetitions) = (0, 0)

@@ -4,7 +4,8 @@ import CAllocationCount
 import Fireweed
 import Foundation
 
-/// Does something again and again, and prints, as one line of JSON, the bytes on the heap after the first and after the last repetitions.
+/// Does something again and again, and prints, as one line of JSON, the bytes on the heap after the first and after the
+/// last repetitions.
 struct Repetitions {
     /// What is done.
     enum Job: String {

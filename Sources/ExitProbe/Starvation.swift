@@ -9,8 +9,8 @@ struct Starvation {
     let url: String
 
     func run() async {
-        // Dispatch opens a descriptor when the main thread hands over to it, and traps without one. It has done so when the main
-        // queue runs something.
+        // Dispatch opens a descriptor when the main thread hands over to it, and traps without one. It has done so when
+        // the main queue runs something.
         await MainActor.run {}
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

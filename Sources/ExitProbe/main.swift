@@ -13,7 +13,8 @@ if urls.first == "--starved", let url = urls.dropFirst().first {
 
 let session = Session()
 
-// `ExitProbe --growth URL`: 10,000 requests at 64 in flight; prints what the process has after the first 1,000, and at the end.
+// `ExitProbe --growth URL`: 10,000 requests at 64 in flight; prints what the process has after the first 1,000, and at
+// the end.
 if urls.first == "--growth", let url = urls.dropFirst().first {
     try await Growth(session: session, url: url).run()
     exit(0)
@@ -26,8 +27,8 @@ if urls.first == "--drops", let url = urls.dropFirst().first {
     exit(0)
 }
 
-// `ExitProbe --repeat JOB SERVER [AUTHORITY]`: does something 10 times, and 100 times more; prints the bytes on the heap
-// after both.
+// `ExitProbe --repeat JOB SERVER [AUTHORITY]`: does something 10 times, and 100 times more; prints the bytes on the
+// heap after both.
 if urls.first == "--repeat", urls.count > 2 {
     let values = Array(urls.dropFirst())
     guard let job = Repetitions.Job(rawValue: values[0]) else { exit(64) }

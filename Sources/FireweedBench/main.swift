@@ -1,7 +1,7 @@
 // Benchmarks: every client of a scenario in turn, round after round, each round in a process of its own.
 //
-// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure. `round SCENARIO CLIENT
-// URL [COUNT]` runs one round in this process, for a profiler to look at.
+// BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
+// `round SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler to look at.
 
 import CBareLoop
 import FixtureServer

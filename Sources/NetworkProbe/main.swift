@@ -1,7 +1,8 @@
-// Watches the network, or makes a request, inside the namespace that a test starts it in; says on standard output what happened.
+// Watches the network, or makes a request, inside the namespace that a test starts it in; says on standard output what
+// happened.
 //
 // NetworkProbe watch [HOST]          a line for each status: nanoseconds since 1970, then the status
-// NetworkProbe retry URL [SECONDS]   a request with an `OfflineRetrier` that waits so long, two minutes without a number
+// NetworkProbe retry URL [SECONDS]   a request with an `OfflineRetrier` that waits so long; two minutes by default
 // NetworkProbe wait URL [SECONDS]    a request of a session that waits for connectivity, so long in all
 
 import Fireweed

@@ -1,4 +1,5 @@
-// Uses a store from a process of its own: for tests that several do so at once, and that one may be killed while it writes.
+// Uses a store from a process of its own: for tests that several do so at once, and that one may be killed while it
+// writes.
 
 import CSQLite
 import Fireweed
@@ -25,9 +26,10 @@ enum Numbered {
     }
 }
 
-// `StoreProbe write FILE` stores until it is killed, and says "ready" now and then; `StoreProbe mix FILE COUNT` stores and reads so
-// often, and `StoreProbe check FILE` reads everything and prints how many responses there are; both fail at anything torn.
-// `StoreProbe lock FILE` says "ready" when it has the write lock, and keeps the lock until it is killed.
+// `StoreProbe write FILE` stores until it is killed, and says "ready" now and then; `StoreProbe mix FILE COUNT` stores
+// and reads so often, and `StoreProbe check FILE` reads everything and prints how many responses there are; both fail
+// at anything torn. `StoreProbe lock FILE` says "ready" when it has the write lock, and keeps the lock until it is
+// killed.
 let arguments = CommandLine.arguments
 let store = try SQLiteResponseStore(url: URL(fileURLWithPath: arguments[2]), maximumByteCount: 4 << 20)
 switch arguments[1] {

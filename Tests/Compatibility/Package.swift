@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Source files in the shapes that code for Alamofire 5 has, built against the product `Alamofire` in both language modes.
+// Source files in the shapes that code for Alamofire 5 has, built against the product `Alamofire` in both language
+// modes.
 
 let alamofire: Target.Dependency = .product(name: "Alamofire", package: "Fireweed")
 

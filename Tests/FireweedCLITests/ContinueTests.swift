@@ -94,8 +94,8 @@ struct ContinueTests {
         #expect(try digest(folder.file("big.bin")) == expected)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
         #expect(names == ["big.bin", "errors"])
-        // Every run but the first has asked for exactly what was not there yet, and got it. nginx logs the end of an exchange
-        // when it notices it, which for a killed client can be later than the next one's beginning.
+        // Every run but the first has asked for exactly what was not there yet, and got it. nginx logs the end of an
+        // exchange when it notices it, which for a killed client can be later than the next one's beginning.
         let log = try server.accessLog(count: 11)
         #expect(log.count == 11)
         #expect(Set(log.map(\.firstByte)) == Set([0] + kept))

@@ -5,10 +5,11 @@ public import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Records every exchange of a session, or of a request, as an HTTP Archive (HAR 1.2), which browsers' developer tools read.
+/// Records every exchange of a session, or of a request, as an HTTP Archive (HAR 1.2), which browsers' developer tools
+/// read.
 ///
-/// Each transaction is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are left out as `redaction` says. The
-/// archive grows in memory until `removeAll()`.
+/// Each transaction is an entry: a redirect, an answer to a challenge and a retry add one. Secrets are left out as
+/// `redaction` says. The archive grows in memory until `removeAll()`.
 ///
 /// ```swift
 /// let recorder = HARRecorder()
@@ -33,8 +34,8 @@ public final class HARRecorder: EventMonitor {
     /// Makes a recorder.
     ///
     /// - Parameters:
-    ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads and of
-    ///     uploaded files and streams never is.
+    ///   - includesContent: whether content of requests and responses is recorded; not by default. Content of downloads
+    ///     and of uploaded files and streams never is.
     ///   - maximumContentByteCount: longer content is recorded up to here; 1 MiB by default.
     ///   - redaction: what is left out; of content, the secret members of forms and of JSON, and content of other forms
     ///     as a whole.

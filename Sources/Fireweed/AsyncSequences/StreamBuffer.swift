@@ -102,7 +102,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     func next() async -> Element? {
-        // Unsafe: resumed once by construction, by whoever takes it out of the state.
+        // Unsafe: resumed once by construction, by the thread that takes it out of the state.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Element?, Never>) in
             let step = state.withLock { state -> Step in
                 if let element = state.elements.popFirst() { return .give(element) }

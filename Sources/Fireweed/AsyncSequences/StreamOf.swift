@@ -4,8 +4,8 @@ import Synchronization
 
 /// An async sequence of what comes of a request; each iterator gets everything from its making on.
 ///
-/// Nothing happens before an iterator is made. The iterator that goes before the end, or whose task is cancelled, ends its own
-/// sequence; for a stream's content it also cancels the request, unless that was turned off.
+/// Nothing happens before an iterator is made. The iterator that goes before the end, or whose task is cancelled, ends
+/// its own sequence; for a stream's content it also cancels the request, unless that was turned off.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     /// The iterator.
     public typealias AsyncIterator = Iterator

@@ -83,7 +83,8 @@ extension Attempt {
 
     // MARK: Back
 
-    /// Lets the head of a response walk the chain, where it concerns a link; then the request is asked, if it wants to be.
+    /// Lets the head of a response walk the chain, where it concerns a link; then the request is asked, if it wants to
+    /// be.
     func walkBack(_ head: ResponseHead) {
         var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
         if answeringLink == nil {
@@ -184,7 +185,7 @@ extension Attempt {
         if isOver { stop() }
     }
 
-    /// Goes on with a walk that waited; the first call for a number counts.
+    /// Continues with a walk that waited; the first call for a number counts.
     private func resume(_ number: Int, _ decide: @Sendable (inout Exchange) -> Decision) {
         let parked = state.withLock { state -> Parked? in
             guard state.parked?.number == number else { return nil }
@@ -197,7 +198,7 @@ extension Attempt {
         follow(decision, at: parked.place, exchange)
     }
 
-    /// Goes on with what follows the response that was left; on the session's queue.
+    /// Continues with what follows the response that was left; on the session's queue.
     func goOn() {
         doChores()
         let next = state.withLock { state -> Next? in
@@ -222,7 +223,7 @@ extension Attempt {
 
     // MARK: Chores
 
-    /// Whether links have put something off that nobody has begun.
+    /// Whether links have put something off that has not begun.
     var hasChores: Bool { state.withLock { !$0.exchange.chores.isEmpty } }
 
     /// Begins what links have put off, unless that was done.

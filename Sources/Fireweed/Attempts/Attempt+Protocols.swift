@@ -61,7 +61,8 @@ extension Attempt: ProtocolHost {
         return body(sessionTask)
     }
 
-    /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
+    /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on
+    /// Apple's platforms.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow {
         guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else {
             handle(.delivers)
@@ -86,7 +87,8 @@ extension Attempt: ProtocolHost {
         return state.withLock { $0.life.holds.flow }
     }
 
-    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the next message.
+    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the
+    /// next message.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
         let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
         // A redirect is counted by its status.
@@ -100,7 +102,8 @@ extension Attempt: ProtocolHost {
         follow(decision, at: .back(0, shown), exchange)
     }
 
-    /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential, once.
+    /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential,
+    /// once.
     func answer(_ challenge: ShownChallenge) {
         owningRequest?.attempt(self, didReceive: challenge)
         guard core.options.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
@@ -163,7 +166,8 @@ extension Attempt: ProtocolHost {
         return ResponseHead(status: 200, fields: fields).httpURLResponse(for: state.withLock { $0.message.url })
     }
 
-    /// The request of a redirect, without the cookies that were added to the request before it: the next message has its own.
+    /// The request of a redirect, without the cookies that were added to the request before it: the next message has
+    /// its own.
     private func withoutSentCookies(_ request: URLRequest) -> URLRequest {
         let exchange = state.withLock { $0.exchange }
         guard !exchange.message.fields.contains("Cookie"), let sent = exchange.fields.value(of: "Cookie"),

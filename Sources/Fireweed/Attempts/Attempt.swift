@@ -188,7 +188,7 @@ final class Attempt: Sendable {
         handle(.fails) { $0.fail(failure) }
     }
 
-    /// Ends an attempt that was never begun and that nobody waits for; the owner is not told.
+    /// Ends an attempt that was never begun and that has no waiter; the owner is not told.
     func abandon() {
         state.withLock { $0.owner = nil }
         cancel()

@@ -14,7 +14,7 @@ struct AttemptState: Sendable {
     }
 
     enum Stage: Hashable, Sendable {
-        /// Nobody has begun it.
+        /// It has not begun.
         case ready
         /// The next message is being made; there is no transfer.
         case preparing
@@ -39,13 +39,13 @@ struct AttemptState: Sendable {
         /// Somebody wants the attempt to begin.
         case start
         case suspend, resume
-        /// Whoever takes the content has enough of it, or has room again.
+        /// The consumer has enough of it, or has room again.
         case full, room
         /// The attempt is to end: its owner, its deadline or a failure says so.
         case cancel
         /// A link needs time for the next message.
         case waits
-        /// The link has decided: the message goes on to the next link.
+        /// The link has decided: the message passes to the next link.
         case wakes
         /// The next message cannot be sent.
         case fails
@@ -53,12 +53,12 @@ struct AttemptState: Sendable {
         case sends
         /// The head came, and a link or the owner is asked about it.
         case asks
-        /// The head came, and nobody has to be asked.
+        /// The head came, and no one has to be asked.
         case delivers
-        /// Whoever was asked lets the response pass.
+        /// The one who was asked lets the response pass.
         case passes
-        /// Another message is to be sent instead of this response; `isRecorded` when the response is to be stored all the
-        /// same.
+        /// Another message is to be sent instead of this response; `isRecorded` when the response is to be stored all
+        /// the same.
         case leaves(isRecorded: Bool)
         /// The transfer has ended; `isRecorded` when a whole response is to be stored.
         case finishes(hasFailed: Bool, isRecorded: Bool)
@@ -199,7 +199,7 @@ struct AttemptState: Sendable {
         isRecorded ? become(.saving(thenGoesOn: true), .save) : goOn()
     }
 
-    /// Goes on with another message; what held the last response back does not hold back the next one.
+    /// Continues with another message; what held the last response back does not hold back the next one.
     private mutating func goOn() -> Effects {
         holds.remove([.deciding, .full])
         isRecorded = false

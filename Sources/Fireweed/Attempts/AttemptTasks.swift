@@ -1,6 +1,7 @@
 // The tasks that stand for attempts: Foundation's classes, with every member that can be overridden.
 //
-// The overrides are the same in each class, because they cannot be inherited: each class has another superclass of Foundation's.
+// The overrides are the same in each class, because they cannot be inherited: each class has another superclass of
+// Foundation's.
 
 import FireweedTransport
 import Foundation
@@ -276,7 +277,8 @@ extension Attempt {
         progress.completedUnitCount = counts.completed
     }
 
-    /// Cancels this try alone: the request ends with `URLError.cancelled` inside `AFError.sessionTaskFailed(error:)`, or is retried.
+    /// Cancels this try alone: the request ends with `URLError.cancelled` inside `AFError.sessionTaskFailed(error:)`,
+    /// or is retried.
     func cancelTask() {
         cancel(with: .taskCancelled)
     }

@@ -11,7 +11,7 @@ struct TransferHolds: Sendable {
         static let suspended = Reason(rawValue: 1)
         /// Somebody decides about the head of the response.
         static let deciding = Reason(rawValue: 2)
-        /// Whoever takes the content has more than enough.
+        /// The consumer has more than enough.
         static let full = Reason(rawValue: 4)
     }
 

@@ -7,8 +7,9 @@ import Glibc
 
 /// Finds the credentials of an origin, and keeps those that were accepted.
 ///
-/// The order: the request's own, the URL's userinfo, the netrc file at once, and the storage of the configuration when there is a
-/// challenge. Credentials of the request that are refused are not replaced by others: the 401 is the response then.
+/// The order: the request's own, the URL's userinfo, the netrc file at once, and the storage of the configuration when
+/// there is a challenge. Credentials of the request that are refused are not replaced by others: the 401 is the
+/// response then.
 struct CredentialSource: @unchecked Sendable {
     // SAFETY: the storage synchronises itself, and is never changed for another.
     private let storage: URLCredentialStorage?
@@ -39,7 +40,8 @@ struct CredentialSource: @unchecked Sendable {
         return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
     }
 
-    /// The message without userinfo in its URL, and with credentials from there or from the netrc file where it has none.
+    /// The message without userinfo in its URL, and with credentials from there or from the netrc file where it has
+    /// none.
     func completing(_ message: OutgoingMessage) -> OutgoingMessage {
         var message = message
         if let (text, user, password) = Userinfo.split(message.url.absoluteString), let url = URL(string: text) {
@@ -58,7 +60,8 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: After a challenge
 
-    /// The message again, with credentials that fit one of the challenges and were not refused already; `nil` when there are none.
+    /// The message again, with credentials that fit one of the challenges and were not refused already; `nil` when
+    /// there are none.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
         guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
@@ -72,7 +75,8 @@ struct CredentialSource: @unchecked Sendable {
         return nil
     }
 
-    /// The message again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after too many refusals.
+    /// The message again, with a credential that a delegate gave for the challenges; `nil` when it fits none, or after
+    /// too many refusals.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage, by credential: URLCredential)
         -> OutgoingMessage?
     {
@@ -120,8 +124,8 @@ struct CredentialSource: @unchecked Sendable {
 
     /// What the storage has for the challenge's protection space; the default credential comes first.
     ///
-    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds what was stored with another
-    /// object: we compare their values.
+    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds what was stored
+    /// with another object: we compare their values.
     private func stored(for challenge: HTTPChallenge, of url: URL) -> [URLCredential] {
         guard let storage else { return [] }
         return storage.allCredentials.flatMap { space, credentials -> [URLCredential] in

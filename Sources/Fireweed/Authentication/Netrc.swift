@@ -31,9 +31,9 @@ public struct Netrc: Sendable, Equatable {
 
     /// Reads the text of a file; throws `NetrcError.syntax`.
     ///
-    /// Words stand between white space or in double quotes, where a backslash escapes the next character. Known are `machine`,
-    /// `default`, `login`, `password`, `account`, `port` (both without effect) and `macdef`, whose text up to the next empty line
-    /// is skipped. `#` in the place of a keyword begins a comment.
+    /// Words stand between white space or in double quotes, where a backslash escapes the next character. Known are
+    /// `machine`, `default`, `login`, `password`, `account`, `port` (both without effect) and `macdef`, whose text up
+    /// to the next empty line is skipped. `#` in place of a keyword begins a comment.
     public init(_ text: String) throws {
         var parser = NetrcParser(text)
         entries = try parser.entries()

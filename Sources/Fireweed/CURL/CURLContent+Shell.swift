@@ -3,7 +3,8 @@
 import Foundation
 
 extension CURLContent {
-    /// More than Linux takes in one argument (`MAX_ARG_STRLEN` is 128 KiB) does not go into the command line, but into a pipe.
+    /// More than Linux takes in one argument (`MAX_ARG_STRLEN` is 128 KiB) does not go into the command line, but into
+    /// a pipe.
     private static let argumentLimit = 100_000
 
     /// What stands before `curl`, and its own options.

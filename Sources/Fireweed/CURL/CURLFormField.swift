@@ -24,7 +24,8 @@ struct CURLFormField: Equatable {
         source = .text(String(text[text.index(after: equals)...]))
     }
 
-    /// Reads a value of `-F`; `nil` for what curl would warn about, nested multiparts, and headers and encoders of parts.
+    /// Reads a value of `-F`; `nil` for what curl would warn about, nested multiparts, and headers and encoders of
+    /// parts.
     init?(_ text: String) {
         guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }
         self = literal

@@ -8,7 +8,8 @@ public import Foundation
 public enum CURLParsingError: Error, Sendable, Equatable {
     /// A quote was opened and not closed; the character is the quote.
     case unbalancedQuote(Character)
-    /// The shell would do more here than make words: a variable, a command substitution, a redirection, a second command.
+    /// The shell would do more here than make words: a variable, a command substitution, a redirection, a second
+    /// command.
     case shellSyntax(String)
     /// The command is another one than `curl`; the name is empty when there is none.
     case notCURL(String)

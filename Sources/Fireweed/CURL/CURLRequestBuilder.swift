@@ -172,7 +172,7 @@ struct CURLRequestBuilder {
         if content.isJSON { setDefault(.accept("application/json"), in: &request) }
     }
 
-    /// Sets what curl adds by itself, unless the command has it or takes it away.
+    /// Sets what curl adds on its own, unless the command has it or takes it away.
     private func setDefault(_ header: HTTPHeader, in request: inout URLRequest) {
         guard request.value(forHTTPHeaderField: header.name) == nil,
             !removedHeaders.contains(where: header.name.isEqualIgnoringASCIICase)

@@ -4,8 +4,8 @@
 public enum CURLSecrets: Sendable {
     /// Everything is there, and the command sends the same request.
     case shown
-    /// For logs: `REDACTED` stands for the values of `Authorization`, `Cookie`, `Set-Cookie` and `Proxy-Authorization`, for user
-    /// and password, and for the user information of the URL.
+    /// For logs: `REDACTED` stands for the values of `Authorization`, `Cookie`, `Set-Cookie` and `Proxy-Authorization`,
+    /// for user and password, and for the user information of the URL.
     ///
     /// The rest of the URL, other fields and the content are shown as they are.
     case hidden

@@ -4,7 +4,8 @@ import Foundation
 
 /// What curl makes of a URL on its command line.
 enum CURLTarget {
-    /// The URL, with `http` where it has no scheme; throws for patterns that stand for several, and for schemes other than HTTP's.
+    /// The URL, with `http` where it has no scheme; throws for patterns that stand for several, and for schemes other
+    /// than HTTP's.
     static func url(_ text: String, query: String?, isLiteral: Bool) throws -> URL {
         guard var full = isLiteral ? text : withoutPatterns(text) else { throw CURLParsingError.invalidURL(text) }
         if !full.contains("://") { full = "http://\(full)" }
@@ -18,7 +19,8 @@ enum CURLTarget {
         return url
     }
 
-    /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when one stands for a pattern.
+    /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when one stands for a
+    /// pattern.
     ///
     /// An IPv6 address in brackets is none.
     private static func withoutPatterns(_ text: String) -> String? {

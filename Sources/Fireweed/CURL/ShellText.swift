@@ -24,7 +24,8 @@ package enum ShellText {
 
     /// The text in double quotes; in single quotes where a `!` would mean history at a prompt.
     ///
-    /// Control characters, which a prompt would take as keys, are printed by `printf`. A NUL, which no argument can hold, ends the text.
+    /// Control characters, which a prompt would take as keys, are printed by `printf`. A NUL, which no argument can
+    /// hold, ends the text.
     package static func quoted(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix { $0 != "\0" }
         return scalars.contains("!") ? inSingleQuotes(scalars) : "\"\(insideDoubleQuotes(scalars))\""

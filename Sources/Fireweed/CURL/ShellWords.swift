@@ -10,8 +10,8 @@ package enum ShellToken: Equatable {
 
 /// Splits a command line into words (POSIX.1-2017, Shell & Utilities §2.2, §2.3), with bash's `$'…'`; pure.
 ///
-/// Variables, globs with a match, and commands inside commands need a shell and are errors, but for `$(printf '…')`, which is how we
-/// write control characters ourselves. A `\0` in `$'…'` is a NUL, where bash would end the word.
+/// Variables, globs with a match, and commands inside commands need a shell and are errors, but for `$(printf '…')`,
+/// which is how we write control characters ourselves. A `\0` in `$'…'` is a NUL, where bash would end the word.
 package struct ShellWords {
     private let bytes: [UInt8]
     private var position = 0

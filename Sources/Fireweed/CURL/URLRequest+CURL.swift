@@ -6,18 +6,20 @@ public import FoundationNetworking
 extension URLRequest {
     /// Makes the request that a `curl` command sends, as browsers' "Copy as cURL" and documents of APIs print it.
     ///
-    /// Words are split as a POSIX shell does it, with bash's `$'…'`; the prompt `$` may stand in front. What only a shell knows, such as
-    /// variables, is an error. Of curl's options these have their meaning: `-X`, `-H`, `-d`, `--data-raw`, `--data-binary`,
-    /// `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`,
-    /// `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
+    /// Words are split as a POSIX shell does it, with bash's `$'…'`; the prompt `$` may stand in front. What only a
+    /// shell knows, such as variables, is an error. Of curl's options these have their meaning: `-X`, `-H`, `-d`,
+    /// `--data-raw`, `--data-binary`, `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and
+    /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
     ///
-    /// Accepted without effect, because a session decides about them or because they are about what curl shows: `-k` (servers are
-    /// always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--anyauth`, `--http1.1`, `--http2`, `--path-as-is`,
-    /// `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`, `-q`, `--retry` and its kin, `-v`, `-s`, `-S`,
-    /// `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`, `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option
-    /// is an error, since without it the request would be another one.
+    /// Accepted without effect, because a session decides about them or because they are about what curl shows: `-k`
+    /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--anyauth`, `--http1.1`,
+    /// `--http2`, `--path-as-is`, `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
+    /// `-q`, `--retry` and its kin, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`,
+    /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since without it the request
+    /// would be another one.
     ///
-    /// curl's own `User-Agent` and `Accept` are not added; the session's fields are, when the request is sent. A form is encoded in memory.
+    /// curl's own `User-Agent` and `Accept` are not added; the session's fields are, when the request is sent. A form
+    /// is encoded in memory.
     ///
     /// ```swift
     /// let request = try URLRequest(cURL: "curl https://example.com/users -d name=Ada")
@@ -25,8 +27,8 @@ extension URLRequest {
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - folder: where the files are that options name (`-d @file`, `-F f=@file`), so that they may be read. `nil`, the default, reads
-    ///     no file: a command from elsewhere must not send one's files by being parsed.
+    ///   - folder: where the files are that options name (`-d @file`, `-F f=@file`), so that they may be read. `nil`,
+    ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
     /// - Throws: `CURLParsingError` for the first thing that is not understood.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
         try self.init(cURL: command, readingFilesIn: folder, acceptingSessionOptions: false)

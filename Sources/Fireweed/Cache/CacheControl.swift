@@ -4,8 +4,9 @@ package import Foundation
 
 /// The directives of a `Cache-Control` field, as far as a private cache obeys them.
 ///
-/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). What is meant to be a number and is
-/// none makes a response stale (§4.2.1), and never makes a cache more generous. Of one that comes twice, the first counts.
+/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). What is meant to be a number
+/// and is none makes a response stale (§4.2.1), and never makes a cache more generous. Of one that comes twice, the
+/// first counts.
 package struct CacheControl: Equatable, Sendable {
     /// How stale a response a request takes (§5.2.1.2).
     package enum Staleness: Equatable, Sendable {

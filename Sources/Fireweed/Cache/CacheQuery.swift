@@ -9,7 +9,8 @@ struct CacheQuery: Sendable {
     /// What can be read off the fields alone, so that a block that many requests share is read once.
     struct Facts: Sendable {
         var control = CacheControl()
-        /// Fields with which the client itself asks for validation or a part (RFC 9110 §13.1, §14.2): the answer is then its own.
+        /// Fields with which the client itself asks for validation or a part (RFC 9110 §13.1, §14.2): the answer is
+        /// then its own.
         var hasOwnCondition = false
         var hasRange = false
         /// True when the client validates a response of its own.
@@ -55,7 +56,8 @@ struct CacheQuery: Sendable {
     /// Credentials that are not among the fields, as text.
     var credentials: String? { message.credentials.map { "\($0.user):\($0.password)" } }
 
-    /// True when a stored response may answer: one for the whole of what GET gives, without a condition of the client's.
+    /// True when a stored response may answer: one for the whole of what GET gives, without a condition of the
+    /// client's.
     var isAnswerable: Bool {
         (method == "GET" || method == "HEAD") && !facts.hasOwnCondition && !hasContent
     }

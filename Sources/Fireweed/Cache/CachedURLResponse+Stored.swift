@@ -20,7 +20,7 @@ extension StoredResponse {
             storagePolicy: isMemoryOnly ? .allowedInMemoryOnly : .allowed)
     }
 
-    /// The response that a handler wants stored in the place of this one; `nil` when it wants none.
+    /// The response that a handler wants stored in place of this one; `nil` when it wants none.
     func replaced(by cached: CachedURLResponse) -> StoredResponse? {
         guard cached.storagePolicy != .notAllowed else { return nil }
         var head = head

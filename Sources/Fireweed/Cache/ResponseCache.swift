@@ -128,7 +128,8 @@ final class ResponseCache: Sendable {
         return stored
     }
 
-    /// Learns from an answer that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own question (§4.3.4).
+    /// Learns from an answer that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own
+    /// question (§4.3.4).
     func learn(from answer: ResponseHead, to request: CacheQuery, requestTime: Date, responseTime: Date) {
         guard let stored = select(for: request) else { return }
         let isSame =
@@ -212,7 +213,7 @@ final class ResponseCache: Sendable {
         writes.withLock { [hasFailed] in $0.finish(key, hasFailed: hasFailed) }
     }
 
-    /// True when nobody validates this URL behind an answer already; `endRefresh` has to follow.
+    /// True when no attempt validates this URL behind an answer already; `endRefresh` has to follow.
     func beginRefresh(of url: URL) -> Bool {
         refreshing.withLock { $0.insert(CacheKey.text(of: url)).inserted }
     }

@@ -44,7 +44,8 @@ final class ResponseRecorder: Sendable {
         self.moment = moment
     }
 
-    /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be stored.
+    /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be
+    /// stored.
     ///
     /// - Parameters:
     ///   - isValidated: whether the response answers a question about a stored one.

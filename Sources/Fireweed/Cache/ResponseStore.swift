@@ -4,11 +4,11 @@ import Foundation
 
 /// Keeps responses for a session's cache.
 ///
-/// A store decides nothing: whether a response is kept, and whether it answers a request, is RFC 9111's business and the session's.
-/// Every method may wait for a disk and is called off the event loops and off the caller's thread, unless it says otherwise; any
-/// number of sessions, and threads, may use one store. A session looks for responses while it stores others: a look
-/// should not wait for a write, and a look that cannot be answered soon should throw. An error never fails a request:
-/// the cache is then as if empty.
+/// A store decides nothing: whether a response is kept, and whether it answers a request, is RFC 9111's business and
+/// the session's. Every method may wait for a disk and is called off the event loops and off the caller's thread,
+/// unless it says otherwise; any number of sessions, and threads, may use one store. A session looks for responses
+/// while it stores others: a look should not wait for a write, and a look that cannot be answered soon should throw. An
+/// error never fails a request: the cache is then as if empty.
 ///
 /// A store may serve several users: responses to requests with different `Authorization` or `Cookie` fields are kept
 /// apart, unless the response is `public` (see `separatesCookies`).
@@ -53,7 +53,7 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// Called on any thread, to return at once.
     func expectResponse(for key: String)
 
-    /// Stores a response in the place of any of the same key and variant; whole or not at all.
+    /// Stores a response in place of any of the same key and variant; whole or not at all.
     func store(_ response: StoredResponse, for key: String) throws
 
     /// Stores another head for the content that the head's identifier stands for; does nothing when it is gone.

@@ -32,7 +32,8 @@ extension ResponseVariant {
         guard !listed.contains("*") else { return nil }
         names = Set(listed).sorted()
         selection = Self.selection(of: names, in: request.fields)
-        // Stricter than §3.5, which lets a private cache ignore it: one process here may well ask in the names of several users.
+        // Stricter than §3.5, which lets a private cache ignore it: one process here may well ask in the names of
+        // several users.
         credentials = control.isPublic ? Data() : Self.credentials(of: request)
     }
 

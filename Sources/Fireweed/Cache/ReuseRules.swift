@@ -7,7 +7,8 @@ import FoundationNetworking
 enum CacheDecision: Sendable {
     /// Answer with the stored response; `refreshes` when it is to be validated meanwhile (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)
-    /// Ask the origin whether the stored response is still good; with an error, it is, when `toleratesError` (RFC 5861 §4).
+    /// Ask the origin whether the stored response is still good; with an error, it is, when `toleratesError` (RFC 5861
+    /// §4).
     case validate(StoredHead, toleratesError: Bool)
     /// Ask the origin.
     case fetch

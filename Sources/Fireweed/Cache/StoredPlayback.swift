@@ -1,4 +1,4 @@
-// A stored response on its way to whoever asked.
+// A stored response on its way to the consumer.
 
 import FireweedTransport
 import Foundation

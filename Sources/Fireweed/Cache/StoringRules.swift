@@ -28,7 +28,8 @@ package enum StoringRules {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }
         guard Freshness.heuristicStatuses.contains(head.status) else { return false }
-        // Allowed by its status alone: of use only if it can be validated, guessed about, or is wanted whatever its age.
+        // Allowed by its status alone: of use only if it can be validated, guessed about, or is wanted whatever its
+        // age.
         return control.noCache || head.contains("ETag") || head.contains("Last-Modified")
             || request.policy == .returnCacheDataElseLoad
     }

@@ -7,10 +7,10 @@ import Synchronization
 
 /// Keeps responses in a `URLCache`, as the configuration names one.
 ///
-/// Foundation's cache on Linux keeps one response for each host and path, whatever scheme, query and method: what it gives for one
-/// URL may belong to another, which is checked here and costs a miss. A look that finds nothing takes it a good part of a
-/// millisecond, and a write to its disk some milliseconds: so misses are remembered for a second, in which what others store is not
-/// seen, and the disk is written behind, while the memory has the response at once.
+/// Foundation's cache on Linux keeps one response for each host and path, whatever scheme, query and method: what it
+/// gives for one URL may belong to another, which is checked here and costs a miss. A look that finds nothing takes it
+/// a good part of a millisecond, and a write to its disk some milliseconds: so misses are remembered for a second, in
+/// which what others store is not seen, and the disk is written behind, while the memory has the response at once.
 final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
     private let cache: URLCache
@@ -22,7 +22,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         var misses = MissMemory()
         /// How many responses are on their way into the cache, for each key: a look that meets one says nothing.
         var expected: [String: Int] = [:]
-        /// How often a response has begun or ended its way into the cache: a look that saw it change says nothing either.
+        /// How often a response has begun or ended its way into the cache: a look that saw it change says nothing
+        /// either.
         var changeCount = 0
         /// What has yet to get to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]

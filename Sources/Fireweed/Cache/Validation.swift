@@ -5,7 +5,8 @@ import Foundation
 
 /// The rules for validating stored responses, on plain values.
 enum Validation {
-    /// The fields with the conditions that ask about a stored response (§4.3.1); the same block when it has no validator.
+    /// The fields with the conditions that ask about a stored response (§4.3.1); the same block when it has no
+    /// validator.
     static func fields(_ fields: FieldBlock, asking stored: StoredHead) -> FieldBlock {
         var conditions: [Field] = []
         if let tag = stored.response.values(of: "ETag").first {

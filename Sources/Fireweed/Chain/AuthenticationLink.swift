@@ -6,8 +6,8 @@ import FoundationNetworking
 
 /// Gives messages their credentials, and answers challenges of origins (RFC 9110 §11).
 ///
-/// Basic and Digest are answered here. NTLM and Negotiate belong to a connection, and a proxy's challenge to the way there:
-/// both are the transport's.
+/// Basic and Digest are answered here. NTLM and Negotiate belong to a connection, and a proxy's challenge to the way
+/// there: both are the transport's.
 struct AuthenticationLink: Link {
     let credentials: CredentialSource
 

@@ -4,10 +4,10 @@ import FireweedTransport
 
 /// A part of the way between a request and the wire, such as redirects, credentials, cookies or the cache.
 ///
-/// A message walks the links outermost first; what comes back walks them innermost first. A link has no state of its own:
-/// what it has to remember until the answer comes is in the `Exchange`, and what it has to remember for the next message is
-/// in the message. No lock is held while a link runs. Links run on any thread, the transport's among them, and never wait:
-/// a link that needs time returns `Decision.wait`.
+/// A message walks the links outermost first; what comes back walks them innermost first. A link has no state of its
+/// own: what it has to remember until the answer comes is in the `Exchange`, and what it has to remember for the next
+/// message is in the message. No lock is held while a link runs. Links run on any thread, the transport's among them,
+/// and never wait: a link that needs time returns `Decision.wait`.
 protocol Link: Sendable {
     /// The heads that the link has to see.
     var interest: HeadInterest { get }
@@ -67,7 +67,7 @@ struct LocalAnswer: Sendable {
 
 /// A decision that comes later.
 struct Wait: Sendable {
-    /// Goes on with the walk: the closure is given the exchange as it was, and decides.
+    /// Continues with the walk: the closure is given the exchange as it was, and decides.
     ///
     /// Callable from any thread, at once, late, twice or never; the first call counts.
     typealias Resume = @Sendable (_ decide: @Sendable (inout Exchange) -> Decision) -> Void

@@ -33,7 +33,8 @@ protocol LinkHost: AnyObject, Sendable {
     func announceWaitForRoute()
     /// Asks the session's delegate about a challenge; `nil` when the delegate is no subclass, and cannot be asked.
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
-    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `nil` is answered when none does.
+    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `nil` is answered when none
+    /// does.
     func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
     /// Asks the origin about a stored response while it is being used (RFC 5861 §3).
     func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache)

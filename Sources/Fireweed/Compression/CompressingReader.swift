@@ -8,7 +8,7 @@ final class CompressingReader: BodyReader, @unchecked Sendable {
     // SAFETY: after `init` only `read` changes anything, and one serial queue, or one caller, calls it.
     private static let capacity = 64 * 1024
 
-    /// Nobody knows it before the end.
+    /// It is known at the end only.
     let byteCount: Int64? = nil
     private let source: any BodyReader
     private let deflater: Deflater

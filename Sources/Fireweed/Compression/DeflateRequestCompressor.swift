@@ -6,8 +6,9 @@ public import FoundationNetworking
 /// Compresses the content of requests in the zlib format, and sends it with `Content-Encoding: deflate`.
 ///
 /// It works on a request's `httpBody`, whose compressed form is made in memory and sent with its length, and on its
-/// `httpBodyStream`, which is compressed while it is sent, in chunks. Data, files, streams and forms that `Session.upload` was given
-/// are sent as they are. Not every server understands compressed requests: use it where one is known to (RFC 9110 §8.4).
+/// `httpBodyStream`, which is compressed while it is sent, in chunks. Data, files, streams and forms that
+/// `Session.upload` was given are sent as they are. Not every server understands compressed requests: use it where one
+/// is known to (RFC 9110 §8.4).
 ///
 /// A retry compresses anew; a redirect that keeps the content sends the compressed form again.
 ///
@@ -51,7 +52,8 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than 64 KiB.
+    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than
+    /// 64 KiB.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,

@@ -27,7 +27,8 @@ public struct GzipRequestCompressor: Sendable, RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than 64 KiB.
+    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than
+    /// 64 KiB.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,

@@ -2,10 +2,11 @@
 
 public import Foundation
 
-/// Gives the content of a `DataStreamRequest` as async sequences, which slow the network down when they are read slowly.
+/// Gives the content of a `DataStreamRequest` as async sequences, which slow the network down when they are read
+/// slowly.
 ///
-/// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a handler does.
-/// Serialisers run on the session's serialisation queue, in the order of the content.
+/// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a
+/// handler does. Serialisers run on the session's serialisation queue, in the order of the content.
 public struct DataStreamTask: Sendable {
     /// A sequence of events of a stream.
     public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>

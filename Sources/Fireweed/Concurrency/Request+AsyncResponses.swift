@@ -5,7 +5,8 @@
 public import FoundationNetworking
 
 extension DataRequest {
-    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
+    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
+    /// decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
     @_disfavoredOverload
@@ -35,7 +36,8 @@ extension DataRequest {
 }
 
 extension DataStreamRequest {
-    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the decision.
+    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
+    /// decision.
     ///
     /// Once for each attempt that gets an answer. The last handler set wins.
     @_disfavoredOverload

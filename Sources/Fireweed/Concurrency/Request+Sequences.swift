@@ -8,8 +8,8 @@ import Synchronization
 extension Request {
     /// The progress of the request's content, each time that some of it was sent.
     ///
-    /// Ends with the request. Every sequence hears of it, and so does the progress handler. The elements are one and the same object,
-    /// which goes on changing.
+    /// Ends with the request. Every sequence is told of it, and so does the progress handler. The elements are one and
+    /// the same object, which keeps changing.
     public func uploadProgress(
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .unbounded
     ) -> StreamOf<Progress> {
@@ -18,8 +18,8 @@ extension Request {
 
     /// The progress of the response's content, each time that some of it came.
     ///
-    /// Ends with the request. Every sequence hears of it, and so does the progress handler. The elements are one and the same object,
-    /// which goes on changing.
+    /// Ends with the request. Every sequence is told of it, and so does the progress handler. The elements are one and
+    /// the same object, which keeps changing.
     public func downloadProgress(
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .unbounded
     ) -> StreamOf<Progress> {

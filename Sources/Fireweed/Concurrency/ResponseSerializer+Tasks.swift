@@ -1,4 +1,5 @@
-// The awaited forms that take a `ResponseSerializer`, so that `.data`, `.string` and `.decodable(of:)` can be written with a dot.
+// The awaited forms that take a `ResponseSerializer`, so that `.data`, `.string` and `.decodable(of:)` can be written
+// with a dot.
 
 extension DataRequest {
     /// What a serialiser makes of the response, to be awaited.

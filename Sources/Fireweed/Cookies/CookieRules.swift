@@ -6,9 +6,9 @@ package import FoundationNetworking
 
 /// The rules of RFC 6265 §5, on plain values.
 ///
-/// They take the place of Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two digits as one of
-/// the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at every comma, and sends
-/// `Secure` cookies over clear text and `/app` cookies to `/apple`.
+/// They take the place of Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two
+/// digits as one of the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a
+/// field at every comma, and sends `Secure` cookies over clear text and `/app` cookies to `/apple`.
 package enum CookieRules {
     // MARK: Keeping (§5.3)
 
@@ -47,7 +47,8 @@ package enum CookieRules {
         return HTTPCookie(properties: properties)
     }
 
-    /// The end of the cookie's life, `Max-Age` before `Expires`; at most 400 days from now; `nil` ends it with the session.
+    /// The end of the cookie's life, `Max-Age` before `Expires`; at most 400 days from now; `nil` ends it with the
+    /// session.
     static func expiry(of cookie: SetCookie, now: Date) -> Date? {
         let latest = now.addingTimeInterval(400 * 86_400)
         if let age = cookie.maximumAge { return age <= 0 ? .distantPast : min(now.addingTimeInterval(age), latest) }

@@ -5,7 +5,8 @@ import Foundation
 
 /// The public suffix list, as Debian's libpsl carries it (RFC 6265 §5.3, step 5).
 package enum PublicSuffixes {
-    // SAFETY: the list is a constant of the library, which is never freed; reading it is safe from every thread (libpsl's manual).
+    // SAFETY: the list is a constant of the library, which is never freed; reading it is safe from every thread
+    // (libpsl's manual).
     private nonisolated(unsafe) static let list = psl_builtin()
 
     /// True for `com`, `co.uk`, `github.io`, and for every single label that the list does not know.

@@ -46,8 +46,8 @@ struct FormText {
 
     /// A node's pairs, `nil` when there are none; the root has no name, which is not the same as an empty one.
     ///
-    /// `outer` is the whole name of the node in its keys' own spelling. The key encoding is applied to the whole name of
-    /// each pair, brackets included, as Alamofire does.
+    /// `outer` is the whole name of the node in its keys' own spelling. The key encoding is applied to the whole name
+    /// of each pair, brackets included, as Alamofire does.
     private func pairs(of node: FormNode, named outer: String?) -> String? {
         let name = outer ?? ""
         switch node {

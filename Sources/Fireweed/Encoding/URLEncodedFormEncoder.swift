@@ -119,7 +119,8 @@ public final class URLEncodedFormEncoder {
         case invalidRootObject(String)
     }
 
-    /// Whether pairs are sorted, as they are encoded and level by level, elements of arrays too; otherwise they stay in their order.
+    /// Whether pairs are sorted, as they are encoded and level by level, elements of arrays too; otherwise they stay in
+    /// their order.
     public let alphabetizeKeyValuePairs: Bool
     /// How the elements of an array are named.
     public let arrayEncoding: ArrayEncoding

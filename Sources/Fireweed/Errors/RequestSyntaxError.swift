@@ -4,8 +4,8 @@ public import Foundation
 
 /// Why a request must not be sent: it could forge a header field or a whole request.
 ///
-/// It is the underlying error of `AFError.createURLRequestFailed(error:)`, whoever made the request: the caller, an adapter or
-/// a redirect handler.
+/// It is the underlying error of `AFError.createURLRequestFailed(error:)`, whichever part made the request: the caller,
+/// an adapter or a redirect handler.
 public enum RequestSyntaxError: Error, Sendable, Equatable, LocalizedError {
     /// The method is not a token (RFC 9110 §9.1).
     case invalidMethod(String)

@@ -6,7 +6,8 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var event: String
     /// The values of its `data` fields, joined by line feeds.
     public var data: String
-    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; it stays until an event sets another one.
+    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; it stays until an event sets
+    /// another one.
     ///
     /// `nil` when there is none, or when it was set to nothing.
     public var id: String?
@@ -25,8 +26,8 @@ public struct ServerSentEvent: Sendable, Hashable {
 extension ServerSentEvent {
     /// Whether and when a source of events connects again.
     ///
-    /// It does after a response that ended, and after a failure of the network that may pass; never after `cancel()`, a status other
-    /// than 200, or content of another type.
+    /// It does after a response that ended, and after a failure of the network that may pass; never after `cancel()`, a
+    /// status other than 200, or content of another type.
     public struct Reconnection: Sendable, Equatable {
         /// Whether it connects again at all.
         public var isEnabled: Bool
@@ -40,7 +41,7 @@ extension ServerSentEvent {
         public var maximumDelay: Duration
         /// After so many failed connections in a row the sequence ends with the last one's error.
         ///
-        /// `nil`, the default, goes on for ever, as browsers do.
+        /// `nil`, the default, continues for ever, as browsers do.
         public var maximumFailureCount: Int?
 
         /// Makes the rule.

@@ -18,7 +18,8 @@ package struct ServerSentEventParser: Sendable {
     /// Set by an `id` field, and in force from the next empty line on.
     private var idBuffer: String
 
-    /// A reconnection begins with the last event ID that is in force, as browsers do; the standard would begin with none.
+    /// A reconnection begins with the last event ID that is in force, as browsers do; the standard would begin with
+    /// none.
     package init(lastEventID: String = "", maximumEventByteCount: Int) {
         self.lastEventID = lastEventID
         idBuffer = lastEventID

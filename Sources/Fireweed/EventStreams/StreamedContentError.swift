@@ -8,7 +8,8 @@ public import Foundation
 public enum StreamedContentError: Error, Sendable, Equatable {
     /// A line holds more bytes than `limit`; raise `maximumLineByteCount` if such lines are to be expected.
     case lineTooLong(limit: Int)
-    /// The data of an event holds more bytes than `limit`; raise `maximumEventByteCount` if such events are to be expected.
+    /// The data of an event holds more bytes than `limit`; raise `maximumEventByteCount` if such events are to be
+    /// expected.
     case eventTooLong(limit: Int)
 
     var asAFError: AFError { .responseSerializationFailed(reason: .customSerializationFailed(error: self)) }

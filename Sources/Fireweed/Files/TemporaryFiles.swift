@@ -7,8 +7,8 @@ import Glibc
 ///
 /// While a file is the library's, a symbolic link `owner` beside the file names the process. The first new place of a
 /// process removes the folders whose owner has ended. Where that cannot be known, since machines or containers share
-/// the temporary folder, it removes the folders in which nothing has changed for ten days. A file that somebody took has
-/// no such link, and stays.
+/// the temporary folder, it removes the folders in which nothing has changed for ten days. A file that somebody took
+/// has no such link, and stays.
 enum TemporaryFiles {
     private static let prefix = "fireweed-"
     private static let content = "content"

@@ -24,7 +24,8 @@ package struct ContentDisposition: Equatable, Sendable {
         fileName = extended ?? plain
     }
 
-    /// `charset'language'percent-encoded` (RFC 8187 §3.2); `nil` for another charset, and for escapes or bytes that are none.
+    /// `charset'language'percent-encoded` (RFC 8187 §3.2); `nil` for another charset, and for escapes or bytes that are
+    /// none.
     private static func decoded(_ value: [UInt8]) -> String? {
         let parts = value.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = unescaped(parts[2]) else { return nil }

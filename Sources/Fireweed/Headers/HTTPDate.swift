@@ -31,7 +31,8 @@ package enum HTTPDate {
         return date(year, month, day, time: words[4])
     }
 
-    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is meant.
+    // `Sunday, 06-Nov-94 08:49:37 GMT`; of the years with these digits, the one within 50 years of the present is
+    // meant.
     private static func rfc850(_ words: [Substring], now: Date) -> Date? {
         let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
         guard words[0].last == ",", longWeekdays.contains(words[0].dropLast()), words[3] == "gmt", parts.count == 3,
@@ -82,8 +83,8 @@ package enum HTTPDate {
         }
     }
 
-    /// Days from the first of January 1970 to a day of the Gregorian calendar; the year is taken to begin in March, so that the
-    /// leap day is its last.
+    /// Days from the first of January 1970 to a day of the Gregorian calendar; the year is taken to begin in March, so
+    /// that the leap day is its last.
     static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let monthFromMarch = (month + 9) % 12

@@ -6,7 +6,8 @@ extension HTTPHeader {
     /// `Accept-Encoding` with Brotli, gzip and deflate.
     public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
 
-    /// `Accept-Language` with the first six of the user's languages, each of them a little less wanted than the one before.
+    /// `Accept-Language` with the first six of the user's languages, each of them a little less wanted than the one
+    /// before.
     public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(
         qualityList(Locale.preferredLanguages.prefix(6)))
 

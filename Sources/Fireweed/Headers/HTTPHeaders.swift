@@ -18,7 +18,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Makes an empty set.
     public init() {}
 
-    /// Makes a set of fields; of two with one name the later one wins, in the place of the first.
+    /// Makes a set of fields; of two with one name the later one wins, in place of the first.
     public init(_ headers: [HTTPHeader]) {
         for header in headers { update(header) }
     }

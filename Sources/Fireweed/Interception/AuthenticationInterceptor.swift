@@ -6,12 +6,13 @@ import Synchronization
 
 /// Applies a credential to every request, and renews it when it has to be: once, for any number of requests.
 ///
-/// Adapting: while a refresh runs that was begun for an adapted request, others wait for it. Without a credential the request fails
-/// with `AuthenticationError.missingCredential`. A credential that requires it is refreshed first. Otherwise it is applied at once.
+/// Adapting: while a refresh runs that was begun for an adapted request, others wait for it. Without a credential the
+/// request fails with `AuthenticationError.missingCredential`. A credential that requires it is refreshed first.
+/// Otherwise it is applied at once.
 ///
-/// Retrying: a failure that the authenticator calls one of authentication begins a refresh, or waits for the one that runs. A request
-/// that carried an older credential is sent again without one. When a refresh fails, everything that waits for it fails with its
-/// error, and so does every further retry until another request is adapted.
+/// Retrying: a failure that the authenticator calls one of authentication begins a refresh, or waits for the one that
+/// runs. A request that carried an older credential is sent again without one. When a refresh fails, everything that
+/// waits for it fails with its error, and so does every further retry until another request is adapted.
 ///
 /// ```swift
 /// let interceptor = AuthenticationInterceptor(authenticator: OAuthAuthenticator(), credential: stored)
@@ -21,7 +22,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// The kind of credential.
     public typealias Credential = AuthenticatorType.Credential
 
-    /// How often credentials may be renewed within a span of time: a service that refuses every new one must not be asked for ever.
+    /// How often credentials may be renewed within a span of time: a service that refuses every new one must not be
+    /// asked for ever.
     public struct RefreshWindow: Sendable {
         /// The span, in seconds; 30 by default.
         public let interval: TimeInterval
@@ -51,8 +53,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// The credential in use; `nil` when there is none.
     ///
-    /// It may be set at any time, and then wins over the outcome of a refresh that is running: whoever waits for that goes on with
-    /// the credential that was set.
+    /// It may be set at any time, and then wins over the outcome of a refresh that is running: whoever waits for that
+    /// continues with the credential that was set.
     public var credential: Credential? {
         get { state.withLock { $0.held.credential } }
         set { state.withLock { $0.set(newValue) } }
@@ -119,7 +121,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Sends the request again with the current credential, after a refresh where that is due.
     ///
-    /// Fails with `AuthenticationError`, or with the error of the refresh; does not retry what is no failure of authentication.
+    /// Fails with `AuthenticationError`, or with the error of the refresh; does not retry what is no failure of
+    /// authentication.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,

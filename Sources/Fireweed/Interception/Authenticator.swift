@@ -22,8 +22,8 @@ public protocol Authenticator: Sendable {
 
     /// Renews a credential and gives the new one, or why there is none, to `completion`; once, from anywhere.
     ///
-    /// Called on the interceptor's own serial queue, once at a time. Requests wait until `completion` is called, so give the request
-    /// for the new credential a time-out, and let a session without this interceptor send it.
+    /// Called on the interceptor's own serial queue, once at a time. Requests wait until `completion` is called, so
+    /// give the request for the new credential a time-out, and let a session without this interceptor send it.
     @preconcurrency
     func refresh(
         _ credential: Credential, for session: Session,
@@ -40,7 +40,7 @@ public protocol Authenticator: Sendable {
 
 /// An authenticator that renews credentials in an `async` method.
 public protocol AsyncAuthenticator: Authenticator {
-    /// Gives a new credential in the place of `credential`, or throws why there is none.
+    /// Gives a new credential in place of `credential`, or throws why there is none.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 }
 

@@ -7,8 +7,9 @@ import Synchronization
 
 /// Retries requests that failed because there was no way out, as soon as there is one.
 ///
-/// It waits for a route at most `maximumWait`; when none comes, the request ends with its own error. All waiting requests share one
-/// listener to the kernel, which runs only while there are any. Methods do not matter: a request that had no route was not sent.
+/// It waits for a route at most `maximumWait`; when none comes, the request ends with its own error. All waiting
+/// requests share one listener to the kernel, which runs only while there are any. Methods do not matter: a request
+/// that had no route was not sent.
 public final class OfflineRetrier: RequestInterceptor, Sendable {
     /// Decides whether an error says that there was no way out.
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool

@@ -4,8 +4,8 @@ import Foundation
 
 /// The credential of an interceptor, the refresh that runs, and who waits for its end.
 ///
-/// Pure: time comes in with the questions, and whoever holds the state acts on the answers outside its lock. `Adapt` and `Retry` are
-/// what waits, and are only kept here.
+/// Pure: time comes in with the questions, and whoever holds the state acts on the answers outside its lock. `Adapt`
+/// and `Retry` are what waits, and are only kept here.
 struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sendable {
     /// A credential and how many others came before it.
     ///
@@ -133,7 +133,8 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         return Refresh(number: refreshCount, credential: credential)
     }
 
-    /// Who waited for a refresh, and the error for all of them; without one they go on with the credential that is held now.
+    /// Who waited for a refresh, and the error for all of them; without one they go on with the credential that is held
+    /// now.
     struct Ending: Sendable {
         let adapts: [Adapt]
         let retries: [Retry]

@@ -6,8 +6,8 @@ import Synchronization
 
 /// An interceptor that gives each attempt of a request its place in a trace: the fields `traceparent` and `tracestate`.
 ///
-/// The span of a request is a child of the parent's; each retry has a span of its own, the messages of one attempt share one. A request
-/// that has a `traceparent` already keeps it.
+/// The span of a request is a child of the parent's; each retry has a span of its own, the messages of one attempt
+/// share one. A request that has a `traceparent` already keeps it.
 public struct TracePropagator: RequestInterceptor {
     private let parent: @Sendable () -> TraceContext?
     private let beginsTraces: Bool
@@ -16,8 +16,8 @@ public struct TracePropagator: RequestInterceptor {
     ///
     /// - Parameters:
     ///   - beginsTraces: whether a request without a parent begins a trace of its own; true by default.
-    ///   - parent: gives the parent of a request, on the thread that makes it; by default the context of the task that does so, which is
-    ///     the caller's as long as the session has no `requestQueue`.
+    ///   - parent: gives the parent of a request, on the thread that makes it; by default the context of the task that
+    ///     does so, which is the caller's as long as the session has no `requestQueue`.
     @preconcurrency
     public init(
         beginsTraces: Bool = true, parent: @escaping @Sendable () -> TraceContext? = { TraceContext.current }

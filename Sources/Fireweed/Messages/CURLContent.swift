@@ -8,7 +8,7 @@ enum CURLContent: Sendable {
     enum Piece: Sendable {
         case bytes(Data)
         case file(URL)
-        /// Bytes of a stream, which nobody can show; the command takes them from its standard input.
+        /// Bytes of a stream, which cannot be shown; the command takes them from its standard input.
         case stream
     }
 

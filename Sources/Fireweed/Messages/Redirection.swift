@@ -78,10 +78,10 @@ enum Redirection {
         return request
     }
 
-    /// The message that a redirect handler asked for in the place of `proposed`.
+    /// The message that a redirect handler asked for in place of `proposed`.
     ///
-    /// What the handler put into its request goes out; fields of the session come below it, without those that belong to one origin.
-    /// Throws when its request cannot be sent.
+    /// What the handler put into its request goes out; fields of the session come below it, without those that belong
+    /// to one origin. Throws when its request cannot be sent.
     static func message(for request: URLRequest, replacing proposed: OutgoingMessage, settings: SessionSettings) throws
         -> OutgoingMessage
     {

@@ -11,8 +11,8 @@ public struct TaskMetrics: Sendable {
     public let redirectCount: Int
     /// One for each exchange, in order; never empty.
     ///
-    /// An exchange that was answered by the cache after the origin had confirmed that has two: one over the network, with the origin's
-    /// 304, and one from the local cache.
+    /// An exchange that was answered by the cache after the origin had confirmed that has two: one over the network,
+    /// with the origin's 304, and one from the local cache.
     public let transactionMetrics: [TransactionMetrics]
     /// Where the last response came from.
     public let responseSource: ResponseSource
@@ -21,7 +21,7 @@ public struct TaskMetrics: Sendable {
     public enum ResponseSource: Sendable {
         /// The network.
         case network
-        /// The cache, without a question to the origin or in the place of an error.
+        /// The cache, without a question to the origin or in place of an error.
         case cache
         /// The cache, after the origin confirmed with 304 that the stored response is still good (RFC 9111 §4.3).
         case revalidation

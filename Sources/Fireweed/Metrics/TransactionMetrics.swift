@@ -29,7 +29,8 @@ public struct TransactionMetrics: Sendable {
 
     private var report: TransferReport { exchange.report }
 
-    /// The request of this exchange with the fields that were sent, cookies among them; made at each call, without content.
+    /// The request of this exchange with the fields that were sent, cookies among them; made at each call, without
+    /// content.
     public var request: URLRequest {
         var request = URLRequest(url: exchange.url)
         request.httpMethod = exchange.method

@@ -154,7 +154,8 @@ open class MultipartFormData {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
     }
 
-    /// The reason with the system's error; without one for a file that the file manager does not see and the system does.
+    /// The reason with the system's error; without one for a file that the file manager does not see and the system
+    /// does.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
         var status = stat()
         guard stat(url.path, &status) != 0, let code = POSIXErrorCode(rawValue: errno) else {

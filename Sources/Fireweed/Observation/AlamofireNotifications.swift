@@ -6,7 +6,8 @@ import Synchronization
 
 /// Posts a notification for the main events of each request, to `NotificationCenter.default`.
 ///
-/// Notifications are posted from a queue of their own: a program whose main queue is never drained must not gather them.
+/// Notifications are posted from a queue of their own: a program whose main queue is never drained must not gather
+/// them.
 ///
 /// Posting costs a tenth of a small request. So nothing is posted until the process has read one of the names, such as
 /// `Request.didResumeNotification`, which every observer needs. An observer that spells a name out as a string, or that
@@ -24,7 +25,7 @@ public final class AlamofireNotifications: EventMonitor {
 
     /// Makes a monitor.
     ///
-    /// - Parameter postsAlways: whether notifications are posted though nobody has read one of their names.
+    /// - Parameter postsAlways: whether notifications are posted though no code has read one of their names.
     public init(postsAlways: Bool) {
         self.postsAlways = postsAlways
     }
@@ -69,7 +70,7 @@ public final class AlamofireNotifications: EventMonitor {
     static let requestKey = "org.alamofire.notification.key.request"
 }
 
-/// What happens to a request that observers of notifications hear of.
+/// What happens to a request that observers of notifications be told of.
 enum RequestEvent: String {
     case didResume, didSuspend, didCancel, didFinish
     case didResumeTask, didSuspendTask, didCancelTask, didCompleteTask

@@ -21,7 +21,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     private struct Closures: @unchecked Sendable {
-        // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as with Alamofire.
+        // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as
+        // with Alamofire.
         var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)?
         var taskWillPerformHTTPRedirection: ((URLSession, URLSessionTask, HTTPURLResponse, URLRequest) -> Void)?
         var taskDidReceiveChallenge: ((URLSession, URLSessionTask, URLAuthenticationChallenge) -> Void)?
@@ -149,7 +150,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.downloadTaskDidWriteData = newValue } }
     }
 
-    /// A download goes on behind bytes that were there; -1 for an unknown length of the whole.
+    /// A download continues behind bytes that were there; -1 for an unknown length of the whole.
     open var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)? {
         get { closures.withLock { $0.downloadTaskDidResumeAtOffset } }
         set { closures.withLock { $0.downloadTaskDidResumeAtOffset = newValue } }
@@ -197,7 +198,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidGatherMetrics = newValue } }
     }
 
-    /// A task failed before it ended by itself.
+    /// A task failed before its end.
     open var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)? {
         get { closures.withLock { $0.requestDidFailTaskEarlyWithError } }
         set { closures.withLock { $0.requestDidFailTaskEarlyWithError = newValue } }

@@ -4,22 +4,24 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// Hears of the events of a session or of one request.
+/// Is told of the events of a session or of one request.
 ///
-/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does nothing. The
-/// orders, by the last words of the methods:
+/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does
+/// nothing. The orders, by the last words of the methods:
 ///
 /// - A success: `requestDidResume`, `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter,
-///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`, the task's
-///   `didFinishCollecting`, `didGatherMetrics`, the task's `didCompleteWithError`, one `didValidateRequest` for each validator,
-///   `didCompleteTask`, `requestDidFinish`, one `didParseResponse` for each serialiser.
-/// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`, then
-///   `requestDidFinish`.
-/// - An upload: `didCreateUploadable` before `didCreateInitialURLRequest`, or `didFailToCreateUploadableWithError` alone; a
-///   stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`. `didSendBodyData` comes
-///   before the response.
-/// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and the end of the task.
-/// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge` likewise.
+///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`,
+///   the task's `didFinishCollecting`, `didGatherMetrics`, the task's `didCompleteWithError`, one `didValidateRequest`
+///   for each validator, `didCompleteTask`, `requestDidFinish`, one `didParseResponse` for each serialiser.
+/// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`,
+///   then `requestDidFinish`.
+/// - An upload: `didCreateUploadable` before `didCreateInitialURLRequest`, or `didFailToCreateUploadableWithError`
+///   alone; a stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`.
+///   `didSendBodyData` comes before the response.
+/// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and
+///   the end of the task.
+/// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge`
+///   likewise.
 /// - A retry: `requestIsRetrying` after `didCompleteTask`, and then everything again but `requestDidResume`.
 /// - A cancel: `requestDidCancel`, `didCancelTask`, and the end of the task; suspending likewise.
 public protocol EventMonitor: Sendable {
@@ -33,11 +35,14 @@ public protocol EventMonitor: Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     )
-    /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no effect.
+    /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no
+    /// effect.
     func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge)
-    /// The upload of an `InputStream` needs its stream, or a redirect, an answer to a challenge or a retry needs a new one.
+    /// The upload of an `InputStream` needs its stream, or a redirect, an answer to a challenge or a retry needs a new
+    /// one.
     ///
-    /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a `SessionDelegate` can give one.
+    /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a `SessionDelegate` can give
+    /// one.
     func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
@@ -66,7 +71,7 @@ public protocol EventMonitor: Sendable {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
-    /// A download goes on behind `offset` bytes that were there; -1 for an unknown length of the whole.
+    /// A download continues behind `offset` bytes that were there; -1 for an unknown length of the whole.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
@@ -85,7 +90,7 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didCreateTask task: URLSessionTask)
     /// The metrics of a task are complete.
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics)
-    /// A task failed before it ended by itself.
+    /// A task failed before its end.
     func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError)
     /// A task ended and was validated.
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)

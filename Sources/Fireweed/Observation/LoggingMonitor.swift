@@ -7,7 +7,8 @@ import Glibc
 
 /// Writes a line, or the whole exchange, for every attempt of every request.
 ///
-/// Secrets are left out as `redaction` says, and control characters too, so that a server cannot forge lines or steer a terminal.
+/// Secrets are left out as `redaction` says, and control characters too, so that a server cannot forge lines or steer a
+/// terminal.
 ///
 /// ```swift
 /// let session = Session(eventMonitors: [LoggingMonitor()])
@@ -18,7 +19,8 @@ public final class LoggingMonitor: EventMonitor {
     public enum Detail: Sendable {
         /// One line for each attempt: method, URL, status or error, bytes and time.
         case line
-        /// Below the line, for each transaction the heads of both messages, the connection and where the time went; no content.
+        /// Below the line, for each transaction the heads of both messages, the connection and where the time went; no
+        /// content.
         case full
     }
 

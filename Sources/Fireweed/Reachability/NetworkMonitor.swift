@@ -6,8 +6,9 @@ import Glibc
 
 /// Calls back when the kernel tells of a change of links, addresses or routes.
 ///
-/// What changed is not taken from the message: IPv4 routes go without one when their link or last address goes. The tables are asked
-/// anew instead, at once and again a moment later, because the kernel removes such routes just after it has told of the address.
+/// What changed is not taken from the message: IPv4 routes go without one when their link or last address goes. The
+/// tables are asked anew instead, at once and again a moment later, because the kernel removes such routes just after
+/// it has told of the address.
 final class NetworkMonitor: @unchecked Sendable {
     // SAFETY: the source is made here and afterwards only cancelled, which Dispatch allows from any thread.
     private let source: any DispatchSourceRead
@@ -35,7 +36,8 @@ final class NetworkMonitor: @unchecked Sendable {
 
     deinit { source.cancel() }
 
-    /// Reads everything that is there; that the kernel had to drop messages changes nothing (ENOBUFS), the tables are asked anyway.
+    /// Reads everything that is there; that the kernel had to drop messages changes nothing (ENOBUFS), the tables are
+    /// asked anyway.
     private static func drain(_ descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
         while true {

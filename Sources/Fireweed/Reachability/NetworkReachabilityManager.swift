@@ -6,8 +6,8 @@ import Synchronization
 
 /// Tells whether the network can be reached: any destination, or one host.
 ///
-/// It asks the kernel's tables over netlink: reachable is what a route leads to over a link that is up. Nothing is sent, so a
-/// reachable host may still not answer.
+/// It asks the kernel's tables over netlink: reachable is what a route leads to over a link that is up. Nothing is
+/// sent, so a reachable host may still not answer.
 ///
 /// ```swift
 /// let manager = NetworkReachabilityManager(host: "example.com")
@@ -61,7 +61,8 @@ open class NetworkReachabilityManager: @unchecked Sendable {
 
     /// A manager for one host: a name, or an address.
     ///
-    /// The name is looked up when listening begins, and again after changes as long as it has no address. `nil` for an empty host.
+    /// The name is looked up when listening begins, and again after changes as long as it has no address. `nil` for an
+    /// empty host.
     public convenience init?(host: String) {
         guard !host.isEmpty else { return nil }
         self.init(subject: RouteSubject(host: host))
@@ -82,7 +83,8 @@ open class NetworkReachabilityManager: @unchecked Sendable {
 
     /// The status at this moment.
     ///
-    /// It asks the kernel each time, which takes a fraction of a millisecond, and a name server at first when the host is a name.
+    /// It asks the kernel each time, which takes a fraction of a millisecond, and a name server at first when the host
+    /// is a name.
     open var status: NetworkReachabilityStatus {
         _ = subject.resolve()
         return subject.status

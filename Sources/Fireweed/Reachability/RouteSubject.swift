@@ -18,7 +18,8 @@ final class RouteSubject: Sendable {
         addresses = Mutex(host.flatMap(Self.literal).map { [$0] } ?? [])
     }
 
-    /// The status at this moment, by the kernel's tables and the addresses that are known; never waits for a name server.
+    /// The status at this moment, by the kernel's tables and the addresses that are known; never waits for a name
+    /// server.
     var status: Status {
         guard let socket = NetlinkSocket() else { return .unknown }
         let model = NetworkModel.current(socket)

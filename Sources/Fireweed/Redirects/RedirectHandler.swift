@@ -16,8 +16,8 @@ public protocol RedirectHandler: Sendable {
     /// ones.
     var credentialFieldNames: [String]? { get }
 
-    /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect itself as the
-    /// response. Called on the session's root queue; the completion may be called from anywhere, once.
+    /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect
+    /// itself as the response. Called on the session's root queue; the completion may be called from anywhere, once.
     @preconcurrency
     func task(
         _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
@@ -66,8 +66,8 @@ public struct Redirector: RedirectHandler {
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
-    ///   - maximumRedirectCount: how many are followed; `nil`, the default, leaves it to `TransportOptions`. With zero, and less, the
-    ///     first one is one too many.
+    ///   - maximumRedirectCount: how many are followed; `nil`, the default, leaves it to `TransportOptions`. With zero,
+    ///     and less, the first one is one too many.
     ///   - credentialFieldNames: fields that a redirect to another origin drops, besides `Authorization` and `Cookie`;
     ///     `nil`, the default, leaves them to `TransportOptions`.
     public init(

@@ -45,7 +45,8 @@ package enum RedirectRules {
             && left.effectivePort == right.effectivePort
     }
 
-    /// The fields that the next message may carry; `credentialFieldNames` is `nil` where the next message has the same origin.
+    /// The fields that the next message may carry; `credentialFieldNames` is `nil` where the next message has the same
+    /// origin.
     static func fields(
         _ fields: FieldBlock, dropping credentialFieldNames: [String]?, dropsContent: Bool
     ) -> FieldBlock {

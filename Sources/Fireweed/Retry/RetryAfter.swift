@@ -4,7 +4,8 @@ package import Foundation
 
 /// Reads how long a server asks to wait.
 package enum RetryAfter {
-    /// Seconds from `now` to the moment that the field names, never negative; `nil` when it is neither a number nor a date.
+    /// Seconds from `now` to the moment that the field names, never negative; `nil` when it is neither a number nor a
+    /// date.
     package static func seconds(in value: String, now: Date) -> TimeInterval? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -8,7 +8,8 @@ public struct RetryOptions: Sendable {
     public enum Jitter: Sendable {
         /// It is used as it is.
         case none
-        /// A random delay between zero and the computed one is used: clients that failed together do not come back together.
+        /// A random delay between zero and the computed one is used: clients that failed together do not come back
+        /// together.
         case full
     }
 
@@ -16,17 +17,18 @@ public struct RetryOptions: Sendable {
     public enum RetryAfter: Sendable, Equatable {
         /// It is not looked at.
         case ignore
-        /// The request waits as long as the field says, be it seconds or a date, and is not retried when that is longer than this.
+        /// The request waits as long as the field says, be it seconds or a date, and is not retried when that is longer
+        /// than this.
         ///
-        /// With `Jitter.full`, the jittered delay comes on top. The status still has to be a retryable one: add 429 for services that
-        /// use it.
+        /// With `Jitter.full`, the jittered delay comes on top. The status still has to be a retryable one: add 429 for
+        /// services that use it.
         case obey(upTo: Duration)
     }
 
     /// What is replayed although its method is not among the policy's retryable ones.
     ///
-    /// A method that is not idempotent (RFC 9110 §9.2.2), such as POST, might take effect twice; nothing of the kind is replayed unless
-    /// it is listed here, or its method is added to the policy.
+    /// A method that is not idempotent (RFC 9110 §9.2.2), such as POST, might take effect twice; nothing of the kind is
+    /// replayed unless it is listed here, or its method is added to the policy.
     public struct Replays: OptionSet, Sendable {
         /// The bits of the set.
         public let rawValue: Int
@@ -48,7 +50,8 @@ public struct RetryOptions: Sendable {
     ///
     /// It does not shorten a server's `Retry-After`.
     public var maximumDelay: Duration?
-    /// Longest time from the beginning of the first attempt to the beginning of a retry; `nil`, the default, sets no limit.
+    /// Longest time from the beginning of the first attempt to the beginning of a retry; `nil`, the default, sets no
+    /// limit.
     ///
     /// A retry that would begin later does not take place. An attempt that is on its way is not ended: that is what
     /// `timeoutIntervalForResource` is for.

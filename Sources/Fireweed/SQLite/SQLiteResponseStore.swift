@@ -9,11 +9,11 @@ import Synchronization
 
 /// Keeps responses in a file, which any number of processes may share.
 ///
-/// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded, the responses
-/// that were not used for the longest time go. The file, which is readable by its owner alone, grows to a little more than the
-/// bound; beside it there is a log of some megabytes while it is in use. A damaged database is set aside, as
-/// `…-damaged`, and replaced by an empty one: what is damaged is never an answer. That is so too when
-/// one row alone is damaged: a cache can be filled again, and what else is damaged is not known.
+/// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded,
+/// the responses that were not used for the longest time go. The file, which is readable by its owner alone, grows to a
+/// little more than the bound; beside it there is a log of some megabytes while it is in use. A damaged database is set
+/// aside, as `…-damaged`, and replaced by an empty one: what is damaged is never an answer. That is so too when one row
+/// alone is damaged: a cache can be filled again, and what else is damaged is not known.
 ///
 /// ```swift
 /// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))
@@ -63,8 +63,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: the file.
-    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB unless said otherwise. Of
-    ///     several processes, each keeps to its own bound when it stores.
+    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB unless said
+    ///     otherwise. Of several processes, each keeps to its own bound when it stores.
     ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default.
     ///     False is for a store that has one user (see `ResponseStore.separatesCookies`).
     public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
@@ -276,7 +276,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// Opens the file anew when another process has put an empty database in the place of a damaged one.
+    /// Opens the file anew when another process has put an empty database in place of a damaged one.
     private func check(_ lane: inout Lane, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
         let trust = waiting == .reader ? Self.readerTrust : 0
         let (now, changes) = (Self.now, changes.load(ordering: .acquiring))

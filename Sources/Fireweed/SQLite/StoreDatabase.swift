@@ -42,8 +42,8 @@ struct StoreDatabase: Sendable {
     private func connect(_ waiting: Waiting) throws -> SQLiteConnection {
         try makeFile()
         let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue)
-        // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a power cut
-        // the last writes may be missing, which is no loss in a cache.
+        // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a
+        // power cut the last writes may be missing, which is no loss in a cache.
         try connection.run(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
         let form = try connection.number("PRAGMA user_version")

@@ -7,7 +7,8 @@ public import FoundationNetworking
 public final class JSONResponseSerializer: ResponseSerializer {
     /// `Any` with a promise: associated types of serialisers are `Sendable`, and Swift has no `Sendable` `Any`.
     ///
-    /// Casts work as on `Any`: `value as? [String: Any]`. Responses of completion handlers, and `serialize`, give `Any` itself.
+    /// Casts work as on `Any`: `value as? [String: Any]`. Responses of completion handlers, and `serialize`, give `Any`
+    /// itself.
     public typealias SerializedObject = any Sendable
 
     /// Changes the content before it is serialised.

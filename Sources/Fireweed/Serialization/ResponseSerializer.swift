@@ -10,8 +10,9 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
 
     /// Makes the value.
     ///
-    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an `AFError` as it is,
-    /// any other error in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an
+    /// `AFError` as it is, any other error in
+    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
     ///
     /// - Parameter error: why the request failed; `nil` after a success.
     func serialize(
@@ -26,8 +27,9 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
 
     /// Makes the value.
     ///
-    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an `AFError` as it is,
-    /// any other error in `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an
+    /// `AFError` as it is, any other error in
+    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
     ///
     /// - Parameter error: why the request failed; `nil` after a success.
     func serializeDownload(

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Knows every request of a session that can still be cancelled.
 ///
-/// A request that has begun is kept alive until it ends. One that waits for `resume()` is known, and not kept, so that dropping it
-/// leaves nothing; one that would have begun with its first handler, and has none, is not known yet.
+/// A request that has begun is kept alive until it ends. One that waits for `resume()` is known, and not kept, so that
+/// dropping it leaves nothing; one that would have begun with its first handler, and has none, is not known yet.
 final class RequestRegistry: Sendable {
     private struct Dormant {
         weak var request: Request?
@@ -20,7 +20,7 @@ final class RequestRegistry: Sendable {
     /// True once there was a dormant request: most sessions never have one, and then nothing has to be looked up.
     private let hasDormant = Atomic<Bool>(false)
 
-    /// Adds a request that nobody has resumed yet.
+    /// Adds a request that was not resumed yet.
     func add(_ request: Request) {
         hasDormant.store(true, ordering: .releasing)
         state.withLock { $0.dormant[ObjectIdentifier(request)] = Dormant(request: request) }

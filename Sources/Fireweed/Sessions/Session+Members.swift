@@ -46,18 +46,21 @@ extension Session {
 
     /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
     ///
-    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the transport has none.
+    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the
+    /// transport has none.
     public var executor: (any TaskExecutor)? { core.transport.executor }
 
     // MARK: All requests
 
-    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling thread.
+    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling
+    /// thread.
     @preconcurrency
     public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
         action(core.registry.all)
     }
 
-    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though not each ended.
+    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though
+    /// not each ended.
     @preconcurrency
     public func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
@@ -66,10 +69,11 @@ extension Session {
         if let completion { queue.async(execute: completion) }
     }
 
-    /// Waits until every response that has come so far is in the session's store: for programs that end after a request.
+    /// Waits until every response that has come so far is in the session's store: for programs that end after a
+    /// request.
     ///
-    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the configuration's
-    /// `urlCache` may still be writing to its disk.
+    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the
+    /// configuration's `urlCache` may still be writing to its disk.
     public func flushResponseStore() async {
         guard let cache = core.cache else { return }
         await withCheckedContinuation { continuation in cache.flush { continuation.resume() } }

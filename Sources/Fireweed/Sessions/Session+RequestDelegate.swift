@@ -14,8 +14,8 @@ extension Session: RequestDelegate {
 
     /// Asks the session's retrier, then the request's own, and calls `completion` once, on the root queue.
     ///
-    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`. An invalidated session does not
-    /// retry.
+    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`. An invalidated
+    /// session does not retry.
     @preconcurrency
     public func retryResult(
         for request: Request, dueTo error: AFError, completion: @escaping @Sendable (_ result: RetryResult) -> Void

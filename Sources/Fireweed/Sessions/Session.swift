@@ -310,7 +310,7 @@ open class Session: @unchecked Sendable {
             request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
     }
 
-    /// A download that goes on where an earlier one ended, in this process or another.
+    /// A download that continues where an earlier one ended, in this process or another.
     ///
     /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts
     /// again, and never mixes two of them. Adapters see the request as they see others. `data` has to come from

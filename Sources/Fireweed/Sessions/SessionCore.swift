@@ -25,7 +25,7 @@ final class SessionCore: Sendable {
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
-    /// Posts notifications, where the session has a monitor that does; kept apart because it hears of few events.
+    /// Posts notifications, where the session has a monitor that does; kept apart because it is told of few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
@@ -91,8 +91,8 @@ final class SessionCore: Sendable {
             return life.withLock { $0.invalidation = .sessionInvalidated(error: MissingAbility.serverTrust) }
         }
         trust.attach(self)
-        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not wait.
-        // What cannot be read is the handshake's failure, with its reason.
+        // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not
+        // wait. What cannot be read is the handshake's failure, with its reason.
         try? transport.options.certificateAuthorities.prepare()
         transport.judgeServers(by: rules)
     }
@@ -151,7 +151,7 @@ final class SessionCore: Sendable {
     }
 }
 
-/// A configuration that nobody changes any more: it is the session's own copy.
+/// A configuration that does not change any more: it is the session's own copy.
 final class SendableConfiguration: @unchecked Sendable {
     // SAFETY: a copy made here, handed out only as further copies.
     private let copied: URLSessionConfiguration

@@ -6,12 +6,12 @@ public import FoundationNetworking
 
 /// Holds the file manager for downloads, and is where a subclass watches tasks or decides for them.
 ///
-/// The methods are those of Foundation's delegates. They are called for subclasses alone, on the session's root queue, which must not
-/// be kept waiting. The `session` that they are given is `Session.session`.
+/// The methods are those of Foundation's delegates. They are called for subclasses alone, on the session's root queue,
+/// which must not be kept waiting. The `session` that they are given is `Session.session`.
 ///
-/// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers of the request and
-///   the session are asked. A completion handler may be called later and from any thread; its first call counts. A decision that never
-///   comes keeps the request until it times out or is cancelled.
+/// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers
+///   of the request and the session are asked. A completion handler may be called later and from any thread; its first
+///   call counts. A decision that never comes keeps the request until it times out or is cancelled.
 /// - The other methods report events. An override need not call `super`.
 open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
     @unchecked Sendable
@@ -28,17 +28,20 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
 
     /// Decides about a challenge: a server's certificates in the TLS handshake, or a 401 for HTTP credentials.
     ///
-    /// For a server's certificates the protection space's `authenticationMethod` is `"NSURLAuthenticationMethodServerTrust"`, and
-    /// its `serverTrust` has them; `useCredential` with any credential trusts the server. The task is one that waits for the
-    /// connection: a connection is judged once, for all that use it.
+    /// For a server's certificates the protection space's `authenticationMethod` is
+    /// `"NSURLAuthenticationMethodServerTrust"`, and its `serverTrust` has them; `useCredential` with any credential
+    /// trusts the server. The task is one that waits for the connection: a connection is judged once, for all that use
+    /// it.
     ///
-    /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is `useCredential` with a
-    /// `ClientIdentityCredential`. It is asked for whenever a server was found to be trusted, and shown only to a server that wants it.
+    /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is
+    /// `useCredential` with a `ClientIdentityCredential`. It is asked for whenever a server was found to be trusted,
+    /// and shown only to a server that wants it.
     ///
-    /// For HTTP credentials the request is sent again with the credential's user and password, at most four times; another answer
-    /// than `useCredential` and `cancelAuthenticationChallenge` leaves the 401 as the response, unless the credentials of request,
-    /// netrc file or storage answer it (`performDefaultHandling`). `cancelAuthenticationChallenge` ends the task: with
-    /// `AFError.serverTrustEvaluationFailed`, or with `URLError.cancelled`.
+    /// For HTTP credentials the request is sent again with the credential's user and password, at most four times;
+    /// another answer than `useCredential` and `cancelAuthenticationChallenge` leaves the 401 as the response, unless
+    /// the credentials of request, netrc file or storage answer it (`performDefaultHandling`).
+    /// `cancelAuthenticationChallenge` ends the task: with `AFError.serverTrustEvaluationFailed`, or with
+    /// `URLError.cancelled`.
     ///
     /// Not called for the 407 of proxies and for the 401 of WebSockets.
     open func urlSession(
@@ -48,7 +51,8 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         completionHandler(.performDefaultHandling, nil)
     }
 
-    /// Decides about a redirect: the completion handler takes the request to send, or `nil` to take the redirect as the response.
+    /// Decides about a redirect: the completion handler takes the request to send, or `nil` to take the redirect as the
+    /// response.
     ///
     /// `super` asks the redirect handler of the request or the session.
     open func urlSession(
@@ -67,9 +71,9 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// Gives a stream for the content of an upload, each time that one is needed; `nil` fails the task with
     /// `URLError.requestBodyStreamExhausted`.
     ///
-    /// Called when the upload of an `InputStream` begins, and when a redirect, an answer to a challenge or a retry sends
-    /// content again whose stream was read already. `super` gives the request's own stream the first time, then `nil`.
-    /// A minute without an answer counts as `nil`.
+    /// Called when the upload of an `InputStream` begins, and when a redirect, an answer to a challenge or a retry
+    /// sends content again whose stream was read already. `super` gives the request's own stream the first time, then
+    /// `nil`. A minute without an answer counts as `nil`.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
@@ -78,10 +82,11 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         completionHandler(request?.takeStream())
     }
 
-    /// Decides about the head of a response, before its content is read; `cancel` ends the task with `URLError.cancelled`.
+    /// Decides about the head of a response, before its content is read; `cancel` ends the task with
+    /// `URLError.cancelled`.
     ///
-    /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` are taken for `allow`.
-    /// Not called for downloads.
+    /// After `allow` the request's `onHTTPResponse` handlers are asked. `becomeDownload` and `becomeStream` are taken
+    /// for `allow`. Not called for downloads.
     @preconcurrency
     open func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -141,7 +146,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {}
 
-    /// A download goes on where an earlier one ended.
+    /// A download continues where an earlier one ended.
     open func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64

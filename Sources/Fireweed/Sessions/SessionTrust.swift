@@ -5,7 +5,8 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Decides about servers for one session: asks its delegate, where that can decide, else its trust manager, else the authorities.
+/// Decides about servers for one session: asks its delegate, where that can decide, else its trust manager, else the
+/// authorities.
 final class SessionTrust: Sendable {
     private struct WeakCore {
         weak var core: SessionCore?
@@ -121,7 +122,8 @@ final class TrustSpace: URLProtectionSpace, @unchecked Sendable {
     }
 }
 
-/// The authentication method of a challenge that asks whether a server is trusted; Foundation on Linux has only the name.
+/// The authentication method of a challenge that asks whether a server is trusted; Foundation on Linux has only the
+/// name.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
 /// The authentication method of a challenge that asks for our own certificate; Foundation on Linux has only the name.

@@ -23,7 +23,7 @@ final class SessionSettings: Sendable {
     let credentialFieldNames: [String]
     private let requestCachePolicy: URLRequest.CachePolicy
 
-    /// What `URLRequest.timeoutInterval` is when nobody has set it.
+    /// What `URLRequest.timeoutInterval` is unless it was set.
     private static let unsetTimeout: TimeInterval = 60
 
     /// How many redirects one attempt follows unless told otherwise: as many as browsers do.

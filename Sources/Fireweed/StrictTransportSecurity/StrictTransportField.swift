@@ -24,7 +24,8 @@ package struct StrictTransportField: Equatable {
         includesSubdomains = directives["includesubdomains"] != nil
     }
 
-    /// The value at its semicolons, apart from those in quotes; by scalars, so that nothing that combines with one hides it.
+    /// The value at its semicolons, apart from those in quotes; by scalars, so that nothing that combines with one
+    /// hides it.
     private static func parts(of text: String) -> [Substring] {
         var parts: [Substring] = []
         let scalars = text.unicodeScalars

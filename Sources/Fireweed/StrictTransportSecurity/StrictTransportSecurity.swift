@@ -5,11 +5,11 @@ import FireweedTransport
 public import Foundation
 import Synchronization
 
-/// HTTP Strict Transport Security (RFC 6797): remembers which hosts have asked to be reached over TLS only, and makes `http`
-/// URLs of theirs `https` before anything is sent.
+/// HTTP Strict Transport Security (RFC 6797): remembers which hosts have asked to be reached over TLS only, and makes
+/// `http` URLs of theirs `https` before anything is sent.
 ///
-/// A session that is given one reads `Strict-Transport-Security` in responses that came over TLS, of hosts with names, and
-/// obeys what it has read, for redirects too. Several sessions may share one; none uses any by itself.
+/// A session that is given one reads `Strict-Transport-Security` in responses that came over TLS, of hosts with names,
+/// and obeys what it has read, for redirects too. Several sessions may share one; none uses one unless it is told to.
 ///
 /// ```swift
 /// let session = Session(strictTransportSecurity: StrictTransportSecurity(file: storeURL))
@@ -40,7 +40,8 @@ public final class StrictTransportSecurity: Sendable {
 
     /// Makes a store, with what is in the file.
     ///
-    /// A file that is not there, or cannot be read, is empty; it is written anew, for this user alone, when something changes.
+    /// A file that is not there, or cannot be read, is empty; it is written anew, for this user alone, when something
+    /// changes.
     public convenience init(file: URL? = nil, maximumHostCount: Int = 10_000) {
         self.init(file: file, maximumHostCount: maximumHostCount, now: { Date() })
     }
@@ -100,7 +101,8 @@ public final class StrictTransportSecurity: Sendable {
         }
     }
 
-    /// The URL to use in the place of this one: `https`, with port 80 made 443 (RFC 6797 §8.3); itself when nothing holds for it.
+    /// The URL to use in place of this one: `https`, with port 80 made 443 (RFC 6797 §8.3); itself when nothing
+    /// holds for it.
     public func secured(_ url: URL) -> URL {
         guard url.scheme?.lowercased() == "http", let host = url.host, applies(to: host),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)

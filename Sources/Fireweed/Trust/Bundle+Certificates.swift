@@ -26,7 +26,8 @@ extension AlamofireExtension where ExtendedType: Bundle {
     /// The keys of `certificates`, without those that cannot be read.
     public var publicKeys: [PublicKey] { certificates.compactMap { try? $0.publicKey } }
 
-    /// The paths of the bundle's resources with one of these extensions, with or without a dot in front; each path once.
+    /// The paths of the bundle's resources with one of these extensions, with or without a dot in front; each path
+    /// once.
     ///
     /// Upper and lower case differ. Resources in subfolders are left out. The order is that of the paths.
     public func paths(forResourcesOfTypes types: [String]) -> [String] {

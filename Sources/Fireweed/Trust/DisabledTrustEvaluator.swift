@@ -4,7 +4,7 @@ public import FireweedTransport
 
 /// Accepts everyone.
 ///
-/// For tests only: whoever is between us and the server can read and change everything.
+/// For tests only: anyone between us and the server can read and change everything.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     public init() {}

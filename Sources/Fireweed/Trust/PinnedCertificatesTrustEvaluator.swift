@@ -36,7 +36,8 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Throws `.noCertificatesFound`, `.defaultEvaluationFailed`, `.hostValidationFailed` or `.certificatePinningFailed`.
+    /// Throws `.noCertificatesFound`, `.defaultEvaluationFailed`, `.hostValidationFailed` or
+    /// `.certificatePinningFailed`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
         if acceptSelfSignedCertificates { trust.setAnchors(certificates) }

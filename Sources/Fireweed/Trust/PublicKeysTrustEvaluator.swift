@@ -5,8 +5,8 @@ public import Foundation
 
 /// Accepts servers in whose chain one of the given keys stands.
 ///
-/// The key may be the server's own, an intermediate's or the root's. A certificate that the server merely sends along, and
-/// that its own is not issued by, does not count.
+/// The key may be the server's own, an intermediate's or the root's. A certificate that the server merely sends along,
+/// and that its own is not issued by, does not count.
 ///
 /// ```swift
 /// let evaluator = PublicKeysTrustEvaluator(
@@ -48,8 +48,8 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     ///
     /// - Parameters:
     ///   - pins: the hashes of keys in use; without any here and in `backupPins`, every evaluation fails.
-    ///   - backupPins: the hashes of keys that are kept for the day on which the others are lost (RFC 7469 §4.3). They are
-    ///     accepted like the others.
+    ///   - backupPins: the hashes of keys that are kept for the day on which the others are lost (RFC 7469 §4.3). They
+    ///     are accepted like the others.
     ///   - performDefaultValidation: check the chain up to an authority.
     ///   - validateHost: check that the certificate is for the host.
     public init(

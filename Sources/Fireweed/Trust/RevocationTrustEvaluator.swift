@@ -6,16 +6,16 @@ import Synchronization
 
 /// Accepts servers none of whose certificates was taken back by its issuer.
 ///
-/// For each certificate of the verified chain but the authority's, it takes the first clear answer of: what the server stapled
-/// to it (the leaf's status only), the revocation lists that it was made with, the issuer's OCSP responder, and the issuer's
-/// lists. What answers say is kept until they say that there is something newer, a day at most.
+/// For each certificate of the verified chain but the authority's, it takes the first clear answer of: what the server
+/// stapled to it (the leaf's status only), the revocation lists that it was made with, the issuer's OCSP responder, and
+/// the issuer's lists. What answers say is kept until they say that there is something newer, a day at most.
 ///
-/// By itself it fails softly: what cannot be told is no fault, so that a responder which cannot be reached does not take the
-/// servers with it. That also lets through an attacker who can block it; `requirePositiveResponse` does not.
+/// By itself it fails softly: what cannot be told is no fault, so that a responder which cannot be reached does not
+/// take the servers with it. That also lets through an attacker who can block it; `requirePositiveResponse` does not.
 ///
-/// The evaluation waits for the network on a thread of its own. Statuses are asked for over plain HTTP, as their signatures
-/// protect them, never along a redirect, and only about chains that an authority vouches for: a stranger's certificate cannot
-/// send us anywhere.
+/// The evaluation waits for the network on a thread of its own. Statuses are asked for over plain HTTP, as their
+/// signatures protect them, never along a redirect, and only about chains that an authority vouches for: a stranger's
+/// certificate cannot send us anywhere.
 ///
 /// ```swift
 /// let manager = ServerTrustManager(evaluators: ["bank.example": .revocationChecking(options: [.any, .requirePositiveResponse])])

@@ -55,7 +55,8 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
 
     /// Trusts these certificates as authorities, and no others, for this handshake.
     ///
-    /// Evaluators that look at the same trust afterwards, such as later ones of a `CompositeTrustEvaluator`, trust them too.
+    /// Evaluators that look at the same trust afterwards, such as later ones of a `CompositeTrustEvaluator`, trust them
+    /// too.
     public func setAnchorCertificates(_ certificates: [Certificate]) throws {
         type.setAnchors(certificates)
     }
@@ -108,8 +109,8 @@ extension AlamofireExtension where ExtendedType == TrustPolicy {
 
     /// Checks the chain up to an authority, and that no certificate of it is revoked.
     ///
-    /// The check waits for the network unless the options forbid that. An evaluator that does not say that it `mayWait` is
-    /// then called twice: the first call, inside the handshake, is discarded.
+    /// The check waits for the network unless the options forbid that. An evaluator that does not say that it `mayWait`
+    /// is then called twice: the first call, inside the handshake, is discarded.
     public static func revocation(options: RevocationTrustEvaluator.Options) throws -> TrustPolicy {
         let evaluator = RevocationTrustEvaluator(validateHost: false, options: options)
         return TrustPolicy(description: "chain and revocation") { (trust) throws(TrustFailure) in

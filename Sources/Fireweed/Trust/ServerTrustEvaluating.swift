@@ -5,9 +5,9 @@ public import FireweedTransport
 /// Judges whether a server is to be trusted.
 ///
 /// Called once for each new TLS connection, inside the handshake, before a byte of a request leaves: on the transport's
-/// thread, where it must not wait, unless it says that it `mayWait`. A connection that is used again, or that resumes a TLS
-/// session of this session's, is not judged again. The host is the URL's own spelling, in which other spellings of the
-/// same host may differ: the manager has found the evaluator by the canonical form.
+/// thread, where it must not wait, unless it says that it `mayWait`. A connection that is used again, or that resumes a
+/// TLS session of this session's, is not judged again. The host is the URL's own spelling, in which other spellings of
+/// the same host may differ: the manager has found the evaluator by the canonical form.
 ///
 /// ```swift
 /// struct OnlyOurs: ServerTrustEvaluating {

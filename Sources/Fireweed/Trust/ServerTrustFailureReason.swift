@@ -30,7 +30,8 @@ extension AFError {
         case policyApplicationFailed(trust: ServerTrust, policy: TrustPolicy, status: Int32)
         /// Anchors could not be set. Fireweed never reports it; code that switches over all reasons names it.
         case settingAnchorCertificatesFailed(status: Int32, certificates: [Certificate])
-        /// A revocation policy could not be made. Fireweed never reports it; code that switches over all reasons names it.
+        /// A revocation policy could not be made. Fireweed never reports it; code that switches over all reasons names
+        /// it.
         case revocationPolicyCreationFailed
         /// An evaluation by `trust.af.evaluate()` failed; the error is a `TrustFailure`.
         case trustEvaluationFailed(error: (any Error)?)

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 extension BodySource {
-    /// The content as a stream that nobody has opened; `nil` when there is none.
+    /// The content as a stream that is not open yet; `nil` when there is none.
     func makeInputStream() -> InputStream? {
         switch self {
         case .none: nil

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The classes of a configuration's `protocolClasses` that are not Foundation's own, in the configuration's order.
 ///
-/// Foundation's classes for HTTP, FTP and WebSockets are in every configuration on Linux. They do not count: the session's
-/// transport does their work. So a class is asked wherever it is in the list.
+/// Foundation's classes for HTTP, FTP and WebSockets are in every configuration on Linux. They do not count: the
+/// session's transport does their work. So a class is asked wherever it is in the list.
 struct ProtocolClasses: Sendable {
     private let classes: [URLProtocol.Type]
 
@@ -26,8 +26,8 @@ struct ProtocolClasses: Sendable {
     ///
     /// Called on the thread of the protocols.
     ///
-    /// - Parameter makeRequest: makes the request. Each call of a class gets a request of its own, since a class may read the
-    ///   content's stream.
+    /// - Parameter makeRequest: makes the request. Each call of a class gets a request of its own, since a class may
+    ///   read the content's stream.
     func accepting(_ host: any ProtocolHost, _ makeRequest: () -> URLRequest) -> (
         type: URLProtocol.Type, request: URLRequest
     )? {
@@ -40,8 +40,8 @@ struct ProtocolClasses: Sendable {
 
 /// The request that a class sees in place of the task's own.
 ///
-/// `URLProtocol.canInit(with:)` reads a task's `currentRequest`, and `URLProtocol.init(task:cachedResponse:client:)` on Linux takes
-/// the task's `originalRequest` for the request that is to be performed.
+/// `URLProtocol.canInit(with:)` reads a task's `currentRequest`, and `URLProtocol.init(task:cachedResponse:client:)` on
+/// Linux takes the task's `originalRequest` for the request that is to be performed.
 struct ProtocolOffer: Sendable {
     let request: URLRequest
     /// True while the class is made, false while it is asked.

@@ -44,7 +44,8 @@ final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         // The answer was given when the challenge came.
     }
 
-    /// A `URLError` where the error is one by its domain: on Linux `as? URLError`, as retriers say, does not see that in an `NSError`.
+    /// A `URLError` where the error is one by its domain: on Linux `as? URLError`, as retriers say, does not see that
+    /// in an `NSError`.
     private static func plain(_ error: any Error) -> any Error {
         let plain = error as NSError
         guard !(error is URLError), plain.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: plain.code)

@@ -6,7 +6,8 @@ import FoundationNetworking
 
 /// The attempt that a `URLProtocol` performs an exchange for.
 ///
-/// `TransferConsumer`'s methods, and `protocolDidReceive` and `protocolDidRedirect`, are called on the queue of the transfer.
+/// `TransferConsumer`'s methods, and `protocolDidReceive` and `protocolDidRedirect`, are called on the queue of the
+/// transfer.
 protocol ProtocolHost: TransferConsumer {
     /// Calls `body` with the task, which shows the offer's request meanwhile.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result

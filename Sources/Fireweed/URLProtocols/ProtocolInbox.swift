@@ -6,8 +6,8 @@ import FoundationNetworking
 
 /// The reports of one `URLProtocol`, in the order in which the attempt gets them; a pure value.
 ///
-/// A protocol may report from several threads, twice, in any order, and after its end. The attempt gets at most one response, then
-/// content, then exactly one end.
+/// A protocol may report from several threads, twice, in any order, and after its end. The attempt gets at most one
+/// response, then content, then exactly one end.
 struct ProtocolInbox {
     /// A report of the protocol.
     enum Report {
@@ -32,7 +32,7 @@ struct ProtocolInbox {
     /// Content that came before a response: it waits for the response.
     private var early: [Data] = []
     private var hasResponse = false
-    /// False once the protocol has reported an end, or nobody wants its reports any more.
+    /// False once the protocol has reported an end, or its reports are not wanted any more.
     private(set) var isOpen = true
 
     /// Adds a report, and returns whether that ended the protocol's work; a report after the end is ignored.
@@ -60,7 +60,8 @@ struct ProtocolInbox {
         return true
     }
 
-    /// Adds the stored response that the protocol has found valid, as the whole answer; returns whether that ended the work.
+    /// Adds the stored response that the protocol has found valid, as the whole answer; returns whether that ended the
+    /// work.
     mutating func add(stored response: CachedURLResponse) -> Bool {
         guard isOpen, !hasResponse else { return false }
         early = []

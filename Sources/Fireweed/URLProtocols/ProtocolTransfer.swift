@@ -10,9 +10,9 @@ import Synchronization
 
 /// Performs an exchange by a `URLProtocol`, instead of a transport.
 ///
-/// The protocol is made, started and stopped on the thread of the protocols, and reports from any thread. The attempt gets its
-/// reports on a queue of this transfer. Nothing can hold a protocol back: while the request is suspended or its consumer is full,
-/// what the protocol reports waits in memory.
+/// The protocol is made, started and stopped on the thread of the protocols, and reports from any thread. The attempt
+/// gets its reports on a queue of this transfer. Nothing can hold a protocol back: while the request is suspended or
+/// its consumer is full, what the protocol reports waits in memory.
 final class ProtocolTransfer: Sendable {
     enum Phase {
         case ready

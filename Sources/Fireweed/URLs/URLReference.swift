@@ -12,8 +12,8 @@ package enum URLReference {
     ///
     /// - Parameters:
     ///   - reference: the field's value. White space and control characters around it are ignored; characters that a
-    ///     URL may not hold are percent-encoded, also a `%` without two hexadecimal digits behind it. A host that is not ASCII becomes its IDNA
-    ///     form.
+    ///     URL may not hold are percent-encoded, also a `%` without two hexadecimal digits behind it. A host that is
+    ///     not ASCII becomes its IDNA form.
     ///   - base: the absolute URL of the message that carried the reference. Its fragment is not inherited.
     /// - Returns: an absolute URL without dot segments, its scheme in lower case. `nil` when the reference is empty or
     ///   cannot be resolved: `http` and `https` without a host, a host or port with characters that are not allowed

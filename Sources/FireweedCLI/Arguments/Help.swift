@@ -23,7 +23,8 @@ enum Help {
             separator: "\n\n")
     }
 
-    /// The help about a topic: everything for `all`, the page of a subcommand, the options of a group, the short help for `nil`.
+    /// The help about a topic: everything for `all`, the page of a subcommand, the options of a group, the short help
+    /// for `nil`.
     static func text(of topic: String?) -> String {
         switch topic?.lowercased() {
         case nil: short

@@ -52,7 +52,8 @@ struct RequestPlan {
         if invocation.bodyForm == .json, case .data = content, invocation.items.contains(where: \.isData) {
             headers.add(.accept("application/json, */*;q=0.5"))
         }
-        // Several fields of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265 §4.2).
+        // Several fields of one name are one list (RFC 9110 §5.3), and only cookies are separated by ";" (RFC 6265
+        // §4.2).
         for (index, line) in lines.enumerated() {
             let name = line.name
             let isFirst = !lines[..<index].contains { $0.name.isEqualIgnoringASCIICase(name) }

@@ -15,7 +15,8 @@ struct HeadPrinter: Sendable {
     /// Where it is written.
     let write: @Sendable (TerminalText) -> Void
 
-    /// Shows what is known before the end: every request when it has gone out, and answers that another request follows.
+    /// Shows what is known before the end: every request when it has gone out, and answers that another request
+    /// follows.
     func show(_ event: WireRecorder.Event) {
         switch event {
         case .sent(let exchange):

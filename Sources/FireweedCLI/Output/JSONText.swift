@@ -6,8 +6,8 @@ import CommandLanguage
 struct JSONText {
     let appearance: Appearance
 
-    /// The text on several lines, values that follow one another each on lines of its own; `nil` when it is not JSON, as
-    /// far as its tokens tell.
+    /// The text on several lines, values that follow one another each on lines of its own; `nil` when it is not JSON,
+    /// as far as its tokens tell.
     func formatted(_ text: String) -> TerminalText? {
         var text = text
         if appearance.isSorted, let node = try? JSONReader.read(text) { text = node.sorted.text }

@@ -24,7 +24,7 @@ enum Terminal {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
-    /// Writes to standard output; ends the process quietly when nobody reads any more.
+    /// Writes to standard output; ends the process quietly when there is no reader any more.
     static func write(_ bytes: [UInt8]) {
         write(bytes, to: STDOUT_FILENO)
     }

@@ -44,8 +44,8 @@ struct ErrorText {
 
     /// Which time was over.
     ///
-    /// The elapsed time does not always say it: it begins when the exchange does, and a busy machine begins that late. Where
-    /// it is shorter than every limit, the shortest limit was over.
+    /// The elapsed time does not always say it: it begins when the exchange does, and a busy machine begins that late.
+    /// Where it is shorter than every limit, the shortest limit was over.
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
         let hop = metrics?.transactionMetrics.last
         let isConnected = hop.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true

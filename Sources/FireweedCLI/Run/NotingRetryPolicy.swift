@@ -1,4 +1,4 @@
-// Retries that the user hears of.
+// Retries that the user is told of.
 
 import Fireweed
 import Foundation

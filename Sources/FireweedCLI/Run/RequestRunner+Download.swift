@@ -115,7 +115,8 @@ extension RequestRunner {
 
     // MARK: Going on
 
-    /// Where the content is until it is complete: beside the file that it will be, whose name is known before the response.
+    /// Where the content is until it is complete: beside the file that it will be, whose name is known before the
+    /// response.
     private var partialFile: URL {
         let name = SuggestedFileName.sanitised(plan.url.lastPathComponent) ?? "download"
         return URL(fileURLWithPath: invocation.outputFile ?? name).appendingPathExtension("part")

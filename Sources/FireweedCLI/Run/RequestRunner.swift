@@ -6,7 +6,8 @@ import Foundation
 
 /// Carries an invocation out.
 struct RequestRunner: @unchecked Sendable {
-    // SAFETY: all properties are constants, and of types that may be shared, apart from the form of a plan, which nothing changes.
+    // SAFETY: all properties are constants, and of types that may be shared, apart from the form of a plan, which
+    // nothing changes.
     let invocation: Invocation
     let plan: RequestPlan
     private let made: SessionMaker.Made

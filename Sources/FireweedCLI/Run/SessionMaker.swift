@@ -129,7 +129,8 @@ enum SessionMaker {
         }
     }
 
-    /// Waits between attempts as a server asks for, up to a minute; a request that never left is sent again whatever its method.
+    /// Waits between attempts as a server asks for, up to a minute; a request that never left is sent again whatever
+    /// its method.
     private static func retryPolicy(for invocation: Invocation) -> RetryPolicy? {
         guard invocation.retryCount > 0 else { return nil }
         let options = RetryOptions(

@@ -2,7 +2,8 @@
 
 /// Understands the bytes of a terminal's keys.
 ///
-/// Arrows, Home, End, Backspace, Delete and the usual control keys of a shell; Up and Down walk through what was entered before.
+/// Arrows, Home, End, Backspace, Delete and the usual control keys of a shell; Up and Down walk through what was
+/// entered before.
 struct LineEditor {
     /// What a key asks for beyond a change of the line.
     enum Action: Equatable {
@@ -136,7 +137,8 @@ struct LineEditor {
         cursor = line.count
     }
 
-    /// What draws the line anew: back to the margin, the prompt and what fits of the line around the cursor, the cursor's place.
+    /// What draws the line anew: back to the margin, the prompt and what fits of the line around the cursor, the
+    /// cursor's place.
     func drawing(prompt: String, width: Int) -> TerminalText {
         let room = max(width - prompt.count - 1, 8)
         let start = max(0, cursor - room)

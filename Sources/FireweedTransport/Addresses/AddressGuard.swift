@@ -2,12 +2,13 @@
 
 /// Refuses connections by address, after names have been looked up.
 ///
-/// For programs that fetch URLs which others choose: a name of theirs may lead to a machine that only we can reach. Every
-/// address that a connection is about to be opened to is judged, those of redirects too, so that a name server that changes
-/// its mind gains nothing. A refusal fails the transfer with `TransferRefusal.address`, inside `URLError.resourceUnavailable`.
+/// For programs that fetch URLs which others choose: a name of theirs may lead to a machine that only we can reach.
+/// Every address that a connection is about to be opened to is judged, those of redirects too, so that a name server
+/// that changes its mind gains nothing. A refusal fails the transfer with `TransferRefusal.address`, inside
+/// `URLError.resourceUnavailable`.
 ///
-/// With a proxy, the address is the proxy's, and the proxy decides where to go; a private one has to be in `exceptions`.
-/// Unix-domain sockets are not judged.
+/// With a proxy, the address is the proxy's, and the proxy decides where to go; a private one has to be in
+/// `exceptions`. Unix-domain sockets are not judged.
 ///
 /// ```swift
 /// var options = TransportOptions()
@@ -28,7 +29,8 @@ public struct AddressGuard: Sendable, Hashable {
     /// Refuses nothing.
     public static let none = AddressGuard(refusing: [])
 
-    /// Refuses what is not out in the Internet: loopback, private, link-local, shared, multicast and reserved addresses.
+    /// Refuses what is not out in the Internet: loopback, private, link-local, shared, multicast and reserved
+    /// addresses.
     public static let publicOnly = AddressGuard(refusing: specialNetworks)
 
     /// Refuses what is not out in the Internet, apart from `exceptions`.

@@ -66,7 +66,7 @@ final class HostResolver: Sendable {
         return ticket
     }
 
-    /// Forgets somebody who waits; a host that nobody waits for leaves the line.
+    /// Forgets somebody who waits; a host that has no waiter leaves the line.
     func cancel(_ ticket: Ticket) {
         state.withLock { state in
             guard state.handlers[ticket.host]?.removeValue(forKey: ticket.number) != nil,

@@ -57,7 +57,8 @@ package struct DigestAnswer: Equatable {
             .max { $0.algorithm.rawValue < $1.algorithm.rawValue }
     }
 
-    /// `nil` for another scheme, for a challenge without a nonce, and for an algorithm or quality of protection that is unknown.
+    /// `nil` for another scheme, for a challenge without a nonce, and for an algorithm or quality of protection that is
+    /// unknown.
     package init?(_ challenge: HTTPChallenge) {
         guard challenge.known == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
         algorithmName = challenge.parameters["algorithm"]

@@ -4,7 +4,7 @@
 package struct HTTPChallenge: Equatable, Sendable {
     /// The scheme, in lower case.
     package var scheme: String
-    /// The single token that some schemes have in the place of parameters.
+    /// The single token that some schemes have in place of parameters.
     package var token: String?
     /// The parameters by their names in lower case; of several with one name the first counts.
     package var parameters: [String: String] = [:]
@@ -44,8 +44,8 @@ package struct HTTPChallenge: Equatable, Sendable {
 
 /// Takes a field line apart.
 ///
-/// The grammar is ambiguous at commas: a word that `=` follows is a parameter of the challenge before it, any other begins a new one
-/// (RFC 9110 §11.6.1). What fits nowhere is skipped byte by byte, so that the end is always reached.
+/// The grammar is ambiguous at commas: a word that `=` follows is a parameter of the challenge before it, any other
+/// begins a new one (RFC 9110 §11.6.1). What fits nowhere is skipped byte by byte, so that the end is always reached.
 private struct ChallengeScanner {
     private let bytes: [UInt8]
     private var position = 0

@@ -2,10 +2,11 @@
 
 import Foundation
 
-/// Answers the challenges of one handshake, a WebSocket's or a proxy's, with Digest, NTLM or Basic, the first that there is.
+/// Answers the challenges of one handshake, a WebSocket's or a proxy's, with Digest, NTLM or Basic, the first that
+/// there is.
 ///
-/// Negotiate is left to HTTP, where libcurl does it: its tickets come from a Kerberos library that only libcurl is linked with.
-/// Refused credentials are not sent a second time, so that every handshake ends.
+/// Negotiate is left to HTTP, where libcurl does it: its tickets come from a Kerberos library that only libcurl is
+/// linked with. Refused credentials are not sent a second time, so that every handshake ends.
 struct HandshakeAuthentication {
     enum Step: Equatable {
         /// The response is the answer: there is nothing to say to it.

@@ -4,7 +4,8 @@ import Foundation
 
 /// Makes the client's messages and reads the server's.
 ///
-/// Without signing, sealing, and the integrity code and channel bindings that servers with "extended protection" ask for.
+/// Without signing, sealing, and the integrity code and channel bindings that servers with "extended protection" ask
+/// for.
 enum NTLMMessages {
     /// Unicode, target names, NTLM, signing of nothing, extended session security (§2.2.2.5).
     private static let flags: UInt32 = 0x0008_8205

@@ -5,8 +5,8 @@ import Foundation
 
 /// Fetches pieces of a body from its reader on a queue, so that the loop never waits for a disk or a stream.
 ///
-/// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent while the other
-/// is being filled. Used on the loop's thread only.
+/// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent
+/// while the other is being filled. Used on the loop's thread only.
 final class BodyPump {
     /// What the wire gets when it asks for bytes.
     enum Supply {

@@ -16,8 +16,8 @@ public enum BodySource: Sendable {
 
 /// Gives the content of a request, piece by piece.
 ///
-/// `read(into:)` is called on one queue that belongs to the transfer, never on the loop: a reader may wait for a disk. No two calls
-/// of a reader run at the same time.
+/// `read(into:)` is called on one queue that belongs to the transfer, never on the loop: a reader may wait for a disk.
+/// No two calls of a reader run at the same time.
 public protocol BodyReader: AnyObject, Sendable {
     /// The whole length in bytes, or `nil` when it is not known, so that HTTP/1.1 sends chunks (RFC 9112 §7.1).
     var byteCount: Int64? { get }

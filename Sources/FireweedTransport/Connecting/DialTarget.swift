@@ -63,8 +63,9 @@ struct DialTarget {
 enum LocalEnd {
     /// Binds a socket to an interface or to an address of ours; says the errno of a failure.
     ///
-    /// The text is curl's: `if!NAME`, `host!ADDRESS`, or either of the two, an interface first. An interface that may not be bound
-    /// to without privileges (SO_BINDTODEVICE before Linux 5.7) is an error, since traffic may not leave by another one.
+    /// The text is curl's: `if!NAME`, `host!ADDRESS`, or either of the two, an interface first. An interface that may
+    /// not be bound to without privileges (SO_BINDTODEVICE before Linux 5.7) is an error, since traffic may not leave
+    /// by another one.
     static func bind(_ descriptor: Int32, to text: String, family: AddressFamily) -> Int32 {
         let isName = text.hasPrefix("if!")
         let isHost = text.hasPrefix("host!")

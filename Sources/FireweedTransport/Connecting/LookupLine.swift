@@ -31,7 +31,7 @@ struct LookupLine {
         waiting.append(question)
     }
 
-    /// Takes a question out that nobody waits for; false when it is being asked, or is not there.
+    /// Takes a question out that has no waiter; false when it is being asked, or is not there.
     mutating func leave(_ question: NameQuestion) -> Bool {
         guard let index = waiting.firstIndex(of: question) else { return false }
         waiting.remove(at: index)

@@ -7,7 +7,8 @@ import Synchronization
 /// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on threads of its own.
 ///
 /// The families are looked up apart, so that one answer does not wait for the other (RFC 8305 §3). Everybody who asks
-/// the same shares one look-up. Answers are kept for 30 s, since getaddrinfo tells no time to live, and failures for 1 s.
+/// the same shares one look-up. Answers are kept for 30 s, since getaddrinfo tells no time to live, and failures for 1
+/// s.
 final class NameResolver: Sendable {
     /// What a look-up gave.
     enum Answer: Sendable, Equatable {
@@ -81,7 +82,7 @@ final class NameResolver: Sendable {
         return outcome
     }
 
-    /// Forgets somebody who waits; a question that nobody waits for leaves the line.
+    /// Forgets somebody who waits; a question that has no waiter leaves the line.
     func cancel(_ ticket: Ticket) {
         state.withLock { state in
             guard state.handlers[ticket.question]?.removeValue(forKey: ticket.number) != nil,

@@ -41,7 +41,8 @@ extension HTTP1Connection {
     /// Whether something was read that has not been told: bytes, or the end.
     var isHoldingBack: Bool { !unread.isEmpty || undecoded != nil || exchange != nil && parser.isAtEnd }
 
-    /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large pieces.
+    /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large
+    /// pieces.
     private var readByteCount: Int {
         if let count = origin.table.settings.options.receiveBufferByteCount { return min(max(count, 1024), 512 * 1024) }
         return exchange?.message.tellsOfLulls == true ? Self.turnByteCount : Self.usualReadByteCount
@@ -144,7 +145,7 @@ extension HTTP1Connection {
         }
     }
 
-    /// Goes on with content whose decoding stopped; false when the exchange has ended or takes no more.
+    /// Continues with content whose decoding stopped; false when the exchange has ended or takes no more.
     private func resumeDecoding(_ exchange: Exchange) -> Bool {
         guard let kept = undecoded.take(), let decoder else { return true }
         do {

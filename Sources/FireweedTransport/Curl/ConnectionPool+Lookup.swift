@@ -16,7 +16,7 @@ extension ConnectionPool {
             return false
         }
         guard sockets.open(of: queue.origin).isEmpty else {
-            // There is a connection: nobody has to be asked, and a name server that is gone must not be in the way.
+            // There is a connection: no one has to be asked, and a name server that is gone must not be in the way.
             addresses.expiry = context.now + 1_000_000_000
             return false
         }

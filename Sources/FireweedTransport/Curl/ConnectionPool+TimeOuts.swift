@@ -20,8 +20,8 @@ extension ConnectionPool {
 
     /// The moment at which libcurl is to be reminded of the transfer if nothing happens until then.
     ///
-    /// libcurl 7.88 keeps content that comes for one stream of HTTP/2 while it reads for another, and now and then it forgets to hand
-    /// it on: the last bytes of a response would never come.
+    /// libcurl 7.88 keeps content that comes for one stream of HTTP/2 while it reads for another, and now and then it
+    /// forgets to hand it on: the last bytes of a response would never come.
     private func reminder(of transfer: Transfer) -> LoopInstant? {
         guard transfer.queue?.isMultiplexed == true, transfer.pauses.isEmpty, transfer.handle != nil,
             let lastActivity = transfer.lastActivity, transfer.remindedActivity != lastActivity

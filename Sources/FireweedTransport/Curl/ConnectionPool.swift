@@ -92,7 +92,7 @@ final class ConnectionPool {
         engage(transfer)
     }
 
-    /// Goes on with a transfer whose host was looked up.
+    /// Continues with a transfer whose host was looked up.
     func lookupEnded(_ transfer: Transfer, _ outcome: HostResolver.Outcome) {
         guard transfer.state == .running, let lookup = transfer.lookup else { return }
         if let failure = takeAddresses(outcome, for: transfer, lookup) {
@@ -256,8 +256,8 @@ final class ConnectionPool {
 
     /// A free handle, or a new one.
     ///
-    /// libcurl remembers which scheme a handle has agreed on, and would send other credentials by it before they are asked for: a
-    /// transfer with credentials has a handle of its own.
+    /// libcurl remembers which scheme a handle has agreed on, and would send other credentials by it before they are
+    /// asked for: a transfer with credentials has a handle of its own.
     func handle(for transfer: Transfer) -> EasyHandle {
         let isLarge = transfer.message.tellsOfLulls
         let free =

@@ -6,8 +6,9 @@ import Foundation
 extension EasyHandle {
     /// Takes a line of a head, or a piece of one, which libcurl has not looked into yet; false ends the transfer.
     ///
-    /// libcurl 7.88 appends a first line that is folded to the last field of the handle's *previous* response, whose memory is
-    /// free by then. It hands lines over as content before it does so (`CURLOPT_HEADER`), and only this keeps it from that.
+    /// libcurl 7.88 appends a first line that is folded to the last field of the handle's *previous* response, whose
+    /// memory is free by then. It hands lines over as content before it does so (`CURLOPT_HEADER`), and only this keeps
+    /// it from that.
     func announced(_ piece: UnsafeRawBufferPointer) -> Bool {
         guard let transfer else { return false }
         if headReader.announce(piece) { return true }

@@ -28,7 +28,8 @@ extension EasyHandle {
         if pool.meter.refusedPort != 0, pool.meter.refusedPort == localPort, code != CURLE_OK {
             return .refused(.framingBytes(limit: pool.settings.options.maximumFramingByteCount))
         }
-        // libcurl decodes what it has at once, and keeps up to 64 MiB of it for a paused transfer: more is its "out of memory".
+        // libcurl decodes what it has at once, and keeps up to 64 MiB of it for a paused transfer: more is its "out of
+        // memory".
         if code == CURLE_OUT_OF_MEMORY, transfer.pauses.contains(.intakeFull),
             let limit = pool.settings.options.maximumExpansionRatio
         {
@@ -39,7 +40,8 @@ extension EasyHandle {
             return .refused(.headerBytes(limit: 100 * 1024))
         }
         if let refusedAddress, code == CURLE_COULDNT_CONNECT { return .refused(.address(refusedAddress)) }
-        // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has been delivered.
+        // Too many "redirects" are rounds of authentication that lead nowhere: the challenge is the response, and has
+        // been delivered.
         guard code != CURLE_OK, code != CURLE_TOO_MANY_REDIRECTS || !transfer.hasDeliveredHead else { return nil }
         // An answer that came whole before the peer stopped reading our content is an answer (RFC 9112 §9.5).
         let failure = CurlFailure(

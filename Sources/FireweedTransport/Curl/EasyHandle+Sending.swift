@@ -4,7 +4,8 @@ import CCurl
 import Foundation
 
 extension EasyHandle {
-    /// The request goes out, for the first time or again: to answer a challenge, or without an expectation that was not met.
+    /// The request goes out, for the first time or again: to answer a challenge, or without an expectation that was not
+    /// met.
     ///
     /// False when it must not go out again.
     func requestStarts() -> Bool {

@@ -13,7 +13,8 @@ final class EasyHandle: CurlHandle {
     unowned(unsafe) let pool: ConnectionPool
     /// Whether it reads much at a time, for transfers whose content is gathered.
     ///
-    /// Settled once and for all: libcurl keeps the buffer of a transfer that has ended while other streams go on over its connection.
+    /// Settled once and for all: libcurl keeps the buffer of a transfer that has ended while other streams go on over
+    /// its connection.
     let hasLargeBuffer: Bool
     private(set) var transfer: Transfer?
     let headReader = HeadReader()
@@ -202,10 +203,10 @@ final class EasyHandle: CurlHandle {
 
     /// Has libcurl free what it kept of a paused transfer that has ended; the handle is of no use afterwards.
     ///
-    /// libcurl 7.88 frees kept content when the last transfer of a connection ends, and not with the handle. The content
-    /// of a stream that ends before other streams of its connection would stay on the heap. A transfer of a `file` URL
-    /// is the last one of its connection. It moves no bytes, since it only connects; as an upload it connects even when
-    /// libcurl cannot open the file.
+    /// libcurl 7.88 frees kept content when the last transfer of a connection ends, and not with the handle. The
+    /// content of a stream that ends before other streams of its connection would stay on the heap. A transfer of a
+    /// `file` URL is the last one of its connection. It moves no bytes, since it only connects; as an upload it
+    /// connects even when libcurl cannot open the file.
     func freeKeptContent() {
         curl_easy_reset(easy)
         set(CURLOPT_NOSIGNAL, 1)
@@ -231,7 +232,8 @@ final class EasyHandle: CurlHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, 1)
-        // Redirects are not followed here: this bounds the rounds of authentication, which a server could prolong for ever.
+        // Redirects are not followed here: this bounds the rounds of authentication, which a server could prolong for
+        // ever.
         set(CURLOPT_MAXREDIRS, Self.maximumAuthenticationRounds)
         set(CURLOPT_ACCEPT_ENCODING, "")  // decode whatever this libcurl can
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

@@ -4,8 +4,8 @@ import Glibc
 
 /// Counts what comes on connections while nothing of any transfer moves.
 ///
-/// libcurl reads chunk extensions, and HTTP/2 frames that carry nothing, without a word and without a limit: a server could
-/// keep a loop busy with them for ever. Connections on which something moves cost nothing here.
+/// libcurl reads chunk extensions, and HTTP/2 frames that carry nothing, without a word and without a limit: a server
+/// could keep a loop busy with them for ever. Connections on which something moves cost nothing here.
 struct FramingWatch {
     /// A time in which nothing moved in the turns of a socket.
     struct Silence {
@@ -15,15 +15,17 @@ struct FramingWatch {
         var byteCount: Int64 = 0
     }
 
-    /// So much may be on its way for a stream of HTTP/2 that we end: the window that libcurl gives each one (RFC 9113 §6.9), and what
-    /// frames and TLS records add to it.
+    /// So much may be on its way for a stream of HTTP/2 that we end: the window that libcurl gives each one (RFC 9113
+    /// §6.9), and what frames and TLS records add to it.
     private static let window: Int64 = 33 * 1024 * 1024
 
     /// By descriptor, how many bytes had been read of it in all when its silence began.
     private var silent: [Int32: (start: LoopInstant, read: Int64)] = [:]
-    /// By the connection's local port, when something moved last of a transfer that is over; of no interest where nothing is silent.
+    /// By the connection's local port, when something moved last of a transfer that is over; of no interest where
+    /// nothing is silent.
     private var endings: [Int: LoopInstant] = [:]
-    /// By the connection's local port, how many of its transfers we have ended since it was asked last whether that excuses something.
+    /// By the connection's local port, how many of its transfers we have ended since it was asked last whether that
+    /// excuses something.
     private var cuts: [Int: Int64] = [:]
     /// By the connection's local port, how many bytes it may have received in all before it has to answer for them.
     private var excused: [Int: Int64] = [:]
@@ -48,7 +50,7 @@ struct FramingWatch {
         return Silence(start: start.start, byteCount: read - start.read)
     }
 
-    /// Whether it has to hear of a transfer's end; of one that we ended, in any case.
+    /// Whether it has to be told of a transfer's end; of one that we ended, in any case.
     var hasSilence: Bool { !silent.isEmpty }
 
     /// Notes that a transfer of the connection with this local port is over.
@@ -65,7 +67,8 @@ struct FramingWatch {
         endings[port] ?? 0
     }
 
-    /// Whether what this connection receives that is nobody's can be what was on its way for transfers that we have ended.
+    /// Whether what this connection receives that is nobody's can be what was on its way for transfers that we have
+    /// ended.
     mutating func isExcused(_ descriptor: Int32) -> Bool {
         guard !cuts.isEmpty || !excused.isEmpty else { return false }
         let port = LocalPort.of(descriptor)

@@ -78,7 +78,8 @@ package final class HeadReader {
         section.removeAll(keepingCapacity: true)
     }
 
-    /// Says whether a line may come, of which this is the next piece: white space before the first field may not (RFC 9112 §2.2).
+    /// Says whether a line may come, of which this is the next piece: white space before the first field may not (RFC
+    /// 9112 §2.2).
     func announce(_ piece: UnsafeRawBufferPointer) -> Bool {
         defer { isAnnounced = true }
         guard isInsideHead, !isAnnounced, !hasField, let first = piece.first else { return true }

@@ -2,9 +2,9 @@
 
 /// Counts the transfers that run to one origin, and keeps the ones that have to wait for a connection.
 ///
-/// libcurl has a line of its own, but looks through it whenever anything moves: with 64 requests on six connections that is
-/// a third of its work. A transfer that could not have a connection is therefore not given to it at all. Where one
-/// connection carries many exchanges there is no line.
+/// libcurl has a line of its own, but looks through it whenever anything moves: with 64 requests on six connections
+/// that is a third of its work. A transfer that could not have a connection is therefore not given to it at all. Where
+/// one connection carries many exchanges there is no line.
 final class OriginQueue {
     /// The part of a URL up to the path.
     let origin: String

@@ -7,9 +7,10 @@ import Synchronization
 
 /// Closes the socket that keeps a loop inside one call of libcurl.
 ///
-/// libcurl 7.88 reads frames of HTTP/2 for as long as there are some, in one call: a server that floods us with them would keep the
-/// loop for ever. Over TLS a `RecordGauge` hears of every record. In clear text nothing of ours is called meanwhile, and only
-/// another thread can do something: this looks at the processor time that the call has used so far.
+/// libcurl 7.88 reads frames of HTTP/2 for as long as there are some, in one call: a server that floods us with them
+/// would keep the loop for ever. Over TLS a `RecordGauge` is told of every record. In clear text nothing of ours is
+/// called meanwhile, and only another thread can do something: this looks at the processor time that the call has used
+/// so far.
 final class ReadingWatchdog: Sendable {
     private struct State {
         var sockets: [Watched] = []

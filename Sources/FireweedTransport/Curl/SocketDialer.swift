@@ -4,7 +4,7 @@ import CCurl
 import Foundation
 import Glibc
 
-/// Hears of a dialer's connection; called on the loop's thread, never from inside libcurl.
+/// Is told of a dialer's connection; called on the loop's thread, never from inside libcurl.
 protocol SocketDialerOwner: AnyObject {
     /// Something happens: the idle time begins anew.
     func dialerDidProgress()
@@ -16,10 +16,11 @@ protocol SocketDialerOwner: AnyObject {
     func dialerWantsTimer()
 }
 
-/// Makes one connection as the session's options say (name look-up, proxy, `CONNECT`, TLS, trust), then reads and writes on it.
+/// Makes one connection as the session's options say (name look-up, proxy, `CONNECT`, TLS, trust), then reads and
+/// writes on it.
 ///
-/// It has a multi handle of its own: libcurl 7.88 closes connections of this kind when they look idle to another transfer of the
-/// same multi handle that begins. Loop-confined.
+/// It has a multi handle of its own: libcurl 7.88 closes connections of this kind when they look idle to another
+/// transfer of the same multi handle that begins. Loop-confined.
 final class SocketDialer: CurlHandle {
     let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer

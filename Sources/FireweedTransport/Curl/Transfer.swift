@@ -5,8 +5,8 @@ import Foundation
 
 /// One request message on its way out and its response on its way in.
 ///
-/// Its control methods may be called from any thread; they post to the loop, so that a cancel or a resume never runs inside
-/// one of libcurl's callbacks.
+/// Its control methods may be called from any thread; they post to the loop, so that a cancel or a resume never runs
+/// inside one of libcurl's callbacks.
 final class Transfer: TransferControl, @unchecked Sendable {
     let message: RequestMessage
     fileprivate let lane: Lane
@@ -95,8 +95,8 @@ final class Transfer: TransferControl, @unchecked Sendable {
         lane.withPool { $0.lookupEnded(self, outcome) }
     }
 
-    // What is called from inside the consumer's methods holds when they have returned: libcurl may hand more over in the
-    // same call, before the loop gets to its mailbox.
+    // What is called from inside the consumer's methods holds when they have returned: libcurl may hand more over in
+    // the same call, before the loop gets to its mailbox.
 
     func cancel() {
         if lane.loop.isCurrent { failure = failure ?? .cancelled }

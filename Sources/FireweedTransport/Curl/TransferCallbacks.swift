@@ -81,7 +81,8 @@ private func contentWanted(
     }
 }
 
-/// libcurl sends the content anew: a kept-alive connection had been closed by the peer, or a challenge has to be answered.
+/// libcurl sends the content anew: a kept-alive connection had been closed by the peer, or a challenge has to be
+/// answered.
 private func contentRewound(_ owner: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     let handle = handle(owner)
     guard origin == SEEK_SET, let transfer = handle.transfer else { return CURL_SEEKFUNC_CANTSEEK }

@@ -22,8 +22,9 @@ extension TransportOptions {
 
     /// Sets how much is read at once; `isLarge` where much content is expected.
     ///
-    /// libcurl's own 16 KiB cost half as much CPU again for 1 GiB as 256 KiB (0.50 s against 0.33 s). It takes the buffer from the heap
-    /// for each transfer: one that is smaller than 64 KiB can be given back to it without the heap tidying up.
+    /// libcurl's own 16 KiB cost half as much CPU again for 1 GiB as 256 KiB (0.50 s against 0.33 s). It takes the
+    /// buffer from the heap for each transfer: one that is smaller than 64 KiB can be given back to it without the heap
+    /// tidying up.
     func applyReceiveBuffer(isLarge: Bool, to handle: some CurlHandle) {
         handle.set(CURLOPT_BUFFERSIZE, bufferByteCount(isLarge: isLarge))
     }
@@ -91,8 +92,8 @@ extension TransportOptions {
     private func applyTLS(to handle: some CurlHandle) throws(TransferFailure) {
         let maximum = maximumTLSVersion.map { ($0.curlVersion) << 16 } ?? CURL_SSLVERSION_MAX_DEFAULT
         handle.set(CURLOPT_SSLVERSION, minimumTLSVersion.curlVersion | maximum)
-        // We judge peers in the handshake (`EasyHandle.prepareTLS`), by one set of rules; libcurl needs no authorities for
-        // that. It goes on insisting that peers are verified, and checks the names of proxies.
+        // We judge peers in the handshake (`EasyHandle.prepareTLS`), by one set of rules; libcurl needs no authorities
+        // for that. It goes on insisting that peers are verified, and checks the names of proxies.
         for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] {
             handle.set(option, nil)
         }

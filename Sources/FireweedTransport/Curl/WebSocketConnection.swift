@@ -220,7 +220,7 @@ final class WebSocketConnection {
 
     private func pingAutomatically() {
         if offer.requiresPongs, pings.isAutomaticPingOpen, pauses.isEmpty {
-            readOn()  // a loop that was held up hears of its timers before it hears of its sockets
+            readOn()  // a loop that was held up is told of its timers before it is told of its sockets
             guard state == .open else { return }
             if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }
         }

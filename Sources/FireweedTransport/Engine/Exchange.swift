@@ -90,7 +90,8 @@ final class Exchange: Timed, @unchecked Sendable {
 
     /// Loses its connection, and waits for another one to send the message again.
     ///
-    /// - Parameter isAnswered: whether the server asked for that (417): the rule for a lost connection does not count it.
+    /// - Parameter isAnswered: whether the server asked for that (417): the rule for a lost connection does not count
+    ///   it.
     func sendAgain(isAnswered: Bool = false) {
         guard stage.handle(.detach) == .enterFirst, let table else { return }
         report.total = moment(table.context.now)

@@ -6,9 +6,9 @@ import Synchronization
 
 /// A thread with an epoll set, for transfers and for Swift tasks that want to run beside them.
 ///
-/// Loops are made once and live as long as the process: nothing has to be torn down at exit. Everything given to a loop is run
-/// in the order in which it was given. All signals are blocked on the thread, so that a peer that closes while we send
-/// gives an error rather than SIGPIPE, without touching the process's own signal settings.
+/// Loops are made once and live as long as the process: nothing has to be torn down at exit. Everything given to a loop
+/// is run in the order in which it was given. All signals are blocked on the thread, so that a peer that closes while
+/// we send gives an error rather than SIGPIPE, without touching the process's own signal settings.
 package final class EventLoop: TaskExecutor, Sendable {
     private let mailbox = Mailbox()
     private let poller: Poller
@@ -97,7 +97,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         }
     }
 
-    /// While there is something in the mailbox, so many turns go by without a look at the sockets, which costs a system call.
+    /// While there is something in the mailbox, so many turns go by without a look at the sockets, which costs a system
+    /// call.
     private static let turnLimit = 4
 
     private func perform(_ batch: [LoopItem], in context: LoopContext) {

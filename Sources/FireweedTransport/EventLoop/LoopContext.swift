@@ -18,7 +18,8 @@ protocol TurnEnding: AnyObject {
     func turnEnds()
 }
 
-/// Has more to do than one turn of the loop may take, or something to do after the sockets; called on the loop's thread.
+/// Has more to do than one turn of the loop may take, or something to do after the sockets; called on the loop's
+/// thread.
 protocol LoopContinuation: AnyObject {
     func continueWork()
 }

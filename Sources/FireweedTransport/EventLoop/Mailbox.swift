@@ -19,7 +19,8 @@ protocol LoopAction: AnyObject, Sendable {
 
 /// The inbox of one loop: many senders, one receiver.
 ///
-/// A sender has to wake the loop only when the loop went to sleep on an empty mailbox, so that a burst costs one wake-up.
+/// A sender has to wake the loop only when the loop went to sleep on an empty mailbox, so that a burst costs one
+/// wake-up.
 final class Mailbox: Sendable {
     private struct State {
         var items: [LoopItem] = []

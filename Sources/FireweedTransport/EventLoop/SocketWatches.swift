@@ -23,9 +23,10 @@ protocol SocketWatcher: AnyObject {
 
 /// The table of watched sockets, indexed by descriptor.
 ///
-/// libcurl changes its interest in a socket two or three times a request. Changes are therefore only noted here, and told to
-/// epoll once, before the loop sleeps; most cancel out. A socket that nobody is interested in any more stays registered for
-/// reading until an event arrives on it: a kept-alive connection then costs no system call between two requests.
+/// libcurl changes its interest in a socket two or three times a request. Changes are therefore only noted here, and
+/// told to epoll once, before the loop sleeps; most cancel out. A socket that nobody is interested in any more stays
+/// registered for reading until an event arrives on it: a kept-alive connection then costs no system call between two
+/// requests.
 struct SocketWatches {
     private struct Watch {
         var wanted: SocketReadiness = []
@@ -96,8 +97,8 @@ struct SocketWatches {
 
     /// Registers a new descriptor, once, for everything that happens on it; `willClose` ends it.
     ///
-    /// The watcher remembers what the socket is ready for until a call to it says otherwise, so that neither pausing nor
-    /// going on costs a system call.
+    /// The watcher remembers what the socket is ready for until a call to it says otherwise, so that neither pausing
+    /// nor going on costs a system call.
     mutating func watchEdges(of descriptor: Int32, for watcher: any SocketWatcher) {
         makeRoom(for: descriptor)
         drop(descriptor)

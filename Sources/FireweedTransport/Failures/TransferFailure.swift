@@ -14,7 +14,8 @@ public enum TransferFailure: Error, Sendable {
     case untrusted(any Error)
     /// A limit or a rule of the session's own options ended it.
     case refused(TransferRefusal)
-    /// What performed the exchange failed with an error of its own: a `URLProtocol`, or another implementation of `Transport`.
+    /// What performed the exchange failed with an error of its own: a `URLProtocol`, or another implementation of
+    /// `Transport`.
     case reported(any Error)
 
     /// The error that users see: the one that was reported, else `urlError(failingURL:)`.

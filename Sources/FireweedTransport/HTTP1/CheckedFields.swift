@@ -2,9 +2,9 @@
 
 /// A block of fields as it goes out on HTTP/1.1, and what its fields say about framing and connection.
 ///
-/// A message's fields come from users and from what users received: none of them may end a line, contradict the content,
-/// or steer the connection, which is the transport's (RFC 9110 §7.6.1, RFC 9112 §6). What cannot be sent is refused
-/// with an error that has the field's name.
+/// A message's fields come from users and from what users received: none of them may end a line, contradict the
+/// content, or steer the connection, which is the transport's (RFC 9110 §7.6.1, RFC 9112 §6). What cannot be sent is
+/// refused with an error that has the field's name.
 struct CheckedFields {
     /// The lines of the fields that go out in every case.
     private(set) var lines: [UInt8] = []

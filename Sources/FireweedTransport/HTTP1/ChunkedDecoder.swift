@@ -2,8 +2,8 @@
 
 /// Reads chunks up to the last one (RFC 9112 §7.1); the trailer section that follows is the response's.
 ///
-/// Sizes have hexadecimal digits alone, and every line ends in CRLF: signs, `0x` and single LFs have been used to smuggle
-/// messages. White space behind a size is accepted, as old servers pad their sizes; extensions are skipped.
+/// Sizes have hexadecimal digits alone, and every line ends in CRLF: signs, `0x` and single LFs have been used to
+/// smuggle messages. White space behind a size is accepted, as old servers pad their sizes; extensions are skipped.
 package struct ChunkedDecoder {
     package enum Event {
         /// The bytes are used up.

@@ -111,7 +111,8 @@ package struct HTTP1ResponseParser {
 
     /// Takes bytes from the front of `bytes` up to the next event.
     ///
-    /// Throws what is wrong with the response; the connection is of no use then, and the parser not before `expect(_:)`.
+    /// Throws what is wrong with the response; the connection is of no use then, and the parser not before
+    /// `expect(_:)`.
     package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         switch state {
         case .head, .trailers: return try readSection(&bytes)

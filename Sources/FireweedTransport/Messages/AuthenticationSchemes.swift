@@ -21,6 +21,7 @@ public struct AuthenticationSchemes: OptionSet, Sendable, Hashable {
 
     /// Every scheme that uses a password: Basic, Digest and NTLM.
     ///
-    /// Negotiate is left out: where a server offers it beside others, and there is no ticket, it would be tried in their place.
+    /// Negotiate is left out: where a server offers it beside others, and there is no ticket, it would be tried in
+    /// their place.
     public static let password: AuthenticationSchemes = [.basic, .digest, .ntlm]
 }

@@ -48,7 +48,8 @@ extension String {
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && Self.isASCIILetter($0)) }
     }
 
-    /// Whether the bytes of the text begin with those of another; `hasPrefix` compares characters, which takes ten times as long.
+    /// Whether the bytes of the text begin with those of another; `hasPrefix` compares characters, which takes ten
+    /// times as long.
     package func hasBytePrefix(_ prefix: String) -> Bool {
         var (text, prefix) = (self, prefix)
         return text.withUTF8 { bytes in

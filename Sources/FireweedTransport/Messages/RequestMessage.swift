@@ -14,8 +14,8 @@ public struct RequestMessage: Sendable {
         case http1Only
         /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
         ///
-        /// In clear text a server that floods us with frames is stopped after half a second of processor time, in which the loop does
-        /// nothing else; over TLS, by `TransportOptions.maximumFramingByteCount`.
+        /// In clear text a server that floods us with frames is stopped after half a second of processor time, in which
+        /// the loop does nothing else; over TLS, by `TransportOptions.maximumFramingByteCount`.
         case http2
     }
 
@@ -25,7 +25,8 @@ public struct RequestMessage: Sendable {
         public var user: String
         /// The password.
         public var password: String
-        /// How they may be used; one scheme alone is used at once where it needs no challenge first (Basic, NTLM, Negotiate).
+        /// How they may be used; one scheme alone is used at once where it needs no challenge first (Basic, NTLM,
+        /// Negotiate).
         public var schemes: AuthenticationSchemes
 
         /// Makes credentials of a user and a password.
@@ -44,15 +45,17 @@ public struct RequestMessage: Sendable {
     public var fields: FieldBlock
     /// The content to send.
     public var body: BodySource
-    /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for none.
+    /// Seconds without a byte in either direction after which the transfer fails with `timedOut`; zero or less for
+    /// none.
     public var idleTimeout: TimeInterval
     /// The moment of the monotonic clock, in nanoseconds, at which the transfer fails with `timedOut`; `nil` for none.
     public var deadlineNanoseconds: UInt64?
     /// The credentials to answer a challenge with; `nil` for none.
     public var credentials: Credentials?
-    /// Asks for a WebSocket in the place of a response's content; `nil`, as nearly always, for none.
+    /// Asks for a WebSocket in place of a response's content; `nil`, as nearly always, for none.
     public var webSocket: WebSocketOffer?
-    /// Whether `TransferConsumer.transferDidReachLull()` is called, for consumers that gather content; false by default.
+    /// Whether `TransferConsumer.transferDidReachLull()` is called, for consumers that gather content; false by
+    /// default.
     public var tellsOfLulls = false
 
     /// Makes a message; everything that is not given has no effect on the wire.

@@ -20,7 +20,7 @@ extension ResponseHead {
         return ResponseHead(status: status, version: version, section: lines)
     }
 
-    /// The same head with one value for this name in the place of any it has.
+    /// The same head with one value for this name in place of any it has.
     package func setting(_ name: String, to value: String) -> ResponseHead {
         keeping({ !Self.isName($0, name) }, appending: [Field(name: name, value: value)])
     }

@@ -4,8 +4,9 @@ import Glibc
 
 /// A response's head: status, version and fields (RFC 9110 §6, RFC 9112 §4).
 ///
-/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the places of names
-/// and values stands behind them in the same array, so that a head is one allocation, and strings are made on demand.
+/// The bytes are kept as they came in, with their order, their case and their duplicates. A table of the places of
+/// names and values stands behind them in the same array, so that a head is one allocation, and strings are made on
+/// demand.
 public struct ResponseHead: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: Int

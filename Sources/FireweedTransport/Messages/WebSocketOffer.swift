@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Asks for a WebSocket (RFC 6455) in the place of an ordinary response.
+/// Asks for a WebSocket (RFC 6455) in place of an ordinary response.
 ///
-/// It travels with a request message; the transport then makes the handshake of the message, and talks to the listener once the
-/// peer has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
+/// It travels with a request message; the transport then makes the handshake of the message, and talks to the listener
+/// once the peer has agreed. The subprotocols on offer are the message's `Sec-WebSocket-Protocol` field.
 public struct WebSocketOffer: Sendable {
     /// The compression to offer, or `nil` for none.
     public var compression: WebSocketCompression?

@@ -39,8 +39,8 @@ public struct Proxy: Sendable, Hashable {
     ///   - port: its port.
     ///   - user: the user for proxy authentication, if it asks for any.
     ///   - password: the password that goes with the user.
-    ///   - authentication: how an HTTP proxy may be told who we are; Basic by default, which goes out with the first request.
-    ///     With more than one scheme, or Digest, the proxy's challenge is waited for.
+    ///   - authentication: how an HTTP proxy may be told who we are; Basic by default, which goes out with the first
+    ///     request. With more than one scheme, or Digest, the proxy's challenge is waited for.
     ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
     public init(
         _ scheme: Scheme = .http, host: String, port: Int, user: String? = nil, password: String? = nil,

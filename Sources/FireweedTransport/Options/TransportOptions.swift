@@ -17,8 +17,8 @@ public struct TransportOptions: Sendable {
     public var connectTimeout: Duration?
     /// The proxy to use.
     ///
-    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names none, a
-    /// session may not notice one that is put there after its first request.
+    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment
+    /// names none, a session may not notice one that is put there after its first request.
     public var proxy: Proxy?
     /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
     ///
@@ -32,7 +32,7 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: nobody.
     public var clientIdentity: ClientIdentity?
-    /// Who we are for single hosts, in the place of `clientIdentity`; `nil` for a host that is to see no certificate.
+    /// Who we are for single hosts, in place of `clientIdentity`; `nil` for a host that is to see no certificate.
     ///
     /// Hosts compare by their canonical form: without case, in Unicode or as A-labels, with or without a dot at the
     /// end, and IP addresses by value.
@@ -59,8 +59,8 @@ public struct TransportOptions: Sendable {
     public var offersALPN = true
     /// A file to append the secrets of TLS connections to, in the form of NSS key logs: whoever has it can read them.
     ///
-    /// Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect by itself. The file is made for this user alone;
-    /// when it cannot be opened, nothing is written.
+    /// Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect by itself. The file is made for this user
+    /// alone; when it cannot be opened, nothing is written.
     public var keyLogFile: URL?
     /// Which addresses may be connected to, after names were looked up.
     ///
@@ -78,7 +78,8 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: 1,000.
     public var maximumHeaderFieldCount = 1000
-    /// How many interim responses (RFC 9110 §15.2) one exchange may have; more fail with `TransferRefusal.interimResponses`.
+    /// How many interim responses (RFC 9110 §15.2) one exchange may have; more fail with
+    /// `TransferRefusal.interimResponses`.
     ///
     /// Default: 100.
     public var maximumInterimResponseCount = 100
@@ -110,8 +111,8 @@ public struct TransportOptions: Sendable {
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
     ///
-    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. What is on its way for a stream that was
-    /// cancelled is not counted. Default: 256 KiB.
+    /// It bounds chunk extensions (RFC 9112 §7.1.1), and frames of HTTP/2 that carry nothing. What is on its way for a
+    /// stream that was cancelled is not counted. Default: 256 KiB.
     public var maximumFramingByteCount = 256 * 1024
     /// How long connections are kept when the session has nothing to do.
     ///
@@ -130,38 +131,41 @@ public struct TransportOptions: Sendable {
 
     /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.
     ///
-    /// Hosts compare as in `clientIdentities`.
-    /// IPv6 addresses stand without brackets. They are tried as looked-up ones are (happy eyeballs, RFC 8305): both families
-    /// race, IPv6 with a head start of 200 ms. Empty by default. Certificates are still checked for the host.
+    /// Hosts compare as in `clientIdentities`. IPv6 addresses stand without brackets. They are tried as looked-up ones
+    /// are (happy eyeballs, RFC 8305): both families race, IPv6 with a head start of 200 ms. Empty by default.
+    /// Certificates are still checked for the host.
     public var addressOverrides: [String: [String]] = [:]
 
     /// The version of the Internet Protocol to connect with.
     ///
-    /// Default: `.any`. A name without an address of the version fails with `URLError.cannotFindHost`, an address of the other
-    /// version with `cannotConnectToHost`. With a proxy, the version is that of the connection to the proxy.
+    /// Default: `.any`. A name without an address of the version fails with `URLError.cannotFindHost`, an address of
+    /// the other version with `cannotConnectToHost`. With a proxy, the version is that of the connection to the proxy.
     public var ipVersion: IPVersion = .any
 
     /// Where connections leave this machine: the name of a network interface, or one of its IP addresses.
     ///
-    /// Default: `nil`, as the kernel routes. A name can be written as `if!NAME`, and an address as `host!ADDRESS`, to rule out that one
-    /// is taken for the other. A request fails with `URLError.cannotConnectToHost` when no interface has the name or the address.
+    /// Default: `nil`, as the kernel routes. A name can be written as `if!NAME`, and an address as `host!ADDRESS`, to
+    /// rule out that one is taken for the other. A request fails with `URLError.cannotConnectToHost` when no interface
+    /// has the name or the address.
     public var networkInterface: String?
 
     /// Rules that connect to another host and port than the URL's; the first that applies wins.
     ///
-    /// Empty by default. Certificates are still checked for the URL's host. With a proxy, the proxy is asked for the other host.
+    /// Empty by default. Certificates are still checked for the URL's host. With a proxy, the proxy is asked for the
+    /// other host.
     public var connectionRoutes: [ConnectionRoute] = []
 
     /// How many bytes of content one request receives a second, on average.
     ///
-    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. Up to 100 KiB can come at once, or the
-    /// bytes of a quarter of a second where those are more; shorter content is not slowed down. The idle time-out continues to run while
-    /// the rate is waited for. WebSockets ignore the rate.
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. Up to 100 KiB can
+    /// come at once, or the bytes of a quarter of a second where those are more; shorter content is not slowed down.
+    /// The idle time-out continues to run while the rate is waited for. WebSockets ignore the rate.
     public var maximumReceivedBytesPerSecond: Int?
 
     /// How many bytes of content one request sends a second, on average.
     ///
-    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. WebSockets ignore the rate.
+    /// Default: `nil`, no limit; zero or less means `nil`. Each exchange has the rate for itself. WebSockets ignore the
+    /// rate.
     public var maximumSentBytesPerSecond: Int?
 
     /// The most bytes that are read from a connection at once, from 1,024 to 524,288.

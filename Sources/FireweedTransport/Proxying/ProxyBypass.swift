@@ -4,10 +4,10 @@ import Foundation
 
 /// A list of hosts as `no_proxy` has it, read as libcurl 7.88 reads it.
 ///
-/// Entries are separated by commas or blanks. A name stands for itself and for the names below it, with or without a dot
-/// in front; a dot at the end of either does not count, nor does case. An IPv4 address stands for itself, and with a
-/// number of bits behind a slash for its network. `*` alone stands for every host, and among other entries for none. An
-/// entry with a port matches nothing.
+/// Entries are separated by commas or blanks. A name stands for itself and for the names below it, with or without a
+/// dot in front; a dot at the end of either does not count, nor does case. An IPv4 address stands for itself, and with
+/// a number of bits behind a slash for its network. `*` alone stands for every host, and among other entries for none.
+/// An entry with a port matches nothing.
 struct ProxyBypass {
     private let isEverything: Bool
     private let entries: [String]

@@ -1,8 +1,8 @@
-// A lock that ThreadSanitizer understands, in the place of the standard library's.
+// A lock that ThreadSanitizer understands, in place of the standard library's.
 //
-// `Synchronization.Mutex` is compiled without the sanitizer, which therefore takes every access under it for a race. A build for
-// the sanitizer (`make sanitize`) defines SANITIZE_THREAD; this type then shadows the other one. Each target has a link to this
-// file. To be deleted when the toolchain's own lock tells the sanitizer about itself.
+// `Synchronization.Mutex` is compiled without the sanitizer, which therefore takes every access under it for a race. A
+// build for the sanitizer (`make sanitize`) defines SANITIZE_THREAD; this type then shadows the other one. Each target
+// has a link to this file. To be deleted when the toolchain's own lock tells the sanitizer about itself.
 
 #if SANITIZE_THREAD
 

@@ -4,8 +4,8 @@ public import Foundation
 
 /// Answers messages from a script; for tests of code that uses a session, without a server.
 ///
-/// A transfer takes real time, from its start to its last step, and its report says so. A script that stalls, or that its
-/// consumer stops, runs into the message's time-outs.
+/// A transfer takes real time, from its start to its last step, and its report says so. A script that stalls, or that
+/// its consumer stops, runs into the message's time-outs.
 ///
 /// ```swift
 /// let session = Session(transport: ScriptedTransport { message in
@@ -13,7 +13,7 @@ public import Foundation
 /// })
 /// ```
 public final class ScriptedTransport: Transport {
-    /// What a consumer hears of; the end follows by itself when nothing failed.
+    /// What a consumer is told of; the end follows by itself when nothing failed.
     public enum Step: Sendable {
         /// An interim response.
         case interim(ResponseHead)

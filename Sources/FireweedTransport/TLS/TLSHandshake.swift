@@ -14,8 +14,8 @@ protocol TLSHandshakeOwner: AnyObject {
 
 /// Makes the handshake over a connected channel, and holds it while a rule that may wait decides.
 ///
-/// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the socket
-/// is not in the epoll set: a peer that closes is noticed when the handshake goes on.
+/// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
+/// socket is not in the epoll set: a peer that closes is noticed when the handshake goes on.
 final class TLSHandshake {
     /// What OpenSSL is told.
     enum Answer: Equatable {

@@ -110,7 +110,7 @@ final class TLSStream {
 
     // MARK: The handshake
 
-    /// Goes on with the handshake.
+    /// Continues with the handshake.
     func shakeHands() -> HandshakeStep {
         withRecords(limit: .max) {
             let result = SSL_do_handshake(ssl)

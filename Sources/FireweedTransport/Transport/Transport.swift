@@ -41,7 +41,8 @@ public protocol Transport: AnyObject, Sendable {
     /// A transport whose last reference goes does the same.
     func shutDown()
 
-    /// An executor that runs tasks where this transport reports, so that no thread hop is left; `nil` when there is none.
+    /// An executor that runs tasks where this transport reports, so that no thread hop is left; `nil` when there is
+    /// none.
     var executor: (any TaskExecutor)? { get }
 
     /// The options that it was made with; the session takes its own limits from them.
@@ -94,9 +95,9 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
 
 /// Steers one transfer.
 ///
-/// Every method may be called from any thread, at any moment, any number of times. None of them calls the consumer before
-/// it returns; what is called inside of a consumer's method takes effect when that method has returned. After a cancel or a
-/// discard from there, only the end follows.
+/// Every method may be called from any thread, at any moment, any number of times. None of them calls the consumer
+/// before it returns; what is called inside of a consumer's method takes effect when that method has returned. After a
+/// cancel or a discard from there, only the end follows.
 public protocol TransferControl: AnyObject, Sendable {
     /// Begins the transfer; later calls do nothing.
     ///
@@ -111,9 +112,9 @@ public protocol TransferControl: AnyObject, Sendable {
 
     /// Says that the rest of the response is not wanted.
     ///
-    /// The consumer gets no more content. It is told of the end soon, without a failure: when the rest has been read, or
-    /// has proved too long to be waited for (64 KiB, or 100 ms), so that its connection is closed. Before the head it
-    /// does the same as `cancel()`.
+    /// The consumer gets no more content. It is told of the end soon, without a failure: when the rest has been read,
+    /// or has proved too long to be waited for (64 KiB, or 100 ms), so that its connection is closed. Before the head
+    /// it does the same as `cancel()`.
     func discard()
 
     /// Ends the transfer; its connection is closed, or its stream reset.
@@ -128,7 +129,8 @@ public protocol TransferControl: AnyObject, Sendable {
 public protocol TransferConsumer: AnyObject, Sendable {
     /// An interim response came (RFC 9110 §15.2). Any number of times, before the head; a 101 is a head.
     func transferDidReceiveInterim(_ head: ResponseHead)
-    /// A challenge came (401 or 407) and was answered with the message's credentials. Any number of times, before the head.
+    /// A challenge came (401 or 407) and was answered with the message's credentials. Any number of times, before the
+    /// head.
     func transferDidAnswerChallenge(_ head: ResponseHead)
     /// The head of the response came. At most once, before any byte of content.
     ///

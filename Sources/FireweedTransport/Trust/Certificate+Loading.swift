@@ -36,8 +36,8 @@ extension Certificate {
 
     /// Every certificate in the files of a folder that are named `.cer`, `.crt` or `.der`, in any case.
     ///
-    /// Files come in the order of their names, and a certificate that comes again is left out. Folders inside the folder
-    /// are passed over. Throws `CertificateError` when the folder or one of those files cannot be read.
+    /// Files come in the order of their names, and a certificate that comes again is left out. Folders inside the
+    /// folder are passed over. Throws `CertificateError` when the folder or one of those files cannot be read.
     public static func all(in folder: URL) throws -> [Certificate] {
         try all(in: folder) { bundleExtensions.contains($0.pathExtension.lowercased()) }
     }

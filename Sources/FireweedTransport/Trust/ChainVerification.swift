@@ -42,7 +42,8 @@ struct ChainVerification {
         return try outcome.get()
     }
 
-    /// Looks the leaf up in revocation lists, of authorities in the store; throws `.revoked`, or why that cannot be told.
+    /// Looks the leaf up in revocation lists, of authorities in the store; throws `.revoked`, or why that cannot be
+    /// told.
     func checkLists(_ lists: [RevocationList], to store: AuthorityStore) throws(TrustFailure) {
         let parsed = lists.compactMap(\.parsed)
         let outcome: Result<[Certificate], TrustFailure> = OpenSSLError.discarding {

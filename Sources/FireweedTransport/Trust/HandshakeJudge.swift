@@ -4,11 +4,11 @@ import Foundation
 
 /// Judges the peer of one TLS connection by one rule.
 ///
-/// It lives on the loop's thread. A rule that may wait runs on another one, and the loop goes on. A handshake cannot stand
-/// still meanwhile: libcurl 7.88 knows nothing of `SSL_set_retry_verify(3)`. So the first handshake brings what there is to
-/// judge and is given up, before a byte of the request has left. When the rule accepts the peer, another handshake is
-/// made, and the verdict holds for it if the peer shows the same certificates. The same happens when a rule that was not
-/// known to wait turns out to need it (`ServerTrust.requestWaitingEvaluation()`).
+/// It lives on the loop's thread. A rule that may wait runs on another one, and the loop goes on. A handshake cannot
+/// stand still meanwhile: libcurl 7.88 knows nothing of `SSL_set_retry_verify(3)`. So the first handshake brings what
+/// there is to judge and is given up, before a byte of the request has left. When the rule accepts the peer, another
+/// handshake is made, and the verdict holds for it if the peer shows the same certificates. The same happens when a
+/// rule that was not known to wait turns out to need it (`ServerTrust.requestWaitingEvaluation()`).
 ///
 /// A handshake that resumes a TLS session shows no certificates. It is accepted: only a handshake that this rule
 /// accepted leaves a session behind, libcurl keeps sessions by host and port, and a pool's rules never change.

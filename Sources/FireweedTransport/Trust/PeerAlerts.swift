@@ -51,7 +51,8 @@ final class PeerAlerts {
 
     /// Reads what has come on a connection that the peer has ended, as far as an alert or content.
     ///
-    /// Bytes that are read here stay in OpenSSL's buffer. On a connection that lives, other streams would wait for them.
+    /// Bytes that are read here stay in OpenSSL's buffer. On a connection that lives, other streams would wait for
+    /// them.
     ///
     /// Never from inside libcurl. libcurl's own BIO works only inside of libcurl: for the time of the reading, another
     /// one reads from the socket, and nothing is written.

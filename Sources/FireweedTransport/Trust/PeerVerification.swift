@@ -29,7 +29,8 @@ protocol PeerVerifier: AnyObject {
     ///
     /// Not asked when a TLS session is resumed: its verdict was given before.
     func judge(_ evidence: PeerEvidence) -> PeerVerdict
-    /// Whether the handshake goes on now that all of the peer's first flight is there; the status is `nil` when none came.
+    /// Whether the handshake goes on now that all of the peer's first flight is there; the status is `nil` when none
+    /// came.
     ///
     /// Only for a verifier that asked for it. In TLS 1.3 it is also asked when a TLS session is resumed, without
     /// `judge` before it: `isResumed` is true then, and the peer has shown neither certificates nor a status.

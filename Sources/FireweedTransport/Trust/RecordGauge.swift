@@ -15,7 +15,8 @@ final class MovementMeter {
 
 /// What may come on a connection although nothing moves.
 protocol FramingRules: AnyObject {
-    /// How much libcurl may keep of what comes on the connection with this local port before it hands anything on; `nil` for any amount.
+    /// How much libcurl may keep of what comes on the connection with this local port before it hands anything on;
+    /// `nil` for any amount.
     func heldByteCount(onPort port: Int) -> Int?
     /// Whether what this connection receives can be what was on its way for transfers that we have ended.
     func isExcused(_ descriptor: Int32) -> Bool
@@ -23,8 +24,8 @@ protocol FramingRules: AnyObject {
 
 /// Closes a connection on which more comes than a limit allows without anything moving.
 ///
-/// libcurl 7.88 reads frames of HTTP/2 for as long as there are some, in one call: a server that floods us with them would
-/// keep the loop for ever. Only from inside that call can it be ended, so this hears of every TLS record.
+/// libcurl 7.88 reads frames of HTTP/2 for as long as there are some, in one call: a server that floods us with them
+/// would keep the loop for ever. Only from inside that call can it be ended, so this is told of every TLS record.
 final class RecordGauge {
     private let descriptor: Int32
     private let inode: UInt

@@ -43,7 +43,8 @@ package struct RevocationInquiry: Sendable {
     /// Where the issuer's lists are (RFC 5280 §4.2.1.13); plain HTTP only.
     package var listLocations: [URL] { certificate.parsed?.listLocations ?? [] }
 
-    /// The question as an OCSP request in DER (RFC 6960 §4.1), without a nonce, so that answers may come from a cache (RFC 5019).
+    /// The question as an OCSP request in DER (RFC 6960 §4.1), without a nonce, so that answers may come from a cache
+    /// (RFC 5019).
     package var request: Data? {
         OpenSSLError.discarding {
             guard let id = identifier(EVP_sha1()) else { return nil }

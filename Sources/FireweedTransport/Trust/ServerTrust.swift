@@ -68,8 +68,8 @@ public final class ServerTrust: Sendable {
     /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.
     ///
     /// When the authorities vouch for the server, it is the verified chain up to and with the authority, also where the
-    /// server did not send that. Otherwise it is how far the sent certificates hold together, which is at least the leaf;
-    /// empty only when the server showed nothing. Pins are to be looked for here.
+    /// server did not send that. Otherwise it is how far the sent certificates hold together, which is at least the
+    /// leaf; empty only when the server showed nothing. Pins are to be looked for here.
     public var certificates: [Certificate] {
         if case .success(let path) = standardVerdict { return path }
         if let known = ownChain.withLock({ $0 }) { return known }
@@ -84,8 +84,8 @@ public final class ServerTrust: Sendable {
     ///
     /// The host is not looked at. The answer for the trust's own authorities is computed once.
     ///
-    /// - Parameter anchors: certificates to take as authorities for this call; they need not be roots. `nil`, the default,
-    ///   takes those of `setAnchors(_:)`, else `authorities`.
+    /// - Parameter anchors: certificates to take as authorities for this call; they need not be roots. `nil`, the
+    ///   default, takes those of `setAnchors(_:)`, else `authorities`.
     /// - Returns: the verified chain, the leaf first; an authority is in it, and above that one what the server sent.
     @discardableResult
     public func evaluateChain(anchors: [Certificate]? = nil) throws(TrustFailure) -> [Certificate] {

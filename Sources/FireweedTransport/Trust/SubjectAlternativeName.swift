@@ -31,8 +31,9 @@ public enum SubjectAlternativeName: Sendable, Hashable, CustomStringConvertible 
 extension Certificate {
     /// Whether the certificate is for a host: a name, or an IP address with or without brackets.
     ///
-    /// Only subject alternative names count, never the subject (RFC 9525 §2). `*` stands for one whole label, the first.
-    /// A name outside ASCII is compared by its A-labels (`xn--…`), and the dot that ends a full name does not count.
+    /// Only subject alternative names count, never the subject (RFC 9525 §2). `*` stands for one whole label, the
+    /// first. A name outside ASCII is compared by its A-labels (`xn--…`), and the dot that ends a full name does not
+    /// count.
     public func isValid(forHost host: String) -> Bool {
         parsed?.isValid(forHost: host) ?? false
     }

@@ -29,8 +29,8 @@ struct VerificationCode: Hashable {
 
     /// Codes that tell of a failure of ours or of OpenSSL's, not of a certificate's: they stay internal failures.
     ///
-    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. Never asked for: Suite B (56–61),
-    /// names (62–64, see `Certificate.isValid(forHost:)`), DANE (65), certificate transparency (71).
+    /// 1 unspecified, 17 memory, 28 and 50 the application, 69 and 70 call and look-up. Never asked for: Suite B
+    /// (56–61), names (62–64, see `Certificate.isValid(forHost:)`), DANE (65), certificate transparency (71).
     static let internalCodes: Set<Int32> = [1, 17, 28, 50, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 69, 70, 71]
 
     private static let kinds: [Int32: Kind] = {

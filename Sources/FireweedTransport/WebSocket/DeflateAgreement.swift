@@ -29,7 +29,8 @@ package struct DeflateAgreement: Equatable {
         return parts.joined(separator: "; ")
     }
 
-    /// Reads the answer to an offer: `nil` when the peer wants no compression, a fault when it answers what was not asked.
+    /// Reads the answer to an offer: `nil` when the peer wants no compression, a fault when it answers what was not
+    /// asked.
     package static func answer(
         _ values: [String], to offer: WebSocketCompression?
     ) throws(HandshakeFault) -> DeflateAgreement? {

@@ -1,9 +1,11 @@
 // Where frames begin and end in the bytes of the wire.
 
-/// How much of what has come wslay may have at once (RFC 6455 §5.2): never more than the rest of one header or of one payload.
+/// How much of what has come wslay may have at once (RFC 6455 §5.2): never more than the rest of one header or of one
+/// payload.
 ///
-/// wslay checks the reason of a close frame for UTF-8 piece by piece, and leaves out the first two bytes of each, as if the code stood
-/// there: a reason in pieces may be refused that is sound, or taken that is not. A close frame's payload is kept until it is whole.
+/// wslay checks the reason of a close frame for UTF-8 piece by piece, and leaves out the first two bytes of each, as if
+/// the code stood there: a reason in pieces may be refused that is sound, or taken that is not. A close frame's payload
+/// is kept until it is whole.
 struct FrameBoundary {
     private enum Part {
         /// So many bytes of the header's first two are known.

@@ -92,7 +92,7 @@ package final class FrameEngine {
         try take(bytes)
     }
 
-    /// Goes on with the bytes that a pause kept back.
+    /// Continues with the bytes that a pause kept back.
     package func resume() throws(Violation) {
         guard !leftover.isEmpty, !isPaused else { return }
         let kept = leftover

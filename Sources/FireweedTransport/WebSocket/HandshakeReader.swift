@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// Collects bytes up to the empty line, and reads them strictly: CRLF line ends, tokens for names, no folding (RFC 9112 §5).
+/// Collects bytes up to the empty line, and reads them strictly: CRLF line ends, tokens for names, no folding (RFC 9112
+/// §5).
 package struct HandshakeReader {
     package enum Event {
         /// More bytes are needed.

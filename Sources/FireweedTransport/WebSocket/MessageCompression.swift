@@ -9,7 +9,8 @@ package final class MessageDeflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let takesContextOver: Bool
 
-    /// `nil` for a window of 8 bits, which zlib cannot keep to for raw streams: messages then go out as they are, as they may.
+    /// `nil` for a window of 8 bits, which zlib cannot keep to for raw streams: messages then go out as they are, as
+    /// they may.
     package init?(windowBits: Int, takesContextOver: Bool) {
         self.takesContextOver = takesContextOver
         stream.initialize(to: z_stream())

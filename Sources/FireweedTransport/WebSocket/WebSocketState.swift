@@ -14,7 +14,8 @@ enum WebSocketState: Equatable, CaseIterable {
     case open
     /// Our close frame is on its way, and the peer's is awaited (§7.1.2).
     case closing
-    /// Both have said goodbye, or the peer broke the protocol and was told: the end of the connection is awaited (§7.1.1).
+    /// Both have said goodbye, or the peer broke the protocol and was told: the end of the connection is awaited
+    /// (§7.1.1).
     case draining
     /// Over; the consumer has heard so.
     case finished

@@ -91,7 +91,8 @@ enum Timing {
             }, delay: min(max(number("delay", default: 0), 0), 600))
     }
 
-    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the one that `Last-Event-ID` names.
+    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the one that `Last-Event-ID`
+    /// names.
     private static func events(_ request: ReceivedRequest) -> FixtureResponse {
         let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
         let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2

@@ -22,7 +22,8 @@ public final class NginxServer: Sendable {
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - workers: how many worker processes serve.
     ///   - core: the core that several workers stay on; `nil` for any.
-    ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then; `nil` for all.
+    ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then;
+    ///     `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
     ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
     public init(

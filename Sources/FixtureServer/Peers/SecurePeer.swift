@@ -2,7 +2,8 @@
 
 public import Foundation
 
-/// A peer on a loopback port, over TLS or in clear text, made with Python's standard library; it ends with its last reference.
+/// A peer on a loopback port, over TLS or in clear text, made with Python's standard library; it ends with its last
+/// reference.
 public final class SecurePeer: Sendable {
     /// What it does once the handshake is done.
     public enum Role: Sendable {
@@ -14,8 +15,8 @@ public final class SecurePeer: Sendable {
         case http2(String)
     }
 
-    /// What it says, a line for each: `refused N why`, `connected N new|resumed protocol`, `request N line`, `bytes N count`,
-    /// `connect N target`, `ended N why`, `closed N`.
+    /// What it says, a line for each: `refused N why`, `connected N new|resumed protocol`, `request N line`,
+    /// `bytes N count`, `connect N target`, `ended N why`, `closed N`.
     public let events = EventLog<String>()
     /// The port.
     public let port: UInt16
@@ -50,7 +51,8 @@ public final class SecurePeer: Sendable {
         try self.init(settings, scheme: "https")
     }
 
-    /// Starts a peer that speaks HTTP/2 in clear text, with prior knowledge (RFC 9113 §3.3), and then does what has this name.
+    /// Starts a peer that speaks HTTP/2 in clear text, with prior knowledge (RFC 9113 §3.3), and then does what has
+    /// this name.
     public convenience init(plainHTTP2 act: String) throws {
         try self.init(["mode": "http2", "act": act, "plain": true], scheme: "http")
     }

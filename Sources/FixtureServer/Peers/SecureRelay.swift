@@ -2,9 +2,11 @@
 
 public import Foundation
 
-/// Relays connections on loopback ports to other ports, made with Python's standard library; it ends with its last reference.
+/// Relays connections on loopback ports to other ports, made with Python's standard library; it ends with its last
+/// reference.
 public final class SecureRelay: Sendable {
-    /// What it says, a line for each: `relayed N` when the server's first 700 bytes of a connection have been passed on.
+    /// What it says, a line for each: `relayed N` when the server's first 700 bytes of a connection have been passed
+    /// on.
     public let events = EventLog<String>()
     private let process: ChildProcess
     private let ports: [UInt16: UInt16]

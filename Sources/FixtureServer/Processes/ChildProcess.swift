@@ -13,8 +13,8 @@ public final class ChildProcess: @unchecked Sendable {
     ///
     /// What it writes goes to `output`, or nowhere.
     public init(_ program: String, _ arguments: [String], package: String, output: FileHandle? = nil) throws {
-        // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by KILL,
-        // since threads of Dispatch block the other signals, and a child inherits that.
+        // The shell waits for the end of its input, which is our end, and ends the program's whole session with it: by
+        // KILL, since threads of Dispatch block the other signals, and a child inherits that.
         let script = "setsid \"$@\" & cat >/dev/null <&3; kill -KILL -$!"
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments =
@@ -70,7 +70,8 @@ public final class ChildProcess: @unchecked Sendable {
         try wait("an answer on port \(port)") { canConnect(port) }
     }
 
-    /// Waits until something is so of which no event tells, since another process does it; throws when `Patience` is over.
+    /// Waits until something is so of which no event tells, since another process does it; throws when `Patience` is
+    /// over.
     static func wait(_ what: String, until isSo: () -> Bool) throws {
         let end = ContinuousClock.now + Patience.limit
         while !isSo() {

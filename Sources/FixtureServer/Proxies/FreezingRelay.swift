@@ -54,7 +54,7 @@ public final class FreezingRelay: Sendable {
         state.withLock { $0.firstRelayed = $0.connectionCount }
     }
 
-    /// A URL with the relay's port in the place of its own.
+    /// A URL with the relay's port in place of its own.
     public func url(for url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.port = Int(port)

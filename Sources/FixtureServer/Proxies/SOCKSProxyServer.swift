@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`; a SOCKS 4 and
-/// 4a proxy too.
+/// A SOCKS 5 proxy (RFC 1928) without authentication, for `CONNECT` to IPv4 addresses of loopback, and to `localhost`;
+/// a SOCKS 4 and 4a proxy too.
 public final class SOCKSProxyServer: Sendable {
     /// The port.
     public let port: UInt16

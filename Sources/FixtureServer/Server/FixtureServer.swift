@@ -40,8 +40,8 @@ public final class FixtureServer: Sendable {
 
     /// The closures that answer and watch.
     ///
-    /// A closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read: after 10,000 requests the
-    /// thunks fill the stack. As a property of a struct it stays as it is.
+    /// A closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read: after 10,000
+    /// requests the thunks fill the stack. As a property of a struct it stays as it is.
     private struct Closures {
         var fallback: Handler?
         var observer: (@Sendable (ReceivedRequest, FixtureResponse) -> Void)?
@@ -54,7 +54,8 @@ public final class FixtureServer: Sendable {
     ///   - threads: how many threads serve; each connection stays with one of them.
     ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
     ///
-    /// Throws `ServerError` where the port is taken or the certificate cannot be used, and what reading the files throws.
+    /// Throws `ServerError` where the port is taken or the certificate cannot be used, and what reading the files
+    /// throws.
     public static func start(
         port: UInt16 = 0, threads: Int = 1, certificate: CertificateAuthority.Issued? = nil
     ) throws -> FixtureServer {
@@ -100,7 +101,7 @@ public final class FixtureServer: Sendable {
         URL(string: url.absoluteString + path) ?? url
     }
 
-    /// Answers a path in its own way, in the place of an endpoint.
+    /// Answers a path in its own way, in place of an endpoint.
     public func route(_ path: String, _ handler: @escaping Handler) {
         routes.withLock { $0[path] = handler }
     }

@@ -6,7 +6,8 @@ import Foundation
 public enum LoopbackSlack {
     /// What the buffers of a connection on loopback may hold, libcurl's and ours with them, in bytes.
     ///
-    /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, now and then all that it may.
+    /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, now and then all that it
+    /// may.
     public static let byteCount = limit("tcp_rmem") + limit("tcp_wmem") + 4 << 20
 
     /// The last of the three numbers of such a setting.

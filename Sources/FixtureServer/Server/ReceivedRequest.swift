@@ -20,7 +20,8 @@ public struct ReceivedRequest: Sendable {
     public internal(set) var bodyByteCount: Int
     /// The CRC-32 of the content.
     public internal(set) var bodyChecksum: UInt
-    /// For `/parts`: the parts of the form, as libmicrohttpd's post processor reads it; `nil` when that finds no whole form.
+    /// For `/parts`: the parts of the form, as libmicrohttpd's post processor reads it; `nil` when that finds no whole
+    /// form.
     public internal(set) var parts: [FormPart]?
 
     /// The value of the first field of this name, compared without case.

@@ -3,7 +3,8 @@
 import Glibc
 
 extension LoopbackSocket {
-    /// Sends bytes again and again; `stalled` hears how much was sent each time that for half a second nothing could be.
+    /// Sends bytes again and again; `stalled` hears how much was sent each time that for half a second nothing could
+    /// be.
     ///
     /// False when the connection ended before.
     static func sendRepeatedly(

@@ -48,7 +48,8 @@ final class ServerCore: Sendable {
     private let answering = Mutex(Answering())
     private let suspended = Mutex<(isStopping: Bool, connections: Set<UInt>)>((false, []))
 
-    /// A struct, since a closure that is itself the value of a `Mutex` gets a thunk around it each time that it is read.
+    /// A struct, since a closure that is itself the value of a `Mutex` gets a thunk around it each time that it is
+    /// read.
     private struct Answering {
         var handler: FixtureServer.Handler = { _ in FixtureResponse(status: 503) }
     }
@@ -201,8 +202,10 @@ final class Exchange {
     }
 }
 
-// MARK: - libmicrohttpd's calls, on the server's threads. The core lives until the daemon has stopped; an exchange is retained by
-// the target callback and released by the completion.
+// MARK: - libmicrohttpd's calls
+
+// On the server's threads. The core lives until the daemon has stopped; the target callback retains an exchange, and
+// the completion releases it.
 
 private func core(_ owner: UnsafeMutableRawPointer) -> ServerCore {
     Unmanaged<ServerCore>.fromOpaque(owner).takeUnretainedValue()

@@ -4,8 +4,8 @@ public import Foundation
 
 /// The case files of the Autobahn test suite, played by `kosoku` from PyPI, since their own runner needs Python 2.
 ///
-/// A testee asks `getCaseCount` how many cases there are, runs each (`runCase?case=N&agent=NAME`) by sending back every message, and
-/// connects to `updateReports`, upon which the server writes its verdicts and ends.
+/// A testee asks `getCaseCount` how many cases there are, runs each (`runCase?case=N&agent=NAME`) by sending back every
+/// message, and connects to `updateReports`, upon which the server writes its verdicts and ends.
 public final class AutobahnServer: Sendable {
     /// What the suite says about one case.
     public struct Verdict: Decodable, Sendable {

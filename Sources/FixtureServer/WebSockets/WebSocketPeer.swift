@@ -43,7 +43,8 @@ public final class WebSocketPeer: Sendable {
         public var fields: [String: String] = [:]
         /// The status line.
         public var statusLine = "HTTP/1.1 101 Switching Protocols"
-        /// Gives the whole response to a request that is refused, by its head; the next request may come on the same connection.
+        /// Gives the whole response to a request that is refused, by its head; the next request may come on the same
+        /// connection.
         public var refusal: @Sendable (String) -> String?
 
         /// Makes a right answer, apart from these fields.

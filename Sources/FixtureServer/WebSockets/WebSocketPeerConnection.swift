@@ -15,7 +15,8 @@ public final class WebSocketPeerConnection: Sendable {
 
     /// Makes a connection of a socket that blocks.
     ///
-    /// - Parameter seconds: how long a read waits; 0 for ever. A client of a test that says nothing must not keep the thread.
+    /// - Parameter seconds: how long a read waits; 0 for ever. A client of a test that says nothing must not keep the
+    ///   thread.
     init(descriptor: Int32, seconds: Int = Patience.seconds) {
         self.descriptor = descriptor
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
@@ -44,7 +45,8 @@ public final class WebSocketPeerConnection: Sendable {
         }
     }
 
-    /// Sends a frame again and again; `stalled` hears how much was sent each time that for half a second nothing could be.
+    /// Sends a frame again and again; `stalled` hears how much was sent each time that for half a second nothing could
+    /// be.
     public func sendRepeatedly(
         _ frame: WebSocketPeer.Frame, count: Int, stalled: (_ byteCount: Int) -> Void
     ) throws {
@@ -130,7 +132,7 @@ public final class WebSocketPeerConnection: Sendable {
 
     // MARK: The handshake
 
-    /// Refuses as long as the answer says so, then agrees; `note` hears of each head that came.
+    /// Refuses as long as the answer says so, then agrees; `note` is told of each head that came.
     func shakeHands(_ answer: WebSocketPeer.Answer, note: (String) -> Void) throws {
         while true {
             var head: [UInt8] = []

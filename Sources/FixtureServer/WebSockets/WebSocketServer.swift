@@ -4,13 +4,15 @@ public import Foundation
 
 /// A Python server of our own on a free loopback port; it ends with its last reference.
 ///
-/// Paths: `/echo` sends back what comes, in fragments with `?fragment=256`; `/headers` sends the handshake's fields as JSON; `/close?code=4000&reason=x` closes;
-/// `/flood?count=9&size=10` sends messages; `/fragments` sends one message in three frames; `/deaf` never answers pings or closes;
-/// `/ping` pings and then sends `pong`; `/redirect?to=URL`, `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for
-/// `user` and `secret`; `stale=2` calls as many nonces stale) answer the handshake otherwise; `/cookie` sets one; `/peer` sends the
-/// subject of the client's certificate.
+/// Paths: `/echo` sends back what comes, in fragments with `?fragment=256`; `/headers` sends the handshake's fields as
+/// JSON; `/close?code=4000&reason=x` closes; `/flood?count=9&size=10` sends messages; `/fragments` sends one message in
+/// three frames; `/deaf` never answers pings or closes; `/ping` pings and then sends `pong`; `/redirect?to=URL`,
+/// `/status?code=404`, `/basic` and `/digest?algorithm=MD5&qop=auth` (for `user` and `secret`; `stale=2` calls as many
+/// nonces stale) answer the handshake otherwise; `/cookie` sets one; `/peer` sends the subject of the client's
+/// certificate.
 ///
-/// It is PyPI's present version in the environment of `PythonEnvironment`, else Debian's, which has other names for much of it.
+/// It is PyPI's present version in the environment of `PythonEnvironment`, else Debian's, which has other names for
+/// much of it.
 public final class WebSocketServer: Sendable {
     /// A plain server that all tests of a process share: Python takes a while to start.
     public static var shared: WebSocketServer { get throws { try plain.get() } }
@@ -32,7 +34,8 @@ public final class WebSocketServer: Sendable {
     ///   - certificate: makes the server speak TLS as `localhost`.
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - subprotocols: what the server may choose from.
-    ///   - compression: the parameters of permessage-deflate, as keyword arguments of `ServerPerMessageDeflateFactory`; `nil` for none.
+    ///   - compression: the parameters of permessage-deflate, as keyword arguments of `ServerPerMessageDeflateFactory`;
+    ///     `nil` for none.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil,
         subprotocols: [String] = [], compression: [String: Int]? = nil

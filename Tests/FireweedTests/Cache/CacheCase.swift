@@ -6,7 +6,8 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// One rule of an RFC as a play: the client asks one thing after the other, and the origin has so many answers and no more.
+/// One rule of an RFC as a play: the client asks one thing after the other, and the origin has so many answers and no
+/// more.
 struct CacheCase: Sendable, CustomTestStringConvertible {
     let section: String
     let rule: String
@@ -96,7 +97,7 @@ struct Ask: Sendable {
             path: path, sends: sends, omits: omits, shows: shows)
     }
 
-    /// The cache answers, and the origin does not hear of it.
+    /// The cache answers, and the origin does not be told of it.
     static func cache(
         _ content: String, after: TimeInterval = 0, _ fields: [String: String] = [:], method: String = "GET",
         status: Int = 200, path: String = "/", shows: [String: String?] = [:]

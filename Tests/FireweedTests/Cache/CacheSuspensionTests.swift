@@ -9,8 +9,8 @@ struct CacheSuspensionTests {
     @Test("a resume that overtakes the suspension before it is not lost")
     func resumedWhileSuspended() async throws {
         let request = Mutex<DataRequest?>(nil)
-        // The look runs on the cache's queue: the request is suspended when the transfer is made, and resumed before the transfer
-        // is told of that.
+        // The look runs on the cache's queue: the request is suspended when the transfer is made, and resumed before
+        // the transfer is told of that.
         let store = MemoryResponseStore(onLook: { _ in _ = request.withLock { $0 }?.suspend() })
         let transport = HookedTransport(
             onSuspend: { _ = request.withLock { $0 }?.resume() },

@@ -39,8 +39,8 @@ struct ProcessExitTests {
             ["--growth", server.url.appendingPathComponent("small").absoluteString], in: folder.url)
         let facts = try JSONDecoder().decode([Facts].self, from: output.data)
         let (first, last) = (try #require(facts.first), try #require(facts.last))
-        // Six connections, whatever comes and goes; Swift's own pools of threads may still be filling, and Dispatch opens a
-        // descriptor or two when it first has timers of another kind.
+        // Six connections, whatever comes and goes; Swift's own pools of threads may still be filling, and Dispatch
+        // opens a descriptor or two when it first has timers of another kind.
         #expect(last.descriptors <= first.descriptors + 4 && first.descriptors < 32)
         #expect(last.threads <= first.threads + 2 && first.threads < 16)
         #expect(last.residentKibibytes <= first.residentKibibytes + 4 * 1024)

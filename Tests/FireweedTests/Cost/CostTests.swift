@@ -19,8 +19,8 @@ struct CostTests {
     func systemCalls() async throws {
         let server = try NginxServer()
         let url = server.url.appendingPathComponent("small").absoluteString
-        // Whether the loop sleeps when a request comes is the scheduler's choice, so that two runs differ by nearly one wake-up for
-        // each request that both have: those must be few. They are the hundred that the probe makes first.
+        // Whether the loop sleeps when a request comes is the scheduler's choice, so that two runs differ by nearly one
+        // wake-up for each request that both have: those must be few. They are the hundred that the probe makes first.
         let none = try await systemCalls(url, count: 0)
         let many = try await systemCalls(url, count: 1500)
         for (name, limit) in systemCallLimits {
@@ -30,9 +30,11 @@ struct CostTests {
     }
 
     private let allocationLimit = 155.0
-    /// Sent and received once; the rest is the loop's sleep and its being woken, the task's, and libcurl's look for dead connections.
+    /// Sent and received once; the rest is the loop's sleep and its being woken, the task's, and libcurl's look for
+    /// dead connections.
     ///
-    /// What wakes are done by can be a tenth above one for each request; a bound that stands half a call above is not broken by that.
+    /// What wakes are done by can be a tenth above one for each request; a bound that stands half a call above is not
+    /// broken by that.
     private let systemCallLimits = [
         "sendto": 1.05, "recvfrom": 1.05, "poll": 2.1, "epoll_ctl": 1.5, "epoll_wait": 6, "write": 1.6, "read": 1.6,
         "futex": 12,

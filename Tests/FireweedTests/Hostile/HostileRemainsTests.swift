@@ -60,8 +60,8 @@ struct HostileRemainsTests {
             // -1001 is a time-out.
             #expect(outcome != "error -1001" || act.name == "silence", "\(act): \(outcome)")
         }
-        // The first round makes what is made once, and any other may make some more of that. A leak of one small block for each
-        // server would be in every round.
+        // The first round makes what is made once, and any other may make some more of that. A leak of one small block
+        // for each server would be in every round.
         let growth = zip(facts.dropFirst(), facts.dropFirst(2)).map { $1.heapByteCount - $0.heapByteCount }
         #expect(try #require(growth.min()) <= 24 * scripted.count, "\(facts)")
     }

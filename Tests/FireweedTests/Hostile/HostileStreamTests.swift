@@ -3,7 +3,8 @@ import FixtureServer
 import Foundation
 import Testing
 
-/// Over TLS; what servers do in clear text keeps the loop for a while, which other tests would feel: see `HostileRemainsTests`.
+/// Over TLS; what servers do in clear text keeps the loop for a while, which other tests would feel: see
+/// `HostileRemainsTests`.
 @Suite("Hostile servers over HTTP/2", .timeLimit(.minutes(Patience.minutes)))
 struct HostileStreamTests {
     /// What a server does once the request has come, and whether a response comes of it.

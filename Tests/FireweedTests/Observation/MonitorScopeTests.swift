@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Which monitor hears of what, and what is told in rare cases.
+/// Which monitor is told of what, and what is told in rare cases.
 @Suite("The scope of monitors", .timeLimit(.minutes(Patience.minutes)))
 struct MonitorScopeTests {
     private let server: FixtureServer

@@ -73,7 +73,8 @@ struct NamespaceTests {
     /// How long after a change it was seen, in milliseconds.
     private struct Delay: CustomStringConvertible {
         let event: String
-        /// After the end of the `ip` command, by which the kernel has made the change: negative when it was seen before that.
+        /// After the end of the `ip` command, by which the kernel has made the change: negative when it was seen before
+        /// that.
         let behind: Double
 
         var description: String { "\(event): seen \(String(format: "%.1f", behind)) ms after the end of `ip`" }
@@ -89,7 +90,8 @@ struct NamespaceTests {
 
     /// Plays a scenario up to five times, until everything in it was seen within 100 ms.
     ///
-    /// What looked at the network now and then would be later each time; what was late since the machine was busy is not.
+    /// What looked at the network now and then would be later each time; what was late since the machine was busy is
+    /// not.
     private func expectSoon(_ scenario: () async throws -> [Delay]) async throws {
         var delays: [Delay] = []
         for _ in 0..<5 {

@@ -57,7 +57,8 @@ struct AnnouncementTests {
         server = try FixtureServer.start()
     }
 
-    /// Makes a request, cancels it before an event (`requestDidResume` is the first one) and lets its conclusion run; gives the events.
+    /// Makes a request, cancels it before an event (`requestDidResume` is the first one) and lets its conclusion run;
+    /// gives the events.
     private func events(cancelledBefore number: Int, adapter: Adapter? = nil) async -> [String] {
         let monitor = InterruptingMonitor(before: number)
         let session = Session.isolated(

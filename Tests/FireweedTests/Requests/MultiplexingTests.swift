@@ -3,7 +3,8 @@ import FixtureServer
 import Foundation
 import Testing
 
-// libcurl keeps what comes for one stream while it reads for another: nobody may be blamed for that, and nothing be lost.
+// libcurl keeps what comes for one stream while it reads for another: nobody may be blamed for that, and nothing be
+// lost.
 @Suite("Streams beside each other over HTTP/2", .timeLimit(.minutes(Patience.minutes)), .serialized)
 struct MultiplexingTests {
     /// A server for HTTP/2 with documents "small" and "big".

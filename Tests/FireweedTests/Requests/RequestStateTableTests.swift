@@ -5,9 +5,10 @@ import Testing
 
 /// The whole table of a request's life, in writing.
 ///
-/// A state, `intent work`, and under it what each event does that does anything: the next state, and the effects. An event that is not
-/// named is ignored there. Effects: R, S, C announce resume, suspend and cancel; M makes the request; r, s, c resume, suspend and
-/// cancel the task; T settles; F finishes; L serialises for late handlers; D delays the retry.
+/// A state, `intent work`, and under it what each event does that does anything: the next state, and the effects. An
+/// event that is not named is ignored there. Effects: R, S, C announce resume, suspend and cancel; M makes the request;
+/// r, s, c resume, suspend and cancel the task; T settles; F finishes; L serialises for late handlers; D delays the
+/// retry.
 private let table = """
     initialized idle
         resume -> resumed making RM
@@ -146,7 +147,8 @@ struct RequestStateTableTests {
         #expect(Set(states) == Set(RequestState.reachable.map(\.code)) && states.count == 24)
     }
 
-    /// A race that such libraries are known to lose: the events in the order of the race, and the effects that come out.
+    /// A race that such libraries are known to lose: the events in the order of the race, and the effects that come
+    /// out.
     struct Race: Sendable {
         let name: String
         let events: [RequestState.Event]

@@ -5,7 +5,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Everything that can be done to a stream, from several threads at once: every handler hears of the end once, and nothing is left.
+/// Everything that can be done to a stream, from several threads at once: every handler is told of the end once, and
+/// nothing is left.
 @Suite("Streams under stress", .timeLimit(.minutes(Patience.minutes)))
 struct StreamStressTests {
     private final class Counts: Sendable {

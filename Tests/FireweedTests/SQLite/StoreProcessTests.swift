@@ -47,7 +47,8 @@ struct StoreProcessTests {
         for round in 0..<25 {
             let output = Pipe.closedOnExec()
             let writer = try probe(["write", file.path], output: output)
-            // It is in the middle of writing when it has said something: more each round, so that it dies at different places.
+            // It is in the middle of writing when it has said something: more each round, so that it dies at different
+            // places.
             for _ in 0...(round % 5) { _ = output.fileHandleForReading.nextContent() }
             kill(writer.processIdentifier, SIGKILL)
             writer.waitUntilExit()

@@ -15,7 +15,8 @@ enum Program {
         var text: String { String(decoding: data, as: UTF8.self) }
     }
 
-    /// Runs a program from the path to its end; input and output go through files, so that neither side can wait for the other.
+    /// Runs a program from the path to its end; input and output go through files, so that neither side can wait for
+    /// the other.
     static func run(_ program: String, _ arguments: [String], input: Data = Data(), in folder: URL) async throws
         -> Output
     {

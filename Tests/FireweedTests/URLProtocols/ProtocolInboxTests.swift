@@ -7,7 +7,8 @@ import Testing
 
 @Suite("ProtocolInbox")
 struct ProtocolInboxTests {
-    /// What a protocol may report, as text: a response, content, the end, a failure, a redirect, a valid stored response.
+    /// What a protocol may report, as text: a response, content, the end, a failure, a redirect, a valid stored
+    /// response.
     private static let reports = ["R", "C", "E", "F", "M", "S"]
     private static let url = URL(fileURLWithPath: "/")
     private static let response = URLResponse(

@@ -42,8 +42,8 @@ struct AutobahnTests {
 
     /// How often a case may be played until it passes.
     ///
-    /// The suite ends many a connection half a second after it began, whether that was time enough or not: on a busy machine it may
-    /// not have been. What did not pass is played again, alone.
+    /// The suite ends many a connection half a second after it began, whether that was time enough or not: on a busy
+    /// machine it may not have been. What did not pass is played again, alone.
     private static let attemptLimit = 3
 
     @Test("every case passes", arguments: choices)

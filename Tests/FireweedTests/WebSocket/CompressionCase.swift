@@ -52,7 +52,8 @@ struct CompressionCase: Sendable, CustomTestStringConvertible {
         (256, [8192, 16384, 32768, 65536, 131072]), (1024, [131072]), (4096, [131072]), (32768, [131072]),
     ]
 
-    /// The list has 1,000 messages of each size; here it is the quarter of a megabyte that is sent in each, and four messages at least.
+    /// The list has 1,000 messages of each size; here it is the quarter of a megabyte that is sent in each, and four
+    /// messages at least.
     static func count(ofSize size: Int) -> Int { min(max((1 << 18) / size, 4), 1000) }
 
     /// A text of so many bytes that is cut out of endless content, at a place that the seed says.

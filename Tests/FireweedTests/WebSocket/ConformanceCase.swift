@@ -1,4 +1,5 @@
-// The published case list of the Autobahn test suite, as values: what its fuzzing server sends, and what has to come back.
+// The published case list of the Autobahn test suite, as values: what its fuzzing server sends, and what has to come
+// back.
 
 import FixtureServer
 import Foundation
@@ -14,7 +15,8 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
         case clean([Frame])
         /// It closes with this code; `allowed` may have been answered before.
         case failure(UInt16, allowed: [Frame] = [])
-        /// The peer's own close frame is among what it sends; it is answered with this code (0: none), after these frames.
+        /// The peer's own close frame is among what it sends; it is answered with this code (0: none), after these
+        /// frames.
         case closed(UInt16, after: [Frame] = [])
     }
 

@@ -4,7 +4,8 @@ import FixtureServer
 import Foundation
 import Testing
 
-// Counted where the bytes leave: what has not left cannot be in memory. `SocketMemoryTests` looks at the memory of a whole process.
+// Counted where the bytes leave: what has not left cannot be in memory. `SocketMemoryTests` looks at the memory of a
+// whole process.
 @Suite("Back-pressure of WebSockets", .timeLimit(.minutes(Patience.minutes)), .serialized)
 struct WebSocketBackPressureTests {
     private static let mebibyte = 1 << 20

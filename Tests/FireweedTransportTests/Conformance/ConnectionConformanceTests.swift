@@ -36,8 +36,8 @@ struct ConnectionConformanceTests {
             let next = try stage.transfer(of: .small)
             next.start()
             let report = try await next.end().report
-            // Over HTTP/2 the connection that is used takes it. libcurl does not tell the connections of one Unix-domain
-            // socket apart.
+            // Over HTTP/2 the connection that is used takes it. libcurl does not tell the connections of one
+            // Unix-domain socket apart.
             let isAlone = report.protocolName != "h2" && report.localEndpoint != nil
             #expect(!isAlone || !report.isReusedConnection)
             transfer.setFlow(.running, revision: 2)

@@ -5,7 +5,7 @@ import FixtureServer
 import Synchronization
 import Testing
 
-/// A control, and the recorder that hears of its transfer.
+/// A control, and the recorder that is told of its transfer.
 final class RecordedTransfer: Sendable {
     let recorder: TransferRecorder
     private let control: any TransferControl

@@ -9,8 +9,8 @@ import Synchronization
 
 /// Writes down the calls of one transfer.
 ///
-/// Each call that the contract forbids is a violation: one that overlaps another, one from inside a control's method, one
-/// out of order, one after the end.
+/// Each call that the contract forbids is a violation: one that overlaps another, one from inside a control's method,
+/// one out of order, one after the end.
 final class TransferRecorder: TransferConsumer {
     /// A call; content with the count of bytes that had come by then.
     enum Call: Sendable, Hashable {

@@ -16,7 +16,8 @@ final class EngineStage: Sendable {
         transport = EngineTransport(settings: settings, parts: parts)
     }
 
-    /// Runs a test, then shuts the transport down, waits for the end of each transfer, and reports what broke the contract.
+    /// Runs a test, then shuts the transport down, waits for the end of each transfer, and reports what broke the
+    /// contract.
     static func play(
         limit: Int = 6, parts: EngineParts = EngineParts(), _ change: (inout TransportOptions) -> Void = { _ in },
         sourceLocation: SourceLocation = #_sourceLocation, _ body: (EngineStage) async throws -> Void

@@ -2,7 +2,7 @@ import Alamofire
 import App
 import Foundation
 
-/// What is done so that a monitor hears of it; together every method of the protocol but two.
+/// What is done so that a monitor is told of it; together every method of the protocol but two.
 ///
 /// `taskIsWaitingForConnectivity` needs a machine without a network.
 enum MonitorScenario: String, CaseIterable {
