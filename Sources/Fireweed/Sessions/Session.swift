@@ -173,13 +173,15 @@ open class Session: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - convertible: the URL.
-    ///   - method: the method; GET unless said otherwise.
-    ///   - parameters: names and values; none by default.
-    ///   - encoding: puts the parameters into query or content.
-    ///   - headers: fields of this request, which win over the session's.
-    ///   - interceptor: adapts and retries this request, after the session's.
-    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
+    ///   - method: the method; `.get` by default.
+    ///   - parameters: names and values; `nil`, the default, for none.
+    ///   - encoding: puts the parameters into the query or the content.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
     ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func request(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -193,7 +195,19 @@ open class Session: @unchecked Sendable {
         return self.request(request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A request with parameters from an `Encodable` value; the other parameters are as above.
+    /// A request with parameters from an `Encodable` value.
+    ///
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; `.get` by default.
+    ///   - parameters: a value whose properties become names and values; `nil`, the default, for none.
+    ///   - encoder: puts the parameters into the query or the content.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func request<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -208,6 +222,13 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request from anything that makes a `URLRequest`.
+    ///
+    /// - Parameters:
+    ///   - convertible: makes the `URLRequest`.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func request(
         _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
@@ -222,7 +243,13 @@ open class Session: @unchecked Sendable {
 
     /// A request whose content is handed on as it comes.
     ///
-    /// - Parameter automaticallyCancelOnStreamError: whether a serialiser's failure ends the request.
+    /// - Parameters:
+    ///   - convertible: makes the `URLRequest`.
+    ///   - automaticallyCancelOnStreamError: whether a serialiser's failure cancels the request; false by default.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func streamRequest(
         _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil
@@ -235,6 +262,17 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request whose content is handed on as it comes.
+    ///
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; `.get` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - automaticallyCancelOnStreamError: whether a serialiser's failure cancels the request; false by default.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func streamRequest(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
@@ -249,6 +287,19 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from an `Encodable` value, whose content is handed on as it comes.
+    ///
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; `.get` by default.
+    ///   - parameters: a value whose properties become names and values; `nil`, the default, for none.
+    ///   - encoder: puts the parameters into the query or the content.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - automaticallyCancelOnStreamError: whether a serialiser's failure cancels the request; false by default.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func streamRequest<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -268,7 +319,14 @@ open class Session: @unchecked Sendable {
 
     /// A request whose content goes to a file.
     ///
-    /// - Parameter destination: says where the file goes when it is complete; `nil` leaves it in a temporary place.
+    /// - Parameters:
+    ///   - convertible: makes the `URLRequest`.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - destination: chooses the place of the complete file; `nil`, the default, leaves the file in a temporary
+    ///     folder.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func download(
         _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
@@ -281,6 +339,20 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from a dictionary, whose content goes to a file.
+    ///
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; `.get` by default.
+    ///   - parameters: names and values; `nil`, the default, for none.
+    ///   - encoding: puts the parameters into the query or the content.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    ///   - destination: chooses the place of the complete file; `nil`, the default, leaves the file in a temporary
+    ///     folder.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func download(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -296,6 +368,20 @@ open class Session: @unchecked Sendable {
     }
 
     /// A request with parameters from an `Encodable` value, whose content goes to a file.
+    ///
+    /// - Parameters:
+    ///   - convertible: the URL.
+    ///   - method: the method; `.get` by default.
+    ///   - parameters: a value whose properties become names and values; `nil`, the default, for none.
+    ///   - encoder: puts the parameters into the query or the content.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest` before the parameters are encoded.
+    ///   - destination: chooses the place of the complete file; `nil`, the default, leaves the file in a temporary
+    ///     folder.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func download<Parameters: Encodable & Sendable>(
         _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
@@ -316,6 +402,15 @@ open class Session: @unchecked Sendable {
     /// again, and never mixes two of them. Adapters see the request as they see others. `data` has to come from
     /// somebody who may name a file to write to: see `ResumeData`. What it cannot go on from fails with `ResumeError`
     /// inside `AFError.createURLRequestFailed(error:)`.
+    ///
+    /// - Parameters:
+    ///   - data: the resume data of the earlier download, see ``ResumeData``.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - destination: chooses the place of the complete file; `nil`, the default, leaves the file in a temporary
+    ///     folder.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func download(
         resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil,
@@ -330,6 +425,18 @@ open class Session: @unchecked Sendable {
     // MARK: Uploads
 
     /// Sends bytes in memory.
+    ///
+    /// - Parameters:
+    ///   - data: the content.
+    ///   - convertible: the URL.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         _ data: Data, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
@@ -344,6 +451,15 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends bytes in memory.
+    ///
+    /// - Parameters:
+    ///   - data: the content.
+    ///   - convertible: makes the `URLRequest`.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
@@ -352,6 +468,18 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a file, which is read while it is sent.
+    ///
+    /// - Parameters:
+    ///   - fileURL: the file with the content. The file is read while it is sent.
+    ///   - convertible: the URL.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         _ fileURL: URL, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
@@ -366,6 +494,15 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a file, which is read while it is sent.
+    ///
+    /// - Parameters:
+    ///   - fileURL: the file with the content. The file is read while it is sent.
+    ///   - convertible: makes the `URLRequest`.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil, fileManager: FileManager = .default
@@ -375,6 +512,16 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    ///
+    /// - Parameters:
+    ///   - stream: the content. A stream can be read once: a retry or a redirect that needs it again fails.
+    ///   - convertible: the URL.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         _ stream: InputStream, to convertible: any URLConvertible, method: HTTPMethod = .post,
@@ -387,6 +534,15 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    ///
+    /// - Parameters:
+    ///   - stream: the content. A stream can be read once: a retry or a redirect that needs it again fails.
+    ///   - convertible: makes the `URLRequest`.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ stream: InputStream, with convertible: any URLRequestConvertible,
         interceptor: (any RequestInterceptor)? = nil,
@@ -408,6 +564,20 @@ open class Session: @unchecked Sendable {
     // MARK: Forms
 
     /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    ///
+    /// - Parameters:
+    ///   - multipartFormData: the form.
+    ///   - url: the URL.
+    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
+    ///     gathered in memory.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         multipartFormData: MultipartFormData, to url: any URLConvertible,
@@ -423,6 +593,18 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a form that a closure fills.
+    ///
+    /// - Parameters:
+    ///   - multipartFormData: fills the form; called at once, on the calling thread.
+    ///   - url: the URL.
+    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
+    ///     gathered in memory.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - fileManager: looks at the files of the form's parts.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         multipartFormData: @escaping (MultipartFormData) -> Void, to url: any URLConvertible,
@@ -438,6 +620,15 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a form that a closure fills.
+    ///
+    /// - Parameters:
+    ///   - multipartFormData: fills the form; called at once, on the calling thread.
+    ///   - request: makes the `URLRequest`.
+    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
+    ///     gathered in memory.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - fileManager: looks at the files of the form's parts.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     open func upload(
         multipartFormData: @escaping (MultipartFormData) -> Void, with request: any URLRequestConvertible,
@@ -452,6 +643,17 @@ open class Session: @unchecked Sendable {
     }
 
     /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
+    ///
+    /// - Parameters:
+    ///   - multipartFormData: the form.
+    ///   - request: makes the `URLRequest`.
+    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
+    ///     gathered in memory.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         multipartFormData: MultipartFormData, with request: any URLRequestConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
@@ -473,10 +675,12 @@ open class Session: @unchecked Sendable {
     /// - Parameters:
     ///   - url: the URL.
     ///   - configuration: subprotocol, longest message, automatic pings and compression.
-    ///   - headers: fields of the handshake, which win over the session's.
-    ///   - interceptor: adapts and retries this request, after the session's.
-    ///   - shouldAutomaticallyResume: whether the first listener resumes the request; `nil` leaves it to the session.
-    ///   - requestModifier: changes the handshake's `URLRequest`.
+    ///   - headers: fields of the handshake, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or listener or with `resume()`.
     @preconcurrency
     open func webSocketRequest(
         to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
@@ -490,7 +694,19 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A WebSocket with parameters of an `Encodable` value in its URL; the other parameters are as above.
+    /// A WebSocket with parameters of an `Encodable` value in its URL.
+    ///
+    /// - Parameters:
+    ///   - url: the URL.
+    ///   - configuration: subprotocol, longest message, automatic pings and compression.
+    ///   - parameters: a value whose properties become names and values; `nil`, the default, for none.
+    ///   - encoder: puts the parameters into the query or the content.
+    ///   - headers: fields of the handshake, which replace the session's fields of the same name.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or listener or with `resume()`.
     @preconcurrency
     open func webSocketRequest<Parameters: Encodable & Sendable>(
         to url: any URLConvertible, configuration: WebSocketRequest.Configuration = .default,
@@ -508,6 +724,14 @@ open class Session: @unchecked Sendable {
     }
 
     /// A WebSocket whose handshake is made by anything that makes a `URLRequest`; its method is GET in any case.
+    ///
+    /// - Parameters:
+    ///   - convertible: makes the `URLRequest`.
+    ///   - configuration: subprotocol, longest message, automatic pings and compression.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    /// - Returns: the request, which begins with its first handler or listener or with `resume()`.
     open func webSocketRequest(
         performing convertible: any URLRequestConvertible, configuration: WebSocketRequest.Configuration = .default,
         interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil
