@@ -24,9 +24,11 @@ final class ConnectivityWatch: Sendable {
     private let queue = DispatchQueue(label: "org.alamofire.connectivity")
     private let state = Mutex(State())
 
-    /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none in time.
+    /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none
+    /// in time.
     ///
-    /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call; `filter` says which interfaces count.
+    /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call; `filter` says which
+    /// interfaces count.
     func wait(
         for subject: RouteSubject, over filter: InterfaceFilter = .any, within limit: Duration?,
         by clock: any SessionClock, wantsChange: Bool = false,

@@ -12,8 +12,8 @@ import Synchronization
 /// let session = Session(transport: transport)
 /// ```
 ///
-/// The seed decides which message gets which fault, by the order in which messages are made. It is printed when the transport is
-/// made, so that a run can be had again.
+/// The seed decides which message gets which fault, by the order in which messages are made. It is printed when the
+/// transport is made, so that a run can be had again.
 public final class FaultyTransport: Transport {
     /// What goes wrong with one message.
     public enum Fault: Sendable, Hashable {
@@ -39,8 +39,8 @@ public final class FaultyTransport: Transport {
     ///
     /// - Parameters:
     ///   - base: what sends the messages.
-    ///   - faults: what goes wrong, and how often, from 0 to 1. At most one fault meets a message; probabilities that are more than 1
-    ///     together leave the last ones out.
+    ///   - faults: what goes wrong, and how often, from 0 to 1. At most one fault meets a message; probabilities that
+    ///     are more than 1 together leave the last ones out.
     ///   - seed: the number that the faults come from; a random one by default.
     ///   - isPrinted: whether the seed is printed on standard error.
     public init(

@@ -18,8 +18,8 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - description: what it asks for, in a few words, for messages.
-    ///   - differences: returns a line for each thing that differs, and none when the request meets the condition. Called on the
-    ///     queue of the transport or server; it must not wait.
+    ///   - differences: returns a line for each thing that differs, and none when the request meets the condition.
+    ///     Called on the queue of the transport or server; it must not wait.
     public init(_ description: String, differences: @escaping @Sendable (RecordedRequest) -> [String]) {
         self.description = description
         self.differences = differences
@@ -29,7 +29,8 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - description: what it asks for, in a few words, for messages.
-    ///   - isMet: called on the queue of the transport or server; it must not wait. A thrown error is a condition that is not met.
+    ///   - isMet: called on the queue of the transport or server; it must not wait. A thrown error is a condition that
+    ///     is not met.
     public static func matching(
         _ description: String = "the closure's condition",
         _ isMet: @escaping @Sendable (RecordedRequest) throws -> Bool

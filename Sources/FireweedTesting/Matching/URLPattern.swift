@@ -81,7 +81,8 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         }
     }
 
-    /// The differences between a request's URL and the pattern, none when it matches, and the values of the placeholders.
+    /// The differences between a request's URL and the pattern, none when it matches, and the values of the
+    /// placeholders.
     func match(_ target: TargetText) -> (differences: [String], parameters: [String: String]) {
         var differences: [String] = []
         if let difference = originDifference(target) { differences.append(difference) }

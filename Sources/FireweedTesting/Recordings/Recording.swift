@@ -10,9 +10,9 @@ public import Foundation
 /// let session = Session.replaying(recording)
 /// ```
 ///
-/// An exchange answers a request with the same method and URL, query included, and with the same content where the archive has it.
-/// Of several exchanges that match, each answers once, in the order of the archive; the last one answers from then on. What was not
-/// recorded fails with `UnmatchedRequestError`, which shows the nearest exchange.
+/// An exchange answers a request with the same method and URL, query included, and with the same content where the
+/// archive has it. Of several exchanges that match, each answers once, in the order of the archive; the last one
+/// answers from then on. What was not recorded fails with `UnmatchedRequestError`, which shows the nearest exchange.
 public struct Recording: Sendable {
     /// How many exchanges there are.
     public var count: Int { entries.count }

@@ -5,8 +5,8 @@ public import Foundation
 
 /// A request message that came to a ``StubTransport`` or a ``MockServer``.
 ///
-/// It is what would be on the wire: after adapters, cookies, cache and redirects. Each exchange is a request of its own: a
-/// retry and a redirect each add one.
+/// It is what would be on the wire: after adapters, cookies, cache and redirects. Each exchange is a request of its
+/// own: a retry and a redirect each add one.
 public struct RecordedRequest: Sendable {
     /// The method.
     public let method: HTTPMethod

@@ -39,7 +39,8 @@ extension MockResponse {
 
     /// The JSON of an `Encodable` value.
     ///
-    /// - Parameter encoder: encodes the value, when the answer is made; an error is the error that the request fails with.
+    /// - Parameter encoder: encodes the value, when the answer is made; an error is the error that the request fails
+    ///   with.
     public static func json(
         _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:],
         encoder: JSONEncoder = JSONEncoder()
@@ -99,7 +100,8 @@ extension MockResponse {
 
     /// A failure of the network in place of a response, as `.failure(.notConnectedToInternet)`.
     ///
-    /// A request of a stubbed session fails with `AFError.sessionTaskFailed(error:)` around it; a ``MockServer`` closes the connection.
+    /// A request of a stubbed session fails with `AFError.sessionTaskFailed(error:)` around it; a ``MockServer`` closes
+    /// the connection.
     public static func failure(_ code: URLError.Code) -> MockResponse {
         failure(URLError(code))
     }

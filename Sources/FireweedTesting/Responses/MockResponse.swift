@@ -9,8 +9,8 @@ public import Foundation
 /// Stub.get("/users/{id}").reply(.json(["name": "Ada"]).header("ETag", "\"1\"").delayed(by: .milliseconds(200)))
 /// ```
 ///
-/// A ``StubTransport`` and a ``MockServer`` take the same answers. `Content-Length` is added where the length is known and the
-/// answer has no such field.
+/// A ``StubTransport`` and a ``MockServer`` take the same answers. `Content-Length` is added where the length is known
+/// and the answer has no such field.
 public struct MockResponse: Sendable {
     /// One step of streamed content.
     public enum Piece: Sendable, ExpressibleByStringLiteral {

@@ -13,8 +13,8 @@ import Synchronization
 /// feed.finish()
 /// ```
 ///
-/// Every method may be called from any thread. What was sent before a request came is kept for it. A feed is for one request:
-/// a second one that gets it fails with `URLError.resourceUnavailable`.
+/// Every method may be called from any thread. What was sent before a request came is kept for it. A feed is for one
+/// request: a second one that gets it fails with `URLError.resourceUnavailable`.
 public final class ResponseFeed: Sendable {
     enum Event: Sendable {
         case data(Data)

@@ -6,7 +6,8 @@ import Foundation
 
 /// The certificate of a ``MockServer``, made when the server starts; all but ``trusted`` have to be refused.
 ///
-/// Each server has an authority of its own. A session of ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` trusts it.
+/// Each server has an authority of its own. A session of
+/// ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` trusts it.
 public enum MockCertificate: Sendable, Hashable, CaseIterable {
     /// Right in every way, for `localhost` and 127.0.0.1.
     case trusted

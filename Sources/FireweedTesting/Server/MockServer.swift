@@ -13,8 +13,9 @@ import Synchronization
 /// let request = try await server.stubs.takeRequest()
 /// ```
 ///
-/// Every connection has a thread of its own. Requests to a proxy (`CONNECT`, and targets in absolute form) are answered too: a tunnel leads
-/// to the host that was asked for, an absolute target is matched by its whole URL. The server stops with its last reference.
+/// Every connection has a thread of its own. Requests to a proxy (`CONNECT`, and targets in absolute form) are answered
+/// too: a tunnel leads to the host that was asked for, an absolute target is matched by its whole URL. The server stops
+/// with its last reference.
 public final class MockServer: Sendable {
     /// The stubs, and what was asked of them.
     public let stubs: Stubs
@@ -191,7 +192,8 @@ public enum ConnectionFault: Sendable, Hashable {
     case resetAtAccept
     /// Reads and never says anything, not even in the TLS handshake.
     case silent
-    /// Closes in the TLS handshake, when the client's first message has come; without TLS, when the first bytes have come.
+    /// Closes in the TLS handshake, when the client's first message has come; without TLS, when the first bytes have
+    /// come.
     case closeInHandshake
     /// Sends these bytes at once, and closes.
     case garbage(Data)

@@ -27,8 +27,8 @@ final class ServerIdentity: @unchecked Sendable {
 
 /// TLS over memory, so that no write of OpenSSL's raises SIGPIPE.
 ///
-/// One thread reads, and another one may write. OpenSSL's connections are for one thread at a time: calls into it are made
-/// under the lock; waiting for bytes is not.
+/// One thread reads, and another one may write. OpenSSL's connections are for one thread at a time: calls into it are
+/// made under the lock; waiting for bytes is not.
 final class SecureStream: ServerStream {
     private let descriptor: Int32
     private let ssl: OpaquePointer

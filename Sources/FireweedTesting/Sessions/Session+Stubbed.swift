@@ -15,8 +15,9 @@ extension Session {
     /// try session.stubs.expectAllCalled()
     /// ```
     ///
-    /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says. No notifications
-    /// are posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the same time share nothing.
+    /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says.
+    /// No notifications are posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the
+    /// same time share nothing.
     ///
     /// - Parameters:
     ///   - configuration: header fields, time-outs and cache policy; its storages are replaced.

@@ -11,8 +11,8 @@ public import Fireweed
 /// Stub.get("/once").reply(.ok).times(1)
 /// ```
 ///
-/// Of several stubs that match, the first one answers that has not answered its number of ``times(_:)``. A stub without `reply`
-/// answers with an empty 200.
+/// Of several stubs that match, the first one answers that has not answered its number of ``times(_:)``. A stub without
+/// `reply` answers with an empty 200.
 public struct Stub: Sendable, CustomStringConvertible {
     /// The method; `nil` for every one.
     public let method: HTTPMethod?
@@ -85,8 +85,8 @@ public struct Stub: Sendable, CustomStringConvertible {
 
     /// Answers with what a closure makes of each request.
     ///
-    /// - Parameter make: called on the queue of the transport or server; it must not wait. An error that it throws is the
-    ///   error that the request fails with.
+    /// - Parameter make: called on the queue of the transport or server; it must not wait. An error that it throws is
+    ///   the error that the request fails with.
     public func reply(_ make: @escaping @Sendable (RecordedRequest) throws -> MockResponse) -> Stub {
         changed { $0.answer = .closure(make) }
     }

@@ -43,7 +43,8 @@ public final class TestClock: SessionClock {
 
     /// Makes a clock that stands still until ``advance(by:)``.
     ///
-    /// - Parameter start: its first date; the machine's, by default, since Foundation's cookie storage drops cookies by that.
+    /// - Parameter start: its first date; the machine's, by default, since Foundation's cookie storage drops cookies by
+    ///   that.
     public convenience init(start: Date = Date()) {
         self.init(start: start, isAutomatic: false)
     }
@@ -53,11 +54,12 @@ public final class TestClock: SessionClock {
         self.isAutomatic = isAutomatic
     }
 
-    /// A new clock that advances as soon as a session, or a stub, waits: to the earliest moment for which anybody waits.
+    /// A new clock that advances as soon as a session, or a stub, waits: to the earliest moment for which anybody
+    /// waits.
     ///
-    /// Limits, such as deadlines, take effect on the way; a limit alone moves nothing, since what it limits is under way.
-    /// Behind a limit the clock stands still for 50 ms of real time, in which its effect may end the waiting. ``advance(by:)``
-    /// works too.
+    /// Limits, such as deadlines, take effect on the way; a limit alone moves nothing, since what it limits is under
+    /// way. Behind a limit the clock stands still for 50 ms of real time, in which its effect may end the waiting.
+    /// ``advance(by:)`` works too.
     public static var automatic: TestClock { TestClock(start: Date(), isAutomatic: true) }
 
     /// How far the clock was advanced.
@@ -74,10 +76,11 @@ public final class TestClock: SessionClock {
 
     // MARK: Advancing
 
-    /// Advances the clock; what is due until then begins, in the order of time, on the queues that it was scheduled for.
+    /// Advances the clock; what is due until then begins, in the order of time, on the queues that it was scheduled
+    /// for.
     ///
-    /// It returns before that work has ended. What begins to wait later waits from the new time on: to meet a retry that is not
-    /// scheduled yet, call ``delayIsPending()`` before.
+    /// It returns before that work has ended. What begins to wait later waits from the new time on: to meet a retry
+    /// that is not scheduled yet, call ``delayIsPending()`` before.
     public func advance(by duration: Duration) {
         for call in state.withLock({ $0.advance(by: duration) }) { call.begin() }
     }

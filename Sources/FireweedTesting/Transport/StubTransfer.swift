@@ -6,8 +6,8 @@ import Synchronization
 
 /// Reads the request's content, asks the stubs, and plays their answer on the transport's queue.
 ///
-/// A plain answer is played in one turn of the queue. Whatever is called inside of the consumer's methods is queued behind that turn,
-/// which therefore ends as soon as a command is on its way.
+/// A plain answer is played in one turn of the queue. Whatever is called inside of the consumer's methods is queued
+/// behind that turn, which therefore ends as soon as a command is on its way.
 final class StubTransfer: TransferControl, @unchecked Sendable {
     let message: RequestMessage
     let stage: StubStage

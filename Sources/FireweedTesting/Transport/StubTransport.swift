@@ -13,9 +13,10 @@ import Synchronization
 /// let session = Session(transport: transport, interceptor: interceptor)
 /// ```
 ///
-/// Requests take every step that they take with a server: adapters, cookies, cache, redirects, validation, retries, metrics. Uploads
-/// are read whole into memory, and report progress. Each transport answers on a serial queue of its own, so that
-/// tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted, and never asked.
+/// Requests take every step that they take with a server: adapters, cookies, cache, redirects, validation, retries,
+/// metrics. Uploads are read whole into memory, and report progress. Each transport answers on a serial queue of its
+/// own, so that tests which run at the same time share nothing. There is no TLS: a `ServerTrustManager` is accepted,
+/// and never asked.
 public final class StubTransport: Transport {
     /// The stubs, and what was asked of them.
     public let stubs: Stubs

@@ -11,8 +11,8 @@ final class StubUpload: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fireweed.stub.upload")
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
-    // SAFETY: touched on the transport's queue alone, as every method here is called there; the buffer belongs to the one read
-    // that runs.
+    // SAFETY: touched on the transport's queue alone, as every method here is called there; the buffer belongs to the
+    // one read that runs.
     private var content = Data()
     private var isReading = false
 

@@ -49,7 +49,8 @@ public final class MockWebSocket: Sendable {
 
     /// The next message of the client; waits for it.
     ///
-    /// - Throws: `MockWebSocketClosed` when the client closed or is gone, `CancellationError` when the task is cancelled.
+    /// - Throws: `MockWebSocketClosed` when the client closed or is gone, `CancellationError` when the task is
+    ///   cancelled.
     public func receive() async throws -> WebSocketMessage {
         try await inbox.next()
     }
@@ -65,7 +66,8 @@ public final class MockWebSocket: Sendable {
         }
     }
 
-    /// Plays a script, and ends the WebSocket as the script ends: the bridge from a transport's thread to code that is asynchronous.
+    /// Plays a script, and ends the WebSocket as the script ends: the bridge from a transport's thread to code that is
+    /// asynchronous.
     func run(_ script: WebSocketScript) -> Task<Void, Never> {
         Task {
             do {

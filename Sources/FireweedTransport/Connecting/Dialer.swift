@@ -32,7 +32,8 @@ struct ConnectedSocket {
 /// Makes a socket, as socket(2) does.
 typealias SocketOpener = @Sendable (_ family: Int32, _ type: Int32) -> Int32
 
-/// Connects to the addresses of a host (RFC 8305), or to a path, and makes the layers above the socket: proxies and TLS.
+/// Connects to the addresses of a host (RFC 8305), or to a path, and makes the layers above the socket: proxies and
+/// TLS.
 ///
 /// It lives on its loop's thread.
 final class Dialer: Timed {
