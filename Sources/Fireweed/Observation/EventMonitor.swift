@@ -1,4 +1,4 @@
-// Hearing of everything that happens to requests.
+// The events of sessions, requests and tasks.
 
 public import Dispatch
 public import Foundation
@@ -30,7 +30,13 @@ public protocol EventMonitor: Sendable {
 
     /// The session was invalidated, or its last reference went: then without an error.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
-    /// A redirect is about to be followed.
+    /// A redirect is about to be followed, or to be shown to the redirect handler.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - task: the task that is redirected.
+    ///   - response: the response with the redirect.
+    ///   - request: the request that follows, as the rules make it; a redirect handler may still change it.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
@@ -49,7 +55,14 @@ public protocol EventMonitor: Sendable {
     /// Called with `waitsForConnectivity` of the session alone, each time that a task begins to wait; without that
     /// option, a task that has no route fails.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
-    /// Content of the request was sent; -1 for an unknown length.
+    /// Content of the request was sent.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - task: the task whose content was sent.
+    ///   - byteCount: the bytes that were sent since the last call.
+    ///   - total: the bytes that were sent in all.
+    ///   - expected: the length of the content in bytes; -1 where it is not known.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
@@ -66,12 +79,25 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse)
     /// A download is complete, in its temporary place.
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
-    /// Content was written; -1 for an unknown length.
+    /// Content of a download was written to its file.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - downloadTask: the task of the download.
+    ///   - byteCount: the bytes that were written since the last call.
+    ///   - total: the bytes in the file, those of an earlier download included.
+    ///   - expected: the length of the whole file in bytes; -1 where it is not known.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData byteCount: Int64,
         totalBytesWritten total: Int64, totalBytesExpectedToWrite expected: Int64
     )
-    /// A download continues behind `offset` bytes that were there; -1 for an unknown length of the whole.
+    /// A download continues where an earlier one ended.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - downloadTask: the task of the download.
+    ///   - offset: the bytes that the earlier download left.
+    ///   - expected: the length of the whole file in bytes; -1 where it is not known.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
@@ -80,9 +106,19 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
     /// The request could not be made.
     func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError)
-    /// The adapters have changed the request.
+    /// The adapters are done with the request; also where they changed nothing.
+    ///
+    /// - Parameters:
+    ///   - request: the request that was adapted.
+    ///   - initial: the `URLRequest` before the adapters.
+    ///   - adapted: the `URLRequest` that is sent.
     func request(_ request: Request, didAdaptInitialRequest initial: URLRequest, to adapted: URLRequest)
-    /// An adapter failed.
+    /// An adapter failed, so that the request ends.
+    ///
+    /// - Parameters:
+    ///   - request: the request that was to be adapted.
+    ///   - initial: the `URLRequest` before the adapters.
+    ///   - error: `AFError.requestAdaptationFailed(error:)` with the adapter's error.
     func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError)
     /// The request that will be sent is there.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
@@ -90,9 +126,19 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didCreateTask task: URLSessionTask)
     /// The metrics of a task are complete.
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics)
-    /// A task failed before its end.
+    /// A task failed before it was told of its end, as when a server is not trusted.
+    ///
+    /// - Parameters:
+    ///   - request: the request of the task.
+    ///   - task: the task that failed.
+    ///   - error: the error that the request ends with, unless it is retried.
     func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError)
-    /// A task ended and was validated.
+    /// A task ended and its response was validated; before the retriers are asked.
+    ///
+    /// - Parameters:
+    ///   - request: the request of the task.
+    ///   - task: the task that ended.
+    ///   - error: the error of the task or of a validation; `nil` after a success.
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)
     /// The request is tried again.
     func requestIsRetrying(_ request: Request)
@@ -128,7 +174,12 @@ public protocol EventMonitor: Sendable {
     func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError)
     /// A stream was given to be sent.
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
-    /// The content of a download is complete.
+    /// The file of a download is complete and in its place, or could not be put there.
+    ///
+    /// - Parameters:
+    ///   - request: the download.
+    ///   - task: the task that brought the content.
+    ///   - result: where the file is; or why it is not there.
     func request(
         _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     )
