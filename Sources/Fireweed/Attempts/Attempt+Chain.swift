@@ -23,7 +23,7 @@ extension Attempt {
 
     /// What follows when the present response is left.
     enum Next {
-        case message(OutgoingMessage)
+        indirect case message(OutgoingMessage)
         /// The answer of the link with this index.
         case answer(LocalAnswer, link: Int)
     }
@@ -56,13 +56,12 @@ extension Attempt {
 
     /// Sends a message that every link let pass.
     private func send(_ exchange: consuming Exchange) {
-        let message = exchange.message
-        guard message.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
+        guard exchange.message.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
-        var wire = message.wire
+        var wire = exchange.message.wire
         wire.fields = exchange.fields
-        wire.credentials = message.transportCredentials
+        wire.credentials = exchange.message.transportCredentials
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.tellsOfLulls = gathersContent

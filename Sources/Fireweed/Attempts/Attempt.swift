@@ -54,7 +54,9 @@ final class Attempt: Sendable {
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
 
-        var message: OutgoingMessage { exchange.message }
+        var message: OutgoingMessage {
+            _read { yield exchange.message }
+        }
 
         /// Feeds an event to the table.
         ///

@@ -7,5 +7,5 @@ enum CacheUse: Sendable {
     /// The stored response was about something else: the origin is asked without conditions (RFC 9111 §4.3.4).
     case unconditional
     /// The origin is asked about a stored response that has been used (RFC 5861 §3).
-    case refreshing(StoredResponse)
+    indirect case refreshing(StoredResponse)
 }

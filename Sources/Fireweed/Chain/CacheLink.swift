@@ -7,17 +7,29 @@ import FoundationNetworking
 
 /// What the cache has to know when the answer to a message comes.
 struct CacheNote: Sendable {
-    /// The request as the cache sees it; `nil` where nothing was looked for.
-    var query: CacheQuery?
-    /// The stored response that the origin was asked about.
-    var stored: StoredResponse?
-    /// Whether the stored response may answer in place of an error (RFC 5861 §4).
-    var toleratesError = false
+    /// What was looked for; `nil` for most messages, since nothing is stored for them.
+    let lookup: CacheLookup?
     /// When the origin was asked.
     let moment: ResponseCache.Moment
 
     /// What answers when the origin cannot.
-    var staleAnswer: StoredResponse? { toleratesError ? stored : nil }
+    var staleAnswer: StoredResponse? { lookup.flatMap { $0.toleratesError ? $0.stored : nil } }
+}
+
+/// A look into the cache.
+final class CacheLookup: Sendable {
+    /// The request as the cache sees it.
+    let query: CacheQuery
+    /// The stored response that the origin was asked about.
+    let stored: StoredResponse?
+    /// Whether the stored response may answer in place of an error (RFC 5861 §4).
+    let toleratesError: Bool
+
+    init(_ query: CacheQuery, stored: StoredResponse?, toleratesError: Bool) {
+        self.query = query
+        self.stored = stored
+        self.toleratesError = toleratesError
+    }
 }
 
 /// Answers messages with stored responses, and stores responses (RFC 9111).
@@ -92,8 +104,8 @@ struct CacheLink: Link {
         _ query: CacheQuery? = nil, toleratesError: Bool = false
     ) -> Decision {
         if let stored { exchange.fields = Validation.fields(exchange.fields, asking: stored.head) }
-        exchange.cacheNote = CacheNote(
-            query: query, stored: stored, toleratesError: toleratesError, moment: cache.moment)
+        let lookup = query.map { CacheLookup($0, stored: stored, toleratesError: toleratesError) }
+        exchange.cacheNote = CacheNote(lookup: lookup, moment: cache.moment)
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
         if stored != nil || exchange.message.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
             || host.storingWishes.asks
@@ -108,21 +120,21 @@ struct CacheLink: Link {
     func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
         guard let cache, let note = exchange.cacheNote else { return .pass }
         exchange.cacheNote = nil
-        let query = note.query ?? CacheQuery(exchange, policy: host.cachePolicy, in: cache)
-        if let stored = note.stored, head.status == 304 {
+        let query = note.lookup?.query ?? CacheQuery(exchange, policy: host.cachePolicy, in: cache)
+        if let stored = note.lookup?.stored, head.status == 304 {
             return confirm(stored, by: head, query, note, exchange.message, cache)
         }
         if let stored = note.staleAnswer, Self.toleratedStatuses.contains(head.status) {
             return answer(stored, to: query, source: .cache, in: cache)
         }
         exchange.recorder = ResponseRecorder.note(
-            head, to: query, sentAt: note.moment, isValidated: note.stored != nil, cache: cache,
+            head, to: query, sentAt: note.moment, isValidated: note.lookup?.stored != nil, cache: cache,
             storing: host.storingWishes)
         return .pass
     }
 
     func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.query,
+        guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.lookup?.query,
             failure.isOfNetwork
         else { return .pass }
         return answer(stored, to: query, source: .cache, in: cache)

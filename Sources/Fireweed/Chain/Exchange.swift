@@ -6,8 +6,11 @@ import Foundation
 
 /// A message on its way out, and what the links remember until its answer comes.
 struct Exchange: Sendable {
+    private var box: MessageBox
     /// The message as the user, a redirect or an answer to a challenge made it.
-    private(set) var message: OutgoingMessage
+    var message: OutgoingMessage {
+        _read { yield box.message }
+    }
     /// The fields to send: the message's own, and those that links added.
     var fields: FieldBlock
     /// Whether a link has to see the head of the answer, whatever the head says.
@@ -27,7 +30,7 @@ struct Exchange: Sendable {
     typealias Chore = @Sendable (DispatchGroup) -> Void
 
     init(_ message: OutgoingMessage) {
-        self.message = message
+        box = MessageBox(message)
         fields = message.fields
         answeredChallenge = message.challenge
     }
@@ -35,7 +38,18 @@ struct Exchange: Sendable {
     /// Changes the message; fields that links added are kept.
     mutating func changeMessage(_ change: (inout OutgoingMessage) -> Void) {
         let own = message.fields
-        change(&message)
+        var changed = message
+        change(&changed)
+        box = MessageBox(changed)
         if message.fields !== own, fields === own { fields = message.fields }
+    }
+}
+
+/// A message in memory of its own: an exchange is copied often, and its message is large.
+private final class MessageBox: Sendable {
+    let message: OutgoingMessage
+
+    init(_ message: OutgoingMessage) {
+        self.message = message
     }
 }

@@ -51,7 +51,7 @@ enum Decision: Sendable {
     /// Another transfer answers, in place of the wire or of the response that came.
     case answer(LocalAnswer)
     /// Another message is sent. It walks the whole chain; the rest of the response that came is discarded.
-    case again(OutgoingMessage)
+    indirect case again(OutgoingMessage)
     /// The attempt ends with this failure.
     case fail(TransferFailure)
     /// The decision comes later.

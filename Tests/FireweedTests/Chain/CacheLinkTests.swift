@@ -211,7 +211,9 @@ struct ConnectivityLinkTests {
             response: ResponseHead(200), requestTime: Date(), responseTime: Date(),
             variant: ResponseVariant(names: [], selection: Data(), credentials: Data()))
         exchange.cacheNote = CacheNote(
-            query: nil, stored: StoredResponse(head: head, content: Data()), toleratesError: true,
+            lookup: CacheLookup(
+                CacheQuery(exchange, policy: .useProtocolCachePolicy, in: .none),
+                stored: StoredResponse(head: head, content: Data()), toleratesError: true),
             moment: ResponseCache.none.moment)
         let second = link.recover(from: Self.offline, in: &exchange, for: StubHost())
         #expect(await second.summary(exchange) == "pass")
