@@ -47,7 +47,7 @@ extension Attempt {
 
     private func walkOut(from start: Int, _ exchange: consuming Exchange) {
         var exchange = exchange
-        for index in start..<links.count {
+        for index in start..<links.indices.upperBound {
             let decision = links[index].send(&exchange, for: self)
             guard case .pass = decision else { return follow(decision, at: .out(index), exchange) }
         }
@@ -87,17 +87,20 @@ extension Attempt {
     func walkBack(_ head: ResponseHead) {
         var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
         if answeringLink == nil {
-            for link in links { link.observe(head, in: &exchange, for: self) }
+            for index in links.indices where links.concerns(head, at: index) {
+                links[index].observe(head, in: &exchange, for: self)
+            }
             // Whatever becomes of the response: its cookies count.
             if !exchange.chores.isEmpty { state.withLock { [exchange] in $0.exchange.chores = exchange.chores } }
         }
-        walkBack(head, from: (answeringLink ?? links.count) - 1, exchange, isInCall: true)
+        walkBack(head, from: (answeringLink ?? links.indices.upperBound) - 1, exchange, isInCall: true)
     }
 
     /// - Parameter isInCall: whether this is inside of the transport's call, whose result tells it what may move.
     private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming Exchange, isInCall: Bool) {
         var exchange = exchange
-        for index in stride(from: start, through: 0, by: -1) {
+        for index in stride(from: start, through: 0, by: -1)
+        where exchange.awaitsHead || links.concerns(head, at: index) {
             let decision = links[index].receive(head, in: &exchange, for: self)
             guard case .pass = decision else { return follow(decision, at: .back(index, head), exchange) }
         }

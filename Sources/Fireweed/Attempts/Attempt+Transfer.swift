@@ -10,7 +10,7 @@ extension Attempt: TransferConsumer {
         let (hasOwner, isOfConcern) = state.withLock { state in
             state.head = head
             let isOfConcern =
-                state.answeringLink != nil || state.exchange.awaitsHead || core.headInterest.concerns(head)
+                state.answeringLink != nil || state.exchange.awaitsHead || links.interest.concerns(head)
             return (state.owner != nil, isOfConcern)
         }
         if !hasOwner {

@@ -54,9 +54,7 @@ final class Attempt: Sendable {
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
 
-        var message: OutgoingMessage {
-            _read { yield exchange.message }
-        }
+        var message: OutgoingMessage { exchange.message }
 
         /// Feeds an event to the table.
         ///
@@ -104,7 +102,7 @@ final class Attempt: Sendable {
     let cachePolicy: URLRequest.CachePolicy
     let gathersContent: Bool
     /// The chain, outermost link first.
-    let links: [any Link]
+    let links: LinkChain
     /// The moment at which the whole attempt times out, on the transport's clock.
     let deadlineNanoseconds: UInt64?
 
@@ -116,7 +114,7 @@ final class Attempt: Sendable {
         let request = owner.request
         gathersContent = request?.parts.receiver.coalescesContent ?? false
         let own = request.map { $0.parts.receiver.links(for: $0) } ?? []
-        links = own.isEmpty ? core.links : own + core.links
+        links = core.links.behind(own)
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds(on: core.clock)
         state = Mutex(State(owner: owner, exchange: Exchange(message)))

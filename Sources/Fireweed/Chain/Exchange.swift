@@ -8,9 +8,7 @@ import Foundation
 struct Exchange: Sendable {
     private var box: MessageBox
     /// The message as the user, a redirect or an answer to a challenge made it.
-    var message: OutgoingMessage {
-        _read { yield box.message }
-    }
+    var message: OutgoingMessage { box.message }
     /// The fields to send: the message's own, and those that links added.
     var fields: FieldBlock
     /// Whether a link has to see the head of the answer, whatever the head says.

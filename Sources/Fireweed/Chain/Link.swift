@@ -17,10 +17,10 @@ protocol Link: Sendable {
     /// A message that is sent again walks the whole chain again.
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision
 
-    /// Sees every head that the wire gives for the message, before any link decides about it; never a stored head.
+    /// Sees the heads of its interest that the wire gives, before any link decides; never a stored head.
     func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost)
 
-    /// Decides about a head that the link below lets pass.
+    /// Decides about a head that the link below lets pass, where the head is of its interest or somebody awaits it.
     func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision
 
     /// Decides about a failure that came before a head.

@@ -30,9 +30,7 @@ final class SessionCore: Sendable {
     let cookies: CookieJar
     let credentials: CredentialSource
     /// The chain that every message walks, outermost link first.
-    let links: [any Link]
-    /// The heads that concern a link of the chain.
-    let headInterest: HeadInterest
+    let links: LinkChain
     let registry = RequestRegistry()
     private let taskCount = Atomic<Int>(0)
     private let life = Mutex(Life())
@@ -75,8 +73,7 @@ final class SessionCore: Sendable {
             CacheLink(cache: cache),
             waits ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]
-        self.links = links.compactMap(\.self)
-        headInterest = self.links.reduce(HeadInterest()) { $0.union($1.interest) }
+        self.links = LinkChain(links.compactMap(\.self))
         handOverTrust()
     }
 
