@@ -40,7 +40,7 @@ extension Attempt {
     func launch() {
         let exchange = state.withLock { $0.exchange }
         // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
-        let isForWire = core.protocolClasses == nil || exchange.message.webSocket != nil
+        let isForWire = core.protocolClasses == nil || exchange.webSocket != nil
         if isForWire, let violation = exchange.message.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, exchange)
     }
@@ -56,7 +56,7 @@ extension Attempt {
 
     /// Sends a message that every link let pass.
     private func send(_ exchange: consuming Exchange) {
-        guard exchange.message.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
+        guard exchange.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
         var wire = exchange.message.wire

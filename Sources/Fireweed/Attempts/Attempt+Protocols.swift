@@ -45,7 +45,7 @@ extension Attempt: ProtocolHost {
     private func findStored(
         for exchange: Exchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        let url = exchange.message.url
+        let url = exchange.url
         guard let cache = core.cache, cache.mayHold(url) else { return body(nil) }
         let request = CacheQuery(exchange, policy: cachePolicy, in: cache)
         guard cache.needsLook(request) else { return body(nil) }
@@ -95,7 +95,7 @@ extension Attempt: ProtocolHost {
         let head = given?.1.isRedirect == true ? given?.1 : nil
         let shown = head ?? ResponseHead(status: 302, fields: given?.1.fields ?? [])
         let exchange = state.withLock { $0.exchange }
-        guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.message.url), note(http, shown) else { return }
+        guard let http = given?.0 ?? shown.httpURLResponse(for: exchange.url), note(http, shown) else { return }
         let redirects = RedirectLink(settings: core.settings, queue: core.options.rootQueue)
         let decision = redirects.decide(on: withoutSentCookies(request), after: exchange.message, for: self)
         // No link is behind this place: a redirect that is not followed is the response.

@@ -77,7 +77,7 @@ final class Attempt: Sendable {
             if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
             records.append(
                 ExchangeRecord(
-                    url: message.url, method: message.method, fields: exchange.fields, head: head, report: report,
+                    url: exchange.url, method: exchange.method, fields: exchange.fields, head: head, report: report,
                     source: source))
         }
 
@@ -89,7 +89,7 @@ final class Attempt: Sendable {
             report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
             records.append(
                 ExchangeRecord(
-                    url: message.url, method: message.method, fields: message.fields, head: nil, report: report,
+                    url: exchange.url, method: exchange.method, fields: message.fields, head: nil, report: report,
                     source: source))
         }
     }

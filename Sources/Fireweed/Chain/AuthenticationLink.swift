@@ -14,7 +14,7 @@ struct AuthenticationLink: Link {
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        if credentials.concerns(exchange.message, urlText: exchange.message.wire.url) {
+        if credentials.concerns(exchange.message, urlText: exchange.urlText) {
             if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
         }

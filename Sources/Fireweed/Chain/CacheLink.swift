@@ -48,14 +48,14 @@ struct CacheLink: Link {
     // MARK: Out
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard exchange.message.webSocket == nil else { return .pass }
+        guard exchange.webSocket == nil else { return .pass }
         let policy = host.cachePolicy
         if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.telling(policy) }
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
-        switch exchange.message.cacheUse {
+        switch exchange.cacheUse {
         case .byRules:
-            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.message.url)
+            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.url)
             guard mayHold || cache.wantsOnlyCached(exchange.fields) else { return ask(nil, of: &exchange, host, cache) }
             let query = CacheQuery(exchange, policy: policy, in: cache)
             guard cache.needsLook(query) || !query.mayAsk else {
@@ -107,7 +107,7 @@ struct CacheLink: Link {
         let lookup = query.map { CacheLookup($0, stored: stored, toleratesError: toleratesError) }
         exchange.cacheNote = CacheNote(lookup: lookup, moment: cache.moment)
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
-        if stored != nil || exchange.message.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
+        if stored != nil || exchange.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
             || host.storingWishes.asks
         {
             exchange.awaitsHead = true
@@ -204,7 +204,7 @@ extension CacheQuery {
         var message = exchange.message.wire
         message.fields = fields
         self.init(
-            message: message, url: exchange.message.url, facts: cache.facts(of: fields), policy: policy,
+            message: message, url: exchange.url, facts: cache.facts(of: fields), policy: policy,
             separatesCookies: cache.separatesCookies)
     }
 

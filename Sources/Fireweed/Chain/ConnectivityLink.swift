@@ -21,7 +21,7 @@ struct ConnectivityLink: Link {
     }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        let subject = subject(for: exchange.message.url)
+        let subject = subject(for: exchange.url)
         guard subject.status == .notReachable else { return .pass }
         host.announceWaitForRoute()
         let now = clock.monotonicNanoseconds
@@ -38,7 +38,7 @@ struct ConnectivityLink: Link {
     /// A message that found no route is sent again, and waits before it leaves; unless a stored response may answer.
     func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
         guard failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
-            subject(for: exchange.message.url).status == .notReachable
+            subject(for: exchange.url).status == .notReachable
         else { return .pass }
         // The content of a reader may have been used up.
         if case .reader = exchange.message.body { return .pass }

@@ -12,7 +12,7 @@ struct CookieLink: Link {
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
         exchange.fields = jar.addingCookies(
-            to: exchange.fields, for: exchange.message.url, urlText: exchange.message.wire.url, settings: settings,
+            to: exchange.fields, for: exchange.url, urlText: exchange.urlText, settings: settings,
             isWanted: host.handlesCookies)
         return .pass
     }
@@ -20,7 +20,7 @@ struct CookieLink: Link {
     /// Cookies of a redirect, a challenge or a 304 count too.
     func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
         guard settings.storesCookies, head.marks.contains(.setsCookies), host.handlesCookies else { return }
-        exchange.chores.append { [jar, settings, url = exchange.message.url, mainDocument = host.mainDocument] group in
+        exchange.chores.append { [jar, settings, url = exchange.url, mainDocument = host.mainDocument] group in
             group.enter()
             jar.store(head, for: url, mainDocument: mainDocument, settings: settings) { group.leave() }
         }

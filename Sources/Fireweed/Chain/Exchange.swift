@@ -8,7 +8,14 @@ import Foundation
 struct Exchange: Sendable {
     private var box: MessageBox
     /// The message as the user, a redirect or an answer to a challenge made it.
+    ///
+    /// A copy of all of it; the members below copy only what they give.
     var message: OutgoingMessage { box.message }
+    var url: URL { box.message.url }
+    var urlText: String { box.message.wire.url }
+    var method: String { box.message.wire.method }
+    var webSocket: WebSocketOffer? { box.message.wire.webSocket }
+    var cacheUse: CacheUse { box.message.cacheUse }
     /// The fields to send: the message's own, and those that links added.
     var fields: FieldBlock
     /// Whether a link has to see the head of the answer, whatever the head says.

@@ -6,7 +6,7 @@ import Foundation
 /// Lets the classes of the configuration's `protocolClasses` perform exchanges, in place of cache and transport.
 struct ProtocolLink: Link {
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        guard exchange.message.webSocket == nil else { return .pass }
+        guard exchange.webSocket == nil else { return .pass }
         let offered = exchange
         return .wait(
             Wait { resume in

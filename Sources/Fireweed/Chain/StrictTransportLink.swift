@@ -10,8 +10,8 @@ struct StrictTransportLink: Link {
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        let url = store.secured(exchange.message.url)
-        if url != exchange.message.url {
+        let url = store.secured(exchange.url)
+        if url != exchange.url {
             exchange.changeMessage { message in
                 message.url = url
                 message.urlRequest?.url = url
@@ -21,6 +21,6 @@ struct StrictTransportLink: Link {
     }
 
     func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
-        store.note(head, from: exchange.message.url)
+        store.note(head, from: exchange.url)
     }
 }
