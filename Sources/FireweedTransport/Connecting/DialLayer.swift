@@ -12,13 +12,13 @@ enum DialLayer: Hashable {
     case originTLS(OriginKey)
 
     /// The layers of a connection to an origin, which is asked of a proxy under this host and port.
-    static func layers(to key: OriginKey, host: String, port: UInt16) -> [DialLayer] {
+    static func layers(to key: OriginKey, host: String, port: UInt16, tunnelsClearText: Bool = false) -> [DialLayer] {
         var layers: [DialLayer] = []
         if let proxy = key.proxy, let scheme = proxy.scheme {
             switch scheme {
             case .http, .https:
                 if scheme == .https { layers.append(.proxyTLS(proxy)) }
-                if key.isSecure { layers.append(.connect(proxy, host: host, port: port)) }
+                if key.isSecure || tunnelsClearText { layers.append(.connect(proxy, host: host, port: port)) }
             case .socks4, .socks4a, .socks5, .socks5h:
                 layers.append(.socks(proxy, scheme, host: host, port: port))
             }

@@ -14,6 +14,11 @@ struct DialTarget {
     let place: Place
     /// What is made above the socket.
     let layers: [DialLayer]
+    /// Whether the connection is for a WebSocket: HTTP/1.1 alone is offered, and HTTP proxies are asked for a tunnel in
+    /// clear text too (RFC 6455 §4.1).
+    let isForUpgrade: Bool
+    /// Fields for the proxy that is asked for a tunnel, each with its CRLF.
+    let tunnelLines: [UInt8]
     /// Whether the place is a proxy's.
     let isProxied: Bool
     let overrides: [String: [String]]
@@ -28,9 +33,11 @@ struct DialTarget {
     let timeout: LoopInstant?
 
     /// The target for an origin, by the options of a session.
-    init(_ key: OriginKey, options: TransportOptions) {
+    init(_ key: OriginKey, options: TransportOptions, isForUpgrade: Bool = false) {
         let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
-        layers = DialLayer.layers(to: key, host: host, port: port)
+        layers = DialLayer.layers(to: key, host: host, port: port, tunnelsClearText: isForUpgrade)
+        self.isForUpgrade = isForUpgrade
+        tunnelLines = key.tunnelLines
         isProxied = key.proxy != nil
         place =
             options.unixSocketPath.map { .path($0) }

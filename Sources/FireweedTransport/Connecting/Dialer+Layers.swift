@@ -13,8 +13,9 @@ extension Dialer {
         case .proxyTLS(let proxy):
             secure(socket, with: TLSPeer(proxy: proxy, settings: tls.settings), gate: nil, rest: rest)
         case .originTLS(let key):
-            secure(
-                socket, with: TLSPeer(host: key.host, port: key.port, settings: tls.settings), gate: gate, rest: rest)
+            let peer = TLSPeer(
+                host: key.host, port: key.port, settings: tls.settings, isForUpgrade: target.isForUpgrade)
+            secure(socket, with: peer, gate: gate, rest: rest)
         case .connect(let proxy, let host, let port): connect(socket, proxy, host, port)
         case .socks(let proxy, let scheme, let host, let port): lookUpForProxy(proxy, scheme, host, port)
         }
@@ -46,8 +47,11 @@ extension Dialer {
         let authority = host.contains(":") ? "[\(host)]" : host
         do throws(TransferFailure) {
             if let connectHandshake { return begin(.connect(connectHandshake), over: socket) }
+            let options = tls.settings.options
             let made = ConnectHandshake(
-                to: try RequestTarget("https://\(authority):\(port)/"), credentials: proxy.credentials)
+                to: try RequestTarget("https://\(authority):\(port)/"),
+                credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
+                limits: HTTP1ResponseParser.Limits(options))
             begin(.connect(made), over: socket)
         } catch {
             fail(error)

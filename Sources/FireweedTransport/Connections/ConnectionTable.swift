@@ -84,13 +84,12 @@ final class ConnectionTable {
     }
 
     private func origin(of exchange: Exchange) throws(TransferFailure) -> Origin {
-        guard exchange.message.webSocket == nil else {
-            throw .exchange(.unsupportedURL, detail: "\(MissingAbility.webSockets)", engineCode: 0)
-        }
         let target = try RequestTarget(exchange.message.url)
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
-        let key = OriginKey(target, proxy: proxy)
+        let key =
+            proxy != nil && target.isSecure
+            ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
         if let origin = origins[key] { return origin }
         if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
         let made = Origin(key: key, table: self)

@@ -11,6 +11,8 @@ struct OriginKey: Hashable, Sendable {
     var port: UInt16
     /// The proxy on the way, with its credentials; `nil` for a direct connection.
     var proxy: Proxy?
+    /// Fields of the message's own for the proxy that makes the tunnel, each with its CRLF; mostly empty.
+    var tunnelLines: [UInt8] = []
 
     /// The origin of a target.
     init(_ target: RequestTarget, proxy: Proxy?) {
@@ -18,5 +20,18 @@ struct OriginKey: Hashable, Sendable {
         isSecure = target.isSecure
         host = CanonicalHost.text(of: target.host)
         port = UInt16(truncatingIfNeeded: target.port)
+    }
+}
+
+extension OriginKey {
+    /// The origin of a message that is sent through a tunnel, if there is a proxy: what the message says to the proxy
+    /// belongs to the tunnel.
+    ///
+    /// Throws `badURL` with the name of a field that cannot be sent.
+    init(_ target: RequestTarget, tunnelledBy proxy: Proxy?, for message: RequestMessage) throws(TransferFailure) {
+        self.init(target, proxy: proxy)
+        guard proxy?.takesAbsoluteForm == true, message.fields.contains("Proxy-Authorization") else { return }
+        let own = message.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Proxy-Authorization") }
+        tunnelLines = try CheckedFields(FieldBlock(own)).proxyLines
     }
 }

@@ -120,7 +120,7 @@ public final class CurlTransport: Transport {
 }
 
 /// One loop and the connection pool that lives on it.
-final class Lane: @unchecked Sendable {
+final class Lane: WebSocketLane, @unchecked Sendable {
     let loop: EventLoop
     // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
     private var settings: PoolSettings
@@ -149,7 +149,12 @@ final class Lane: @unchecked Sendable {
     /// The WebSockets of this lane, for work that is on the loop's thread already; the first call makes their pool.
     func webSockets(in context: LoopContext) -> WebSocketPool {
         if let webSockets { return webSockets }
-        let made = WebSocketPool(settings: settings, context: context)
+        let (settings, timers) = (settings, DeadlineHeap())
+        let made = WebSocketPool(settings: settings, context: context, timers: timers) { message, owner in
+            SocketDialer(
+                url: message.url, fields: message.fields, settings: settings, context: context, timers: timers,
+                owner: owner)
+        }
         webSockets = made
         if isShutDown { made.shutDown() }
         return made

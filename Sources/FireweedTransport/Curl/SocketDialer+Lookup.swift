@@ -20,7 +20,6 @@ extension SocketDialer {
         lookup = DialerLookup(ticket: ticket, addresses: addresses, start: context.now)
         guard let limit = settings.options.connectTimeout, limit > .zero else { return }
         deadline = context.now.addingSaturating(limit.nanoseconds)
-        owner.dialerWantsTimer()
     }
 
     private func lookupEnded(_ outcome: HostResolver.Outcome) {
@@ -28,13 +27,13 @@ extension SocketDialer {
         self.lookup = nil
         deadline = nil
         lookedUp = max(1, Int64((max(context.now, lookup.start) - lookup.start) / 1000))
-        owner.dialerDidProgress()
+        owner.connectionDidProgress()
         switch outcome {
         case .addresses(let found):
             lookup.addresses.note(found, at: context.now)
             setAddresses(curl_slist_append(nil, lookup.addresses.entry))
         case .scoped: break  // libcurl looks it up
-        case .failed(let text): return owner.dialerDidFail(.hostNotFound(lookup.addresses.host, text))
+        case .failed(let text): return owner.connectionDidFail(.hostNotFound(lookup.addresses.host, text))
         }
         if let limit = settings.options.connectTimeout, limit > .zero {
             let rest = settings.options.connectTimeoutMilliseconds - Int(lookedUp / 1000)
@@ -47,7 +46,7 @@ extension SocketDialer {
         guard let lookup else { return }
         HostResolver.shared.cancel(lookup.ticket)
         self.lookup = nil
-        owner.dialerDidFail(
+        owner.connectionDidFail(
             .exchange(
                 .timedOut, detail: "looking up \(lookup.addresses.host) took too long",
                 engineCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue)))

@@ -4,32 +4,22 @@ import CCurl
 import Foundation
 import Glibc
 
-/// Is told of a dialer's connection; called on the loop's thread, never from inside libcurl.
-protocol SocketDialerOwner: AnyObject {
-    /// Something happens: the idle time begins anew.
-    func dialerDidProgress()
-    func dialerDidConnect()
-    func dialerDidFail(_ failure: TransferFailure)
-    /// Bytes can be read or written, as asked by `SocketDialer.wait(for:)`.
-    func dialerIsReady()
-    /// Wants `SocketDialer.timerReached()` to be called at its `deadline`.
-    func dialerWantsTimer()
-}
-
 /// Makes one connection as the session's options say (name look-up, proxy, `CONNECT`, TLS, trust), then reads and
 /// writes on it.
 ///
 /// It has a multi handle of its own: libcurl 7.88 closes connections of this kind when they look idle to another
-/// transfer of the same multi handle that begins. Loop-confined.
-final class SocketDialer: CurlHandle {
+/// transfer of the same multi handle that begins. Loop-confined. Its owner is never called from inside libcurl, apart
+/// from `connectionDidProgress()`.
+final class SocketDialer: Timed, CurlHandle, DedicatedConnection {
     let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
     let settings: PoolSettings
     private let url: String
-    unowned let owner: any SocketDialerOwner
+    unowned let owner: any DedicatedConnectionOwner
     let context: LoopContext
+    private let timers: DeadlineHeap
     /// When libcurl wants to be called, if at all.
-    var deadline: LoopInstant?
+    var deadline: LoopInstant? { didSet { timers.set(self, to: deadline) } }
     /// The look-up of the host that is under way.
     var lookup: DialerLookup?
     /// Microseconds that the look-up of the host took; 0 without one.
@@ -53,7 +43,8 @@ final class SocketDialer: CurlHandle {
 
     /// Makes a dialer for the origin of an `http` or `https` URL; of `fields`, a proxy gets those that are for it.
     init(
-        url: String, fields: FieldBlock, settings: PoolSettings, context: LoopContext, owner: any SocketDialerOwner
+        url: String, fields: FieldBlock, settings: PoolSettings, context: LoopContext, timers: DeadlineHeap,
+        owner: any DedicatedConnectionOwner
     ) {
         guard let easy = curl_easy_init(), let multi = curl_multi_init() else { preconditionFailure("out of memory") }
         self.easy = easy
@@ -63,8 +54,10 @@ final class SocketDialer: CurlHandle {
         routes = AddressList.makeRoutes(options: settings.options)
         self.settings = settings
         self.context = context
+        self.timers = timers
         self.owner = owner
         keyLog = settings.options.keyLogFile.flatMap { KeyLog($0) }
+        super.init()
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -104,7 +97,7 @@ final class SocketDialer: CurlHandle {
             try setText(CURLOPT_URL, url)
             try settings.options.apply(to: self)
         } catch {
-            return owner.dialerDidFail(error)
+            return owner.connectionDidFail(error)
         }
         if routes != nil { check(fw_easy_set_list(easy, CURLOPT_CONNECT_TO, routes)) }
         setAddresses(AddressList.make(for: url, options: settings.options))
@@ -128,27 +121,19 @@ final class SocketDialer: CurlHandle {
         let code = curl_multi_add_handle(multi, easy)
         guard code == CURLM_OK else {
             let detail = String(cString: curl_multi_strerror(code))
-            return owner.dialerDidFail(
+            return owner.connectionDidFail(
                 .exchange(.cannotLoadFromNetwork, detail: detail, engineCode: Int(code.rawValue)))
         }
     }
 
     // MARK: The connection
 
-    /// Sets what `dialerIsReady` waits for; empty waits for nothing.
     func wait(for readiness: SocketReadiness) {
         guard descriptor >= 0 else { return }
         context.sockets.set(readiness, of: descriptor, for: self)
     }
 
-    enum Reading {
-        case bytes(Int)
-        case wouldBlock
-        case end
-        case failed(TransferFailure)
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
         var count = 0
         let code = curl_easy_recv(easy, buffer.baseAddress, buffer.count, &count)
         if code == CURLE_OK { return count > 0 ? .bytes(count) : .end }
@@ -156,15 +141,15 @@ final class SocketDialer: CurlHandle {
     }
 
     /// Writes what the kernel takes; `.end` never comes.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
         var count = 0
         let code = curl_easy_send(easy, bytes.baseAddress, bytes.count, &count)
         if code == CURLE_OK { return .bytes(count) }
         return code == CURLE_AGAIN ? .wouldBlock : .failed(failure(code))
     }
 
-    /// libcurl's counts of how the connection was made.
-    func fill(_ report: inout TransferReport) {
+    /// libcurl's counts of how the connection was made, which begin with the dialling.
+    func fill(_ report: inout TransferReport, since start: LoopInstant) {
         var counts = fw_report()
         fw_easy_get_report(easy, &counts)
         report.lookedUp = lookedUp
@@ -203,7 +188,7 @@ final class SocketDialer: CurlHandle {
 
     // MARK: The engine
 
-    func timerReached() {
+    override func timeReached(at now: LoopInstant) {
         deadline = nil
         if lookup != nil { return lookupTimedOut() }
         drive(fw_socket_timeout, 0)
@@ -225,20 +210,20 @@ final class SocketDialer: CurlHandle {
             return
         }
         if code == CURLE_COULDNT_CONNECT, let refusedAddress {
-            return owner.dialerDidFail(refusal ?? .refused(.address(refusedAddress)))
+            return owner.connectionDidFail(refusal ?? .refused(.address(refusedAddress)))
         }
-        guard code == CURLE_OK else { return owner.dialerDidFail(refusal ?? failure(code)) }
+        guard code == CURLE_OK else { return owner.connectionDidFail(refusal ?? failure(code)) }
         guard originJudge?.isSettled ?? true else {
-            return owner.dialerDidFail(refusal ?? failure(CURLE_PEER_FAILED_VERIFICATION))
+            return owner.connectionDidFail(refusal ?? failure(CURLE_PEER_FAILED_VERIFICATION))
         }
         fw_easy_get_socket(easy, &descriptor)
-        owner.dialerDidConnect()
+        owner.connectionDidOpen()
     }
 }
 
 extension SocketDialer: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
-        if descriptor == self.descriptor { return owner.dialerIsReady() }
+        if descriptor == self.descriptor { return owner.connectionIsReady() }
         var events: Int32 = 0
         if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
@@ -292,7 +277,7 @@ extension SocketDialer {
     private func trustWasDecided() {
         guard waitsForVerdict, !isHungUp else { return }
         waitsForVerdict = false
-        if let refusal { return owner.dialerDidFail(refusal) }
+        if let refusal { return owner.connectionDidFail(refusal) }
         curl_multi_remove_handle(multi, easy)
         connect()
     }
@@ -309,10 +294,10 @@ extension SocketDialer {
 }
 
 extension SocketDialer {
-    func touched() { owner.dialerDidProgress() }
+    func touched() { owner.connectionDidProgress() }
 
     func setTimer(milliseconds: Int) {
-        deadline = milliseconds < 0 ? nil : context.now + UInt64(milliseconds) * 1_000_000
-        owner.dialerWantsTimer()
+        // At once is in the next turn: nothing else would be done while libcurl asks for that again.
+        deadline = milliseconds < 0 ? nil : context.now + max(1, UInt64(milliseconds) * 1_000_000)
     }
 }

@@ -12,7 +12,7 @@ struct EngineParts: Sendable {
 
 /// Moves exchanges over HTTP/1.1, in clear text and over TLS, on connections of its own for each of its event loops.
 ///
-/// HTTP/2 and WebSockets are not there yet: WebSockets fail with `unsupportedURL`, and HTTP/1.1 is spoken.
+/// HTTP/2 is not there yet: HTTP/1.1 is spoken.
 package final class EngineTransport: Transport {
     /// What the transport was made with.
     package let options: TransportOptions
@@ -53,8 +53,8 @@ package final class EngineTransport: Transport {
         shutDown()
     }
 
-    /// The session's rules of trust.
-    package var abilities: TransportAbilities { .serverTrust }
+    /// WebSockets and the session's rules of trust.
+    package var abilities: TransportAbilities { [.webSockets, .serverTrust] }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
     package func judgeServers(by rules: ServerTrustRules) {
@@ -73,6 +73,9 @@ package final class EngineTransport: Transport {
                 .exchange(
                     .cannotLoadFromNetwork, detail: "the process has no descriptor left for an event loop",
                     engineCode: Int(EMFILE)), consumer: consumer)
+        }
+        if let offer = message.webSocket {
+            return WebSocketTransfer(message: message, offer: offer, consumer: consumer, lane: lane)
         }
         return Exchange(message: message, consumer: consumer, lane: lane)
     }

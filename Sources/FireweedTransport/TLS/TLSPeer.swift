@@ -10,12 +10,13 @@ struct TLSPeer {
     let offer: [ApplicationProtocol]
     let rule: HandshakeJudge.Rule
 
-    /// The peer for an origin.
-    init(host: String, port: UInt16, settings: PoolSettings) {
+    /// The peer for an origin; `isForUpgrade` offers HTTP/1.1 alone.
+    init(host: String, port: UInt16, settings: PoolSettings, isForUpgrade: Bool = false) {
         self.host = host
         self.port = port
         isProxy = false
-        offer = settings.options.offersALPN ? ApplicationProtocol.offer(for: settings.options.httpVersion) : []
+        let version = isForUpgrade ? RequestMessage.HTTPVersion.http1Only : settings.options.httpVersion
+        offer = settings.options.offersALPN ? ApplicationProtocol.offer(for: version) : []
         rule = settings.rule(forHost: host)
     }
 

@@ -9,14 +9,14 @@ extension WebSocketConnection {
     /// Reads what there is, and takes it according to the state.
     func readOn() {
         guard state != .finished else { return }
-        if pauses.isEmpty, let engine {
+        if mayReceive, let engine {
             do { try engine.resume() } catch { return violated(error) }
             if settlePeerClose() { return }
         }
-        guard let dialer else { return }
+        guard let connection else { return }
         var byteCount = 0
-        while isReading, self.dialer === dialer {
-            switch dialer.read(into: pool.buffer) {
+        while isReading, self.connection === connection {
+            switch connection.read(into: pool.buffer) {
             case .wouldBlock: return finishTurn()
             case .end: return peerEnded()
             case .failed(let failure):
@@ -27,7 +27,7 @@ extension WebSocketConnection {
                 byteCount += count
                 take(UnsafeRawBufferPointer(rebasing: pool.buffer.prefix(count)))
                 // A short read has emptied the socket; the kernel tells when there is more.
-                if count < pool.buffer.count, !dialer.mayHoldBytes { return finishTurn() }
+                if count < pool.buffer.count, !connection.mayHoldBytes { return finishTurn() }
                 if byteCount >= Self.turnLimit { return yieldTurn() }
             }
         }
@@ -36,7 +36,7 @@ extension WebSocketConnection {
 
     private var isReading: Bool {
         switch state {
-        case .shaking, .open, .closing: pauses.isEmpty
+        case .shaking, .open, .closing: mayReceive
         case .draining: true
         case .waiting, .connecting, .finished: false
         }
@@ -47,10 +47,10 @@ extension WebSocketConnection {
         if state != .finished { flush() }
     }
 
-    /// Goes on in another turn of the loop: bytes that TLS holds would not wake it.
+    /// Continues in another turn of the loop: no readiness tells of bytes that the connection holds.
     private func yieldTurn() {
         finishTurn()
-        guard dialer?.mayHoldBytes == true else { return }
+        guard connection?.mayHoldBytes == true else { return }
         pool.context.loop.post(LaterReading(self))
     }
 
@@ -138,7 +138,7 @@ extension WebSocketConnection {
 
     private func answered(_ head: ResponseHead, _ rest: [UInt8]) {
         report.responseHeaderByteCount -= Int64(rest.count)
-        report.connection = dialer?.details
+        report.connection = connection?.details
         switch shake.answerChallenge(of: head) {
         case .none: break
         case .again:
@@ -168,7 +168,7 @@ extension WebSocketConnection: FrameReceiver {
     func frames(didReceive message: WebSocketMessage) -> Bool {
         report.responseDecodedByteCount += Int64(message.byteCount)
         _ = follow(offer.listener.webSocketDidReceive(message))
-        return pauses.isEmpty
+        return mayReceive
     }
 
     func frames(didReceivePong payload: [UInt8]) {

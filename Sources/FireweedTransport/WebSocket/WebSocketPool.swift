@@ -1,20 +1,30 @@
 // The WebSockets of one session on one loop.
 
-/// Keeps the connections and tells each when a moment of its own has come.
+/// Keeps the WebSockets and their time-outs.
 ///
 /// Loop-confined. One timer for all of them: a loop looks at every timer in every turn.
 final class WebSocketPool: LoopTimer {
+    /// Makes the connection for a message, which its owner dials.
+    typealias ConnectionMaker = (RequestMessage, any DedicatedConnectionOwner) -> any DedicatedConnection
+
     let settings: PoolSettings
     let context: LoopContext
+    let makeConnection: ConnectionMaker
+    /// When the WebSockets, and whatever makes their connections, have to be looked at.
+    let timers: DeadlineHeap
     /// Where bytes are read to, by one connection at a time.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
-    private(set) var deadline: LoopInstant?
     private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
     private(set) var isShutDown = false
 
-    init(settings: PoolSettings, context: LoopContext) {
+    init(
+        settings: PoolSettings, context: LoopContext, timers: DeadlineHeap = DeadlineHeap(),
+        makeConnection: @escaping ConnectionMaker
+    ) {
         self.settings = settings
         self.context = context
+        self.timers = timers
+        self.makeConnection = makeConnection
         context.add(self)
     }
 
@@ -25,22 +35,13 @@ final class WebSocketPool: LoopTimer {
     }
 
     func remove(_ connection: WebSocketConnection) {
+        timers.remove(connection)
         connections[ObjectIdentifier(connection)] = nil
     }
 
-    /// Makes sure that moments are looked at when this one has come.
-    func lowerDeadline(to moment: LoopInstant?) {
-        guard let moment else { return }
-        deadline = min(deadline ?? moment, moment)
-    }
+    var deadline: LoopInstant? { timers.first }
 
-    func deadlineReached() {
-        deadline = nil
-        for connection in connections.values {
-            connection.timeHasCome()
-            lowerDeadline(to: connection.deadline)
-        }
-    }
+    func deadlineReached() { timers.callDue(at: context.now) }
 
     /// Ends every WebSocket as cancelled, and lets no new ones begin.
     func shutDown() {

@@ -27,15 +27,15 @@ extension WebSocketConnection {
 
     /// Writes as much as the kernel takes.
     func flush() {
-        guard let dialer, !isWriteBroken else { return }
+        guard let connection, !isWriteBroken else { return }
         while true {
             stage()
-            let step: SocketDialer.Reading
+            let step: ByteChannel.Outcome
             if !shake.unsent.isEmpty {
-                step = shake.unsent.withUnsafeBytes(dialer.write)
+                step = shake.unsent.withUnsafeBytes(connection.write)
             } else if let engine, engine.outputStart < engine.output.count {
                 step = engine.output.withUnsafeBytes {
-                    dialer.write(UnsafeRawBufferPointer(rebasing: $0[engine.outputStart...]))
+                    connection.write(UnsafeRawBufferPointer(rebasing: $0[engine.outputStart...]))
                 }
             } else {
                 break
@@ -87,12 +87,12 @@ extension WebSocketConnection {
 
     /// Tells the loop what is waited for.
     func updateInterest() {
-        guard let dialer, state != .connecting else { return }
+        guard let connection, state != .connecting else { return }
         var wanted: SocketReadiness = []
-        if pauses.isEmpty || state == .draining { wanted.insert(.readable) }
+        if mayReceive || state == .draining { wanted.insert(.readable) }
         if !isWriteBroken, !shake.unsent.isEmpty || engine?.hasOutput == true { wanted.insert(.writable) }
         guard wanted != interest else { return }
         interest = wanted
-        dialer.wait(for: wanted)
+        connection.wait(for: wanted)
     }
 }

@@ -6,7 +6,7 @@ import Glibc
 /// Owns what a WebSocket consists of, and performs what its state decides.
 ///
 /// Loop-confined. Reading is in `WebSocketConnection+Reading`, writing in `WebSocketConnection+Writing`.
-final class WebSocketConnection {
+final class WebSocketConnection: Timed {
     let pool: WebSocketPool
     let message: RequestMessage
     let offer: WebSocketOffer
@@ -16,12 +16,11 @@ final class WebSocketConnection {
     /// Why the WebSocket ends, when it does not end well; the first cause stays.
     private(set) var failure: TransferFailure?
 
-    var dialer: SocketDialer?
+    var connection: (any DedicatedConnection)?
     var shake: Handshake
     var engine: FrameEngine?
     /// What may move: the latest of the decisions that have come.
     private var flow = Flow.undecided
-    var pauses: PauseReasons = []
     var interest: SocketReadiness = []
     var outbox = Outbox()
     var pings = PingBook()
@@ -50,6 +49,7 @@ final class WebSocketConnection {
         offer = transfer.offer
         shake = Handshake(
             message: message, offer: transfer.offer, headLimit: pool.settings.options.maximumHeaderByteCount)
+        super.init()
     }
 
     // MARK: What the user's side asks
@@ -71,7 +71,7 @@ final class WebSocketConnection {
 
     func setFlow(_ decision: Flow) {
         guard follow(decision) else { return }
-        if pauses.isEmpty {
+        if mayReceive {
             touch()
             readOn()
         }
@@ -81,14 +81,12 @@ final class WebSocketConnection {
     /// Follows a decision if it is the latest one, and says whether that changes what may move.
     func follow(_ decision: Flow) -> Bool {
         guard flow.follow(decision) else { return false }
-        switch flow.level {
-        case .running: pauses = []
-        case .receivingPaused: pauses = .intakeFull
-        case .suspended: pauses = .suspended
-        }
-        if pauses.isEmpty { engine?.isPaused = false }
+        if mayReceive { engine?.isPaused = false }
         return true
     }
+
+    /// Whether messages may come in.
+    var mayReceive: Bool { flow.level == .running }
 
     // MARK: Events
 
@@ -118,7 +116,7 @@ final class WebSocketConnection {
         case .queueClose:
             touch()
             flush()
-            pool.lowerDeadline(to: deadline)
+            setTimer()
         case .announceClose: peerClose.map { offer.listener.webSocketDidClose(code: $0.code, reason: $0.reason) }
         case .drain: drain()
         case .farewell: farewell()
@@ -134,12 +132,11 @@ final class WebSocketConnection {
             pool.add(self)
         }
         touch()
-        let dialer = SocketDialer(
-            url: message.url, fields: message.fields, settings: pool.settings, context: pool.context, owner: self)
-        self.dialer = dialer
+        let made = pool.makeConnection(message, self)
+        connection = made
         interest = []
-        dialer.dial()
-        pool.lowerDeadline(to: deadline)
+        made.dial()
+        setTimer()
     }
 
     private func open() {
@@ -147,14 +144,14 @@ final class WebSocketConnection {
         engine = FrameEngine(
             receiver: self, maximumMessageByteCount: offer.maximumMessageByteCount, compression: agreement.compression)
         pings.begin(every: offer.pingInterval, now: pool.context.now)
-        pool.lowerDeadline(to: deadline)
+        setTimer()
         offer.listener.webSocketDidOpen(transfer, subprotocol: agreement.subprotocol)
     }
 
     private func drain() {
         drainDeadline = pool.context.now + Self.drainTime
         outbox.fail(failure ?? .closedWebSocket)
-        pool.lowerDeadline(to: deadline)
+        setTimer()
         flush()
     }
 
@@ -167,8 +164,8 @@ final class WebSocketConnection {
 
     private func hangUp() {
         report.total = microseconds
-        dialer?.hangUp()
-        dialer = nil
+        connection?.hangUp()
+        connection = nil
     }
 
     private func reportEnd() {
@@ -192,15 +189,20 @@ final class WebSocketConnection {
     // MARK: Time
 
     /// The next moment at which something is due.
-    var deadline: LoopInstant? {
-        [dialer?.deadline, message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)]
-            .compactMap { $0 }.min()
+    private var deadline: LoopInstant? {
+        [message.deadlineNanoseconds, stateDeadline, pings.deadline(isOpen: state == .open)].compactMap { $0 }.min()
+    }
+
+    /// Makes sure that the WebSocket is looked at when something is due.
+    private func setTimer() {
+        guard state != .finished, let deadline else { return }
+        pool.timers.lower(self, to: deadline)
     }
 
     private var stateDeadline: LoopInstant? {
         switch state {
         case .connecting, .shaking:
-            guard message.idleTimeout > 0, !pauses.contains(.suspended) else { return nil }
+            guard message.idleTimeout > 0, flow.level != .suspended else { return nil }
             return lastActivity.addingSaturating(message.idleTimeout.nanoseconds)
         case .closing: return lastActivity + Self.closeTime
         case .draining: return drainDeadline
@@ -208,9 +210,12 @@ final class WebSocketConnection {
         }
     }
 
-    func timeHasCome() {
-        let now = pool.context.now
-        if let dialer, let due = dialer.deadline, due <= now { dialer.timerReached() }
+    override func timeReached(at now: LoopInstant) {
+        look(at: now)
+        setTimer()
+    }
+
+    private func look(at now: LoopInstant) {
         if let due = message.deadlineNanoseconds, due <= now {
             return fail(.timedOut("the time for the whole exchange is over"))
         }
@@ -219,7 +224,7 @@ final class WebSocketConnection {
     }
 
     private func pingAutomatically() {
-        if offer.requiresPongs, pings.isAutomaticPingOpen, pauses.isEmpty {
+        if offer.requiresPongs, pings.isAutomaticPingOpen, mayReceive {
             readOn()  // a loop that was held up is told of its timers before it is told of its sockets
             guard state == .open else { return }
             if pings.isAutomaticPingOpen { return fail(.timedOut("a ping was not answered")) }
@@ -229,27 +234,25 @@ final class WebSocketConnection {
     }
 }
 
-extension WebSocketConnection: SocketDialerOwner {
-    func dialerDidProgress() { touch() }
+extension WebSocketConnection: DedicatedConnectionOwner {
+    func connectionDidProgress() { touch() }
 
-    func dialerDidConnect() {
+    func connectionDidOpen() {
         touch()
-        dialer?.fill(&report)
+        connection?.fill(&report, since: began)
         handle(.connected)
     }
 
-    func dialerDidFail(_ failure: TransferFailure) {
-        dialer?.fill(&report)
+    func connectionDidFail(_ failure: TransferFailure) {
+        connection?.fill(&report, since: began)
         fail(failure)
     }
 
-    func dialerIsReady() {
+    func connectionIsReady() {
         touch()
         flush()
         readOn()
     }
-
-    func dialerWantsTimer() { pool.lowerDeadline(to: dialer?.deadline) }
 }
 
 extension TransferFailure {

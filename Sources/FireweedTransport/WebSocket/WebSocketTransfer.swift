@@ -2,18 +2,25 @@
 
 import Foundation
 
+/// The loop that a WebSocket lives on, and the others there.
+protocol WebSocketLane: AnyObject, Sendable {
+    var loop: EventLoop { get }
+    /// The WebSockets of the transport on this loop, for work that is on the loop's thread already.
+    func webSockets(in context: LoopContext) -> WebSocketPool
+}
+
 /// Posts to the loop what is asked of a WebSocket.
 final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sendable {
     let message: RequestMessage
     let offer: WebSocketOffer
-    private let lane: Lane
+    private let lane: any WebSocketLane
 
     // SAFETY: touched on the loop's thread alone, which is where `onLoop` goes.
     /// Held until the end, and no longer: the consumer holds the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?
 
-    init(message: RequestMessage, offer: WebSocketOffer, consumer: any TransferConsumer, lane: Lane) {
+    init(message: RequestMessage, offer: WebSocketOffer, consumer: any TransferConsumer, lane: any WebSocketLane) {
         self.message = message
         self.offer = offer
         self.consumer = consumer

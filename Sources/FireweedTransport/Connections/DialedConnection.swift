@@ -1,0 +1,148 @@
+// A connection of the engine that belongs to one owner.
+
+/// Dials, then moves the bytes of one owner: a WebSocket's.
+///
+/// The socket is registered once, for its edges: what it is ready for is remembered here. It lives on its loop's
+/// thread.
+final class DialedConnection: DedicatedConnection {
+    private let message: RequestMessage
+    private let table: ConnectionTable
+    private unowned let owner: any DedicatedConnectionOwner
+    private var dialer: Dialer?
+    private var socket: ConnectedSocket?
+
+    /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
+    private var isReadable = false
+    private var isWritable = true
+    /// The peer sends nothing more, so that reading continues to the end.
+    private var hasPeerClosed = false
+    /// What the owner waits for.
+    private var interest: SocketReadiness = []
+
+    /// Makes a connection for a message, which is not dialled yet.
+    init(for message: RequestMessage, in table: ConnectionTable, owner: any DedicatedConnectionOwner) {
+        self.message = message
+        self.table = table
+        self.owner = owner
+    }
+
+    func dial() {
+        do throws(TransferFailure) {
+            let target = try RequestTarget(message.url)
+            let options = table.settings.options
+            let proxy = try ProxyChoice().proxy(for: target, options)
+            let key = try OriginKey(target, tunnelledBy: proxy, for: message)
+            // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
+            let made = Dialer(
+                DialTarget(key, options: options, isForUpgrade: true), userTimeout: 0, context: table.context,
+                timers: table.timers, parts: table.parts, tls: table.tls, owner: self)
+            dialer = made
+            made.begin()
+        } catch {
+            owner.connectionDidFail(error)
+        }
+    }
+
+    func hangUp() {
+        dialer?.abandon()
+        dialer = nil
+        guard let socket else { return }
+        self.socket = nil
+        table.context.sockets.willClose(socket.channel.descriptor)
+        socket.channel.close()
+    }
+
+    // MARK: Bytes
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ByteChannel.Outcome {
+        guard let channel = socket?.channel else { return .wouldBlock }
+        let outcome = channel.receive(into: buffer)
+        switch outcome {
+        case .bytes(let count): isReadable = count == buffer.count || hasPeerClosed || channel.hasEnded
+        case .wouldBlock, .end, .failed: isReadable = false
+        }
+        return outcome
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> ByteChannel.Outcome {
+        guard let channel = socket?.channel else { return .wouldBlock }
+        let outcome = channel.send(bytes, UnsafeRawBufferPointer(start: nil, count: 0))
+        switch outcome {
+        case .bytes: break
+        case .wouldBlock, .end, .failed: isWritable = false
+        }
+        return outcome
+    }
+
+    var mayHoldBytes: Bool { isReadable }
+
+    func wait(for readiness: SocketReadiness) {
+        interest = readiness
+        // The socket tells of an edge once, whether somebody waited for it or not.
+        if isReady { table.context.continueAfterSockets(self) }
+    }
+
+    private var isReady: Bool {
+        interest.contains(.readable) && isReadable || interest.contains(.writable) && isWritable
+    }
+
+    private func tellOwner() {
+        if socket != nil, isReady { owner.connectionIsReady() }
+    }
+
+    // MARK: Reports
+
+    func fill(_ report: inout TransferReport, since start: LoopInstant) {
+        report.isReusedConnection = false
+        guard let socket else { return }
+        func moment(_ instant: LoopInstant) -> Int64 { max(1, Int64((max(instant, start) - start) / 1000)) }
+        report.waited = moment(socket.start) - 1
+        report.lookedUp = Int64((socket.lookupEnd - socket.start) / 1000)
+        report.nameLookup = moment(socket.lookupEnd)
+        report.connect = moment(socket.connectEnd)
+        if let secureEnd = socket.secureEnd { report.secureConnect = moment(secureEnd) }
+        report.connection = details(protocolName: nil)
+    }
+
+    var details: ConnectionDetails { details(protocolName: "http/1.1") }
+
+    private func details(protocolName: String?) -> ConnectionDetails {
+        ConnectionDetails(
+            protocolName: protocolName,
+            localEndpoint: socket.flatMap { SocketAddress.local(of: $0.channel.descriptor)?.endpoint },
+            remoteEndpoint: socket?.address.endpoint, tls: socket?.channel.tls?.report)
+    }
+}
+
+extension DialedConnection: DialerOwner {
+    func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
+        self.dialer = nil
+        self.socket = socket
+        isReadable = socket.isReadable
+        table.context.sockets.hand(socket.channel.descriptor, to: self)
+        owner.connectionDidOpen()
+    }
+
+    func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
+        self.dialer = nil
+        owner.connectionDidFail(failure)
+    }
+
+    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { table.closeOldestIdle() }
+}
+
+extension DialedConnection: SocketWatcher {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        if readiness.contains(.writable) {
+            isWritable = true
+            socket?.channel.flush()
+        }
+        if !readiness.isDisjoint(with: [.peerClosed, .failed]) { hasPeerClosed = true }
+        if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
+        tellOwner()
+    }
+}
+
+extension DialedConnection: LoopContinuation {
+    func continueWork() { tellOwner() }
+}
