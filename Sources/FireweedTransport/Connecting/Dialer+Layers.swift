@@ -48,10 +48,12 @@ extension Dialer {
         do throws(TransferFailure) {
             if let connectHandshake { return begin(.connect(connectHandshake), over: socket) }
             let options = tls.settings.options
-            let made = ConnectHandshake(
+            var made = ConnectHandshake(
                 to: try RequestTarget("https://\(authority):\(port)/"),
                 credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
                 limits: HTTP1ResponseParser.Limits(options))
+            // What is said for a WebSocket is not shown.
+            if !target.isForUpgrade { made.observer = options.wireObserver }
             begin(.connect(made), over: socket)
         } catch {
             fail(error)

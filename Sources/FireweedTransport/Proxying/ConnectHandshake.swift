@@ -30,6 +30,8 @@ package struct ConnectHandshake {
         case refused(TunnelRefusal)
     }
 
+    /// Is shown the heads of both sides.
+    package var observer: (any WireObserver)?
     private let authority: String
     private let extraLines: [UInt8]
     private var authentication: HandshakeAuthentication
@@ -70,7 +72,9 @@ package struct ConnectHandshake {
         if let field = authentication.authorization { bytes += Array("Proxy-Authorization: \(field)\r\n".utf8) }
         // For proxies of HTTP/1.0, as libcurl and browsers send it.
         bytes += Array("Proxy-Connection: Keep-Alive\r\n".utf8)
-        return bytes + extraLines + [0x0D, 0x0A]
+        bytes += extraLines + [0x0D, 0x0A]
+        observer?.didSend(head: bytes)
+        return bytes
     }
 
     /// Takes bytes from the front of `bytes` up to the next event; throws what is wrong with the proxy's answer.
@@ -78,8 +82,9 @@ package struct ConnectHandshake {
         while true {
             switch try parser.next(&bytes) {
             case .needsMore: return .needsMore
-            case .interim: break
+            case .interim(let head): show(head)
             case .head(let head, let framing):
+                show(head)
                 self.head = head
                 if framing == .tunnel { return .established }
                 roundCount += 1
@@ -100,6 +105,10 @@ package struct ConnectHandshake {
     package mutating func finish() throws(TransferFailure) -> Event {
         guard head != nil else { throw .proxyFailed("the proxy closed the connection before it answered CONNECT") }
         return finished(keepsConnection: false)
+    }
+
+    private func show(_ head: ResponseHead) {
+        observer?.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
     }
 
     /// Older proxies say in a field of their own that they close.

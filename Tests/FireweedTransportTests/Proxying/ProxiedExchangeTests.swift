@@ -119,6 +119,52 @@ struct ProxiedExchangeTests {
         }
     }
 
+    /// Notes what it is shown.
+    private final class Observer: WireObserver {
+        let lines = EventLog<String>()
+
+        func didSend(head: [UInt8]) { lines.note("> " + String(decoding: head, as: UTF8.self)) }
+        func didReceive(headLines: [UInt8]) { lines.note("< " + String(decoding: headLines, as: UTF8.self)) }
+        func didNote(_ text: String) {}
+    }
+
+    @Test("an observer is shown CONNECT and its answers, byte for byte")
+    func observed() async throws {
+        let answers = [
+            "HTTP/1.1 407 Who  are you\r\nproxy-AUTHENTICATE: Digest realm=\"p\", nonce=\"n\", qop=\"auth\"\r\n"
+                + "Content-Length: 0\r\n\r\n",
+            "HTTP/1.1 103 Wait\r\nA: b\r\n\r\n", "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
+        ]
+        let server = try ScriptedServer.start([
+            .receiveHead, .send(answers[0]), .receiveHead, .send(answers[1]), .send(answers[2]), .hold,
+        ])
+        let observer = Observer()
+        let proxy = Proxy(
+            host: "localhost", port: Int(server.port), user: "user", password: "secret", authentication: .digest)
+        try await TLSStage.play({
+            $0.proxy = proxy
+            $0.wireObserver = observer
+        }) { stage in
+            _ = try await stage.end(try #require(URL(string: "https://origin.test/")))
+            let heads = server.events.events.compactMap { if case .head(_, let head) = $0 { head } else { nil } }
+            let expected = ["> " + heads[0], "< " + answers[0], "> " + heads[1], "< " + answers[1], "< " + answers[2]]
+            #expect(observer.lines.events == expected)
+        }
+    }
+
+    @Test("a message's own credentials for a proxy go with CONNECT, and no other message uses their tunnel")
+    func ownCredentials() async throws {
+        let peer = try SecurePeer(TLSStage.chain, role: .answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        let proxy = try HTTPProxyServer(user: "user", password: "secret")
+        try await TLSStage.play({ $0.proxy = Proxy(host: "localhost", port: Int(proxy.port)) }) { stage in
+            let own = [Field(name: "Proxy-Authorization", value: "Basic dXNlcjpzZWNyZXQ=")]
+            let known = try await stage.end(peer.url()) { $0.fields = FieldBlock(own) }
+            #expect(known.code == nil, "\(known.failureText)")
+            let other = try await stage.end(peer.url())
+            #expect(other.code == .userAuthenticationRequired, "\(other.failureText)")
+        }
+    }
+
     @Test(
         "SOCKS proxies are told a name or an address",
         arguments: [
