@@ -1,32 +1,41 @@
 // What differs between two JSON values, in lines that people read.
 
 /// Compares JSON values and names the places that differ.
-enum JSONDifference {
+struct JSONDifference {
     /// The differences, a line each; none when `actual` is what is expected.
     ///
-    /// - Parameter isPartial: whether objects in `actual` may have members that are not expected.
-    static func lines(expected: JSONValue, actual: JSONValue, isPartial: Bool, path: String = "$")
+    /// - Parameters:
+    ///   - isPartial: whether objects in `actual` may have members that are not expected.
+    ///   - wildcard: an expected string that contains this stands for every value; `nil` for none.
+    static func lines(expected: JSONValue, actual: JSONValue, isPartial: Bool, wildcard: String? = nil)
         -> [String]
     {
+        JSONDifference(isPartial: isPartial, wildcard: wildcard).lines(expected, actual, "$")
+    }
+
+    private let isPartial: Bool
+    private let wildcard: String?
+
+    private func lines(_ expected: JSONValue, _ actual: JSONValue, _ path: String) -> [String] {
         switch (expected, actual) {
         case (.object(let expected), .object(let actual)):
-            objects(expected, actual, isPartial, path)
+            objects(expected, actual, path)
         case (.array(let expected), .array(let actual)):
-            arrays(expected, actual, isPartial, path)
+            arrays(expected, actual, path)
+        case (.string(let expected), _) where wildcard.map { expected.contains($0) } ?? false:
+            []
         default:
             expected == actual ? [] : ["\(path): expected \(expected), got \(actual)"]
         }
     }
 
-    private static func objects(
-        _ expected: [String: JSONValue], _ actual: [String: JSONValue], _ isPartial: Bool,
-        _ path: String
+    private func objects(
+        _ expected: [String: JSONValue], _ actual: [String: JSONValue], _ path: String
     ) -> [String] {
         var lines: [String] = []
         for (name, value) in expected.sorted(by: { $0.key < $1.key }) {
             if let found = actual[name] {
-                lines += Self.lines(
-                    expected: value, actual: found, isPartial: isPartial, path: "\(path).\(name)")
+                lines += self.lines(value, found, "\(path).\(name)")
             } else {
                 lines.append("\(path).\(name): missing, expected \(value)")
             }
@@ -38,11 +47,9 @@ enum JSONDifference {
         return lines
     }
 
-    private static func arrays(
-        _ expected: [JSONValue], _ actual: [JSONValue], _ isPartial: Bool, _ path: String
-    ) -> [String] {
+    private func arrays(_ expected: [JSONValue], _ actual: [JSONValue], _ path: String) -> [String] {
         var lines = zip(expected, actual).enumerated().flatMap { index, pair in
-            Self.lines(expected: pair.0, actual: pair.1, isPartial: isPartial, path: "\(path)[\(index)]")
+            self.lines(pair.0, pair.1, "\(path)[\(index)]")
         }
         for index in actual.count..<max(expected.count, actual.count) {
             lines.append("\(path)[\(index)]: missing, expected \(expected[index])")

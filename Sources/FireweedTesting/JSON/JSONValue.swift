@@ -116,8 +116,18 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue: Codable {
-    /// Decodes any JSON.
+    /// Levels below which JSON is refused: each takes stack, of which a thread of Dispatch has 512 KiB.
+    private static let depthLimit = 64
+
+    /// Decodes any JSON of up to 64 levels.
+    ///
+    /// - Throws: `DecodingError` for deeper JSON too.
     public init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count <= Self.depthLimit else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath, debugDescription: "more than \(Self.depthLimit) levels"))
+        }
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null

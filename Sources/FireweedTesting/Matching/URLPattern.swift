@@ -1,5 +1,6 @@
 // Patterns of URLs.
 
+import Fireweed
 import Foundation
 
 /// Which URLs a stub answers.
@@ -50,12 +51,18 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
     }
 
     /// Makes a pattern that a URL matches which is this one, apart from its query; nothing in it is a placeholder.
-    init(exactly url: String) {
+    ///
+    /// - Parameter anyOrigin: whether scheme, host and port are not compared.
+    init(exactly url: String, anyOrigin: Bool) {
         description = url
         let target = TargetText(url)
-        scheme = Self.scheme(of: target)
-        authority = target.authority.lowercased()
-        segments = target.segments.map { .text(String($0).removingPercentEncoding ?? String($0)) }
+        scheme = anyOrigin ? nil : Self.scheme(of: target)
+        authority = anyOrigin ? nil : target.authority.lowercased()
+        segments = target.segments.map { segment in
+            let text = String(segment).removingPercentEncoding ?? String(segment)
+            // A secret in the path is not in the archive.
+            return text.contains(Redaction.mark) ? .any : .text(text)
+        }
         hasRest = false
         query = []
     }

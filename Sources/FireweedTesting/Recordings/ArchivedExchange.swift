@@ -4,6 +4,9 @@ import Fireweed
 import Foundation
 
 /// One entry of an archive (HAR 1.2), with what the writers of such files add or leave out.
+///
+/// Only the request's method and URL have to be there. What is there and cannot be read is an error: a recording that
+/// answers with other bytes than were recorded is worse than none.
 struct ArchivedExchange: Decodable, Sendable {
     struct Archive: Decodable {
         let log: Log
@@ -15,39 +18,19 @@ struct ArchivedExchange: Decodable, Sendable {
 
     struct Pair: Decodable, Sendable {
         let name: String
-        let value: String
+        let value: String?
     }
 
     struct Request: Decodable, Sendable {
         let method: String
         let url: String
-        let postData: Content?
+        let postData: ArchivedContent?
     }
 
     struct Response: Decodable, Sendable {
-        let status: Int
+        let status: Int?
         let headers: [Pair]?
-        let content: Content?
-    }
-
-    /// Content of a request or a response: `base64` in `encoding`, or in the key that our recorder writes for requests.
-    struct Content: Decodable, Sendable {
-        let mimeType: String?
-        let text: String?
-        let encoding: String?
-        let _encoding: String?  // swift-format-ignore: NoLeadingUnderscores
-
-        var data: Data? {
-            guard let text else { return nil }
-            return (encoding ?? _encoding) == "base64" ? Data(base64Encoded: text) : Data(text.utf8)
-        }
-    }
-
-    /// A message of a WebSocket, as Chrome writes them.
-    struct SocketMessage: Decodable, Sendable {
-        let type: String
-        let opcode: Int
-        let data: String
+        let content: ArchivedContent?
     }
 
     /// What tells exchanges apart.
@@ -58,76 +41,156 @@ struct ArchivedExchange: Decodable, Sendable {
         let isWebSocket: Bool
     }
 
+    /// How the exchange ended, in a key of `RecordingTransport`; a response without it is whole.
+    enum Ending: String, Decodable {
+        /// The connection was lost within the content.
+        case lost
+        /// The client went before the content's end, as it does from a stream that does not end.
+        case left
+    }
+
     let startedDateTime: String?
     let request: Request
-    let response: Response
-    let _webSocketMessages: [SocketMessage]?  // swift-format-ignore: NoLeadingUnderscores
-    let _error: String?  // swift-format-ignore: NoLeadingUnderscores
+    /// `nil` where the exchange was not over when the archive was written.
+    let response: Response?
+    let ending: Ending?
+    private let resourceType: String?
+    private let webSocketMessages: [ArchivedMessage]?
+
+    private enum CodingKeys: String, CodingKey {
+        case startedDateTime, request, response
+        case ending = "_ending"
+        case resourceType = "_resourceType"
+        case webSocketMessages = "_webSocketMessages"
+    }
+
+    /// The messages of a WebSocket; `nil` for every other exchange.
+    ///
+    /// Chrome leaves the messages out where none was sent.
+    var messages: [ArchivedMessage]? {
+        if let webSocketMessages { return webSocketMessages }
+        let scheme = request.url.prefix { $0 != ":" }.lowercased()
+        return resourceType == "websocket" || scheme == "ws" || scheme == "wss" ? [] : nil
+    }
 
     var key: Key {
         Key(
-            method: request.method, url: request.url, body: request.postData?.data,
-            isWebSocket: _webSocketMessages != nil)
+            method: request.method, url: request.url, body: request.postData?.sentData, isWebSocket: messages != nil)
+    }
+}
+
+/// Content of a request or a response.
+struct ArchivedContent: Decodable, Sendable {
+    let mimeType: String?
+    /// The content; `nil` where the archive has none.
+    let data: Data?
+    /// The content was written as text: its bytes are UTF-8 whatever they were on the wire.
+    let isText: Bool
+    /// The length that the content had, where that is known.
+    let byteCount: Int?
+    private let params: [Parameter]?
+
+    private struct Parameter: Decodable {
+        let name: String
+        let value: String?
     }
 
-    /// A stub that answers with exchanges of one key, one after the other.
-    static func stub(of key: Key, _ entries: [ArchivedExchange]) -> Stub {
-        if key.isWebSocket, let messages = entries.first?._webSocketMessages {
-            return .webSocket(URLPattern(exactly: key.url), script: { try await play(messages, on: $0) })
-        }
-        var matchers = [RequestMatcher.exactQuery(of: key.url)]
-        if let body = key.body { matchers.append(.sameContent(as: body)) }
-        return Stub(HTTPMethod(rawValue: key.method), URLPattern(exactly: key.url), matchers)
-            .reply(responses: entries.map(\.answer)).optional()
+    private enum CodingKeys: String, CodingKey {
+        case mimeType, text, encoding, params, size
+        /// Our recorder's key for requests: the standard has none for them.
+        case requestEncoding = "_encoding"
     }
 
-    /// The response; the content has no coding any more, so that fields about it are left out.
-    private var answer: MockResponse {
-        // Browsers write status 0 for an exchange without a response.
-        guard response.status >= 100 else { return .failure(URLError(.networkConnectionLost)) }
-        let left: Set = [
-            "content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive",
-        ]
-        var answer = MockResponse(status: response.status, body: response.content?.data ?? Data())
-        for field in response.headers ?? []
-        where !left.contains(field.name.lowercased()) && !field.name.hasPrefix(":") {
-            answer = answer.header(field.name, field.value)
-        }
-        return answer
-    }
-
-    /// Sends what the server sent, and waits for a message of the client where it sent one.
-    private static func play(_ messages: [SocketMessage], on socket: MockWebSocket) async throws {
-        for message in messages {
-            guard message.type == "receive" else {
-                _ = try await socket.receive()
-                continue
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        mimeType = try container.decodeIfPresent(String.self, forKey: .mimeType)
+        params = try container.decodeIfPresent([Parameter].self, forKey: .params)
+        byteCount = try container.decodeIfPresent(Int.self, forKey: .size)
+        let text = try container.decodeIfPresent(String.self, forKey: .text)
+        let encoding =
+            try container.decodeIfPresent(String.self, forKey: .encoding)
+            ?? container.decodeIfPresent(String.self, forKey: .requestEncoding) ?? ""
+        isText = encoding.isEmpty
+        switch (text, encoding.lowercased()) {
+        case (nil, _): data = nil
+        case (let text?, ""): data = Data(text.utf8)
+        case (let text?, "base64"):
+            guard let bytes = Data(archivedBase64: text) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .text, in: container, debugDescription: "the text is not Base64")
             }
-            if message.opcode == 2 {
-                socket.send(Data(base64Encoded: message.data) ?? Data(message.data.utf8))
-            } else {
-                socket.send(message.data)
+            data = bytes
+        case (_?, let other):
+            throw DecodingError.dataCorruptedError(
+                forKey: .encoding, in: container, debugDescription: "\(other) is an unknown encoding")
+        }
+    }
+
+    /// The content of a request; that of a form may be in its parameters alone.
+    var sentData: Data? {
+        if let data { return data }
+        guard let params, !params.isEmpty, mimeType?.lowercased().contains("x-www-form-urlencoded") == true
+        else { return nil }
+        let pairs = params.map { FormPairs.encoded($0.name) + "=" + FormPairs.encoded($0.value ?? "") }
+        return Data(pairs.joined(separator: "&").utf8)
+    }
+}
+
+/// A message of a WebSocket, as Chrome writes them.
+struct ArchivedMessage: Decodable, Sendable {
+    enum Content: Sendable, Equatable {
+        case message(WebSocketMessage)
+        case close
+        /// The connection failed.
+        case failure(String)
+        /// A ping or a pong.
+        case control
+    }
+
+    /// Whether the client sent it.
+    let isSent: Bool
+    let content: Content
+
+    private enum CodingKeys: String, CodingKey {
+        case type, opcode, data
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let type = try container.decode(String.self, forKey: .type)
+        let data = try container.decodeIfPresent(String.self, forKey: .data) ?? ""
+        isSent = type == "send" || type == "request"
+        guard type != "error" else {
+            content = .failure(data)
+            return
+        }
+        // RFC 6455 §5.2; Chrome shows binary messages in Base64.
+        switch try container.decodeIfPresent(Int.self, forKey: .opcode) ?? 1 {
+        case 1: content = .message(.text(data))
+        case 2:
+            guard let bytes = Data(archivedBase64: data) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .data, in: container, debugDescription: "a binary message is not Base64")
             }
+            content = .message(.binary(bytes))
+        case 8: content = .close
+        case 9, 10: content = .control
+        case let other:
+            throw DecodingError.dataCorruptedError(
+                forKey: .opcode, in: container, debugDescription: "\(other) is no opcode of a message")
         }
     }
 }
 
-extension RequestMatcher {
-    /// The query is that of a URL, item for item, in any order.
-    fileprivate static func exactQuery(of url: String) -> RequestMatcher {
-        let expected = TargetText(url).queryItems.map { "\($0.name)=\($0.value ?? "")" }.sorted()
-        return RequestMatcher("query \(expected.joined(separator: "&"))") { request in
-            let found = request.queryItems.map { "\($0.name)=\($0.value ?? "")" }.sorted()
-            guard found != expected else { return [] }
-            return [
-                "query: expected \(expected.joined(separator: "&")), got \(found.joined(separator: "&"))"
-            ]
+extension Data {
+    /// Reads Base64 as archives have it: some writers break its lines.
+    fileprivate init?(archivedBase64 text: String) {
+        if let data = Data(base64Encoded: text) {
+            self = data
+            return
         }
-    }
-
-    /// The content is the same: as JSON where both are, else byte by byte.
-    fileprivate static func sameContent(as body: Data) -> RequestMatcher {
-        if let json = try? JSONValue(parsing: body) { return .json(json) }
-        return .body(body)
+        let bare = text.filter { !$0.isWhitespace }
+        guard let data = Data(base64Encoded: bare) else { return nil }
+        self = data
     }
 }

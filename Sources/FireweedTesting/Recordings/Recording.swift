@@ -2,8 +2,10 @@
 
 public import Fireweed
 public import Foundation
+import Synchronization
 
-/// Exchanges of an HTTP archive (HAR 1.2), as browsers' developer tools and `HARRecorder` write it.
+/// Exchanges of an HTTP archive (HAR 1.2), as browsers' developer tools, `HARRecorder` and ``RecordingTransport`` write
+/// it.
 ///
 /// ```swift
 /// let recording = try Recording(contentsOf: url)
@@ -11,12 +13,13 @@ public import Foundation
 /// ```
 ///
 /// An exchange answers a request with the same method and URL, query included, and with the same content where the
-/// archive has it. Of several exchanges that match, each answers once, in the order of the archive; the last one
-/// answers from then on. What was not recorded fails with `UnmatchedRequestError`, which shows the nearest exchange.
+/// archive has it; ``RecordingMatch`` has other ways. JSON and forms are compared by their members, parts of a
+/// multipart form without their boundary. A value that is redacted in the archive (`Redaction.mark`) stands for every
+/// value. What was not recorded fails with `UnmatchedRequestError`, which shows the nearest exchange.
 public struct Recording: Sendable {
     /// How many exchanges there are.
     public var count: Int { entries.count }
-    /// When the first exchange was recorded; `nil` when the archive does not say.
+    /// When the earliest exchange was recorded; `nil` when the archive does not say.
     public let date: Date?
     let entries: [ArchivedExchange]
 
@@ -29,14 +32,18 @@ public struct Recording: Sendable {
 
     /// Reads an archive.
     ///
-    /// - Parameter har: the JSON.
-    /// - Throws: `DecodingError` when it is not an archive.
+    /// Members that replaying does not need may be missing, and unknown ones are skipped.
+    ///
+    /// - Parameter har: the JSON, in UTF-8.
+    /// - Throws: `RecordingError` when it is not an archive, or when content in it is damaged.
     public init(har: Data) throws {
-        // Browsers on Windows write a byte order mark.
-        let json = har.starts(with: [0xEF, 0xBB, 0xBF]) ? har.dropFirst(3) : har
-        let archive = try JSONDecoder().decode(ArchivedExchange.Archive.self, from: json)
-        entries = archive.log.entries
-        date = entries.compactMap(\.startedDateTime).first.flatMap(Self.date)
+        do {
+            let archive = try JSONDecoder().decode(ArchivedExchange.Archive.self, from: har.withoutByteOrderMark)
+            entries = archive.log.entries
+        } catch let error as DecodingError {
+            throw RecordingError(error)
+        }
+        date = entries.compactMap { $0.startedDateTime.flatMap(Self.date) }.min()
     }
 
     private static func date(_ text: String) -> Date? {
@@ -47,48 +54,109 @@ public struct Recording: Sendable {
         return formatter.date(from: text)
     }
 
+    // MARK: Age
+
     /// Expects that the recording is not older than so long.
     ///
     /// - Parameter now: the date to compare with; the machine's, by default.
     /// - Throws: `StubExpectationError` when it is older; an archive without dates passes.
     public func expect(noOlderThan age: Duration, now: Date = Date()) throws {
-        guard let date, now.timeIntervalSince(date) > age.seconds else { return }
-        throw StubExpectationError(
-            description:
-                "The recording is of \(date), and is to be no older than \(age): record it again.")
+        guard let text = ageReport(limit: age, now: now) else { return }
+        throw StubExpectationError(description: text)
     }
 
+    /// What is said of a recording that is older than a limit; `nil` when it is not.
+    func ageReport(limit: Duration, now: Date) -> String? {
+        guard let date, now.timeIntervalSince(date) > limit.seconds else { return nil }
+        return "The recording is of \(date), and is to be no older than \(limit): record it again."
+    }
+
+    // MARK: Stubs
+
+    /// The exchanges as stubs, for a session or a server; each finds its requests by method, URL and content.
+    public var stubs: [Stub] { stubs(matching: .request) }
+
     /// The exchanges as stubs, for a session or a server.
-    public var stubs: [Stub] {
+    ///
+    /// - Parameters:
+    ///   - match: how a request finds its exchange.
+    ///   - anyOrigin: whether a request to another scheme, host or port than the recorded one is answered too, as a
+    ///     ``MockServer`` needs it; false by default. A request to a host of the archive finds exchanges of that host
+    ///     alone, and redirects to these become relative.
+    public func stubs(matching match: RecordingMatch, anyOrigin: Bool = false) -> [Stub] {
+        let hosts =
+            anyOrigin ? Set(entries.map { TargetText($0.request.url).authority.lowercased() }) : nil
+        switch match {
+        case .request: return grouped(by: \.key).map { stub(of: $0, true, hosts) }
+        case .methodAndURL:
+            return grouped { entry in
+                let key = entry.key
+                return ArchivedExchange.Key(
+                    method: key.method, url: key.url, body: nil, isWebSocket: key.isWebSocket)
+            }.map { stub(of: $0, false, hosts) }
+        case .order: return ordered(hosts)
+        }
+    }
+
+    private func stub(of entries: [ArchivedExchange], _ comparesContent: Bool, _ hosts: Set<String>?) -> Stub {
+        ArchivedExchange.stub(of: entries, comparesContent: comparesContent, hosts: hosts)
+    }
+
+    /// Exchanges of one key together; those whose content is known come before those that answer every content.
+    private func grouped(by key: (ArchivedExchange) -> ArchivedExchange.Key) -> [[ArchivedExchange]] {
         var groups: [(key: ArchivedExchange.Key, entries: [ArchivedExchange])] = []
         var places: [ArchivedExchange.Key: Int] = [:]
         for entry in entries {
-            if let place = places[entry.key] {
+            let key = key(entry)
+            if let place = places[key] {
                 groups[place].entries.append(entry)
             } else {
-                places[entry.key] = groups.count
-                groups.append((entry.key, [entry]))
+                places[key] = groups.count
+                groups.append((key, [entry]))
             }
         }
-        // Exchanges whose content is known are asked before those that answer every content.
-        return (groups.filter { $0.key.body != nil } + groups.filter { $0.key.body == nil }).map {
-            group in
-            ArchivedExchange.stub(of: group.key, group.entries)
+        return groups.filter { $0.key.body != nil }.map(\.entries)
+            + groups.filter { $0.key.body == nil }.map(\.entries)
+    }
+
+    /// A stub for each exchange, which is open when those before it have answered.
+    private func ordered(_ hosts: Set<String>?) -> [Stub] {
+        let turn = RecordingTurn()
+        return entries.indices.map { index in
+            stub(of: [entries[index]], true, hosts).times(1).taking(turn, number: index)
         }
+    }
+}
+
+/// Whose turn it is in a recording that is replayed in order.
+final class RecordingTurn: Sendable {
+    private let next = Atomic(0)
+
+    var number: Int { next.load(ordering: .acquiring) }
+
+    func advance() { next.add(1, ordering: .acquiringAndReleasing) }
+}
+
+extension Data {
+    /// Browsers on Windows write a byte order mark.
+    var withoutByteOrderMark: Data {
+        starts(with: [0xEF, 0xBB, 0xBF]) ? Data(dropFirst(3)) : self
     }
 }
 
 extension Session {
     /// A session that answers from a recording, and fails what is not in it; the parameters are as in `stubbed`.
     ///
-    /// - Parameter recording: the exchanges.
+    /// - Parameters:
+    ///   - recording: the exchanges.
+    ///   - match: how a request finds its exchange.
     public static func replaying(
-        _ recording: Recording, clock: any SessionClock = SystemClock(),
+        _ recording: Recording, matching match: RecordingMatch = .request, clock: any SessionClock = SystemClock(),
         interceptor: (any RequestInterceptor)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) -> Session {
         stubbed(clock: clock, interceptor: interceptor, eventMonitors: eventMonitors) {
-            recording.stubs
+            recording.stubs(matching: match)
         }
     }
 }

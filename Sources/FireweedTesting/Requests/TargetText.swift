@@ -62,6 +62,14 @@ enum FormPairs {
         }
     }
 
+    /// A name or a value as a form has it (WHATWG URL §5.2).
+    static func encoded(_ text: String) -> String {
+        let kept = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789*-._ ")
+        let escaped = text.addingPercentEncoding(withAllowedCharacters: kept) ?? text
+        return escaped.replacingOccurrences(of: " ", with: "+")
+    }
+
     private static func decoded(_ text: String, _ plusIsSpace: Bool) -> String {
         let text = plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : text
         return text.removingPercentEncoding ?? text

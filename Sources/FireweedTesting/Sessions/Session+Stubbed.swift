@@ -45,15 +45,16 @@ extension Session {
             cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
     }
 
-    /// The stubs of a session that `stubbed` made, or that has a ``StubTransport``.
+    /// The stubs of a session that `stubbed` made, or that has a ``StubTransport`` or a ``RecordingTransport``.
     ///
-    /// - Precondition: the session's transport is a `StubTransport`.
+    /// - Precondition: the session's transport is one of these.
     public var stubs: Stubs {
-        guard let transport = transport as? StubTransport else {
-            preconditionFailure(
-                "this session has no stubs: make it by Session.stubbed, or with a StubTransport")
+        switch transport {
+        case let transport as StubTransport: transport.stubs
+        case let transport as RecordingTransport: transport.stubs
+        default:
+            preconditionFailure("this session has no stubs: make it by Session.stubbed, or with a StubTransport")
         }
-        return transport.stubs
     }
 
     /// The same settings, with storages that nobody else has.

@@ -19,7 +19,7 @@ public struct Stub: Sendable, CustomStringConvertible {
     /// Which URLs it answers.
     public let url: URLPattern
     /// The further conditions, all of which have to be met.
-    public let matchers: [RequestMatcher]
+    public private(set) var matchers: [RequestMatcher]
     /// How often it answers; `nil`, the default, is without end.
     public private(set) var limit: Int?
     private(set) var answer = Answer.sequence([.ok])
@@ -130,6 +130,30 @@ public struct Stub: Sendable, CustomStringConvertible {
         Stub(.get, url, matchers).changed {
             $0.isWebSocket = true
             $0.answer = .sequence([.webSocket(subprotocol: subprotocol, script: script)])
+        }
+    }
+
+    /// The same stub as one that opens a WebSocket.
+    func playing(_ script: @escaping @Sendable (MockWebSocket) async throws -> Void) -> Stub {
+        changed {
+            $0.isWebSocket = true
+            $0.answer = .sequence([.webSocket(script: script)])
+        }
+    }
+
+    /// The same stub, which answers when it is its turn, with its first answer alone.
+    func taking(_ turn: RecordingTurn, number: Int) -> Stub {
+        guard case .sequence(let responses) = answer, let response = responses.first else { return self }
+        let matcher = RequestMatcher("exchange \(number + 1) in order") { _ in
+            let next = turn.number
+            return next == number ? [] : ["order: exchange \(next + 1) is the next one"]
+        }
+        return changed {
+            $0.matchers.insert(matcher, at: 0)
+            $0.answer = .closure { _ in
+                turn.advance()
+                return response
+            }
         }
     }
 

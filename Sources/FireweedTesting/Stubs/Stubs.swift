@@ -33,8 +33,11 @@ public final class Stubs: Sendable {
     }
 
     let state: Mutex<State>
+    /// What no stub matches is sent, and is no failure.
+    private let allowsUnmatched: Bool
 
-    init(_ stubs: [Stub]) {
+    init(_ stubs: [Stub], allowsUnmatched: Bool = false) {
+        self.allowsUnmatched = allowsUnmatched
         var first = State()
         first.entries = first.numbered(stubs)
         state = Mutex(first)
@@ -98,7 +101,7 @@ public final class Stubs: Sendable {
             return Result { (try entry.stub.answer.response(to: known, callIndex: callIndex), known) }
         }
         let error = UnmatchedRequestError(request: request, stubs: state.withLock { $0.entries })
-        record(request, error)
+        record(request, allowsUnmatched ? nil : error)
         return .failure(error)
     }
 

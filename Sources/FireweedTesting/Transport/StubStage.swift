@@ -13,8 +13,12 @@ final class StubStage: @unchecked Sendable {
     private var running: [ObjectIdentifier: StubTransfer] = [:]
     private var isShutDown = false
 
-    init(answering stubs: Stubs, clock: any SessionClock) {
+    /// Where requests go that no stub matches; `nil` fails them.
+    let fallback: (any Transport)?
+
+    init(answering stubs: Stubs, clock: any SessionClock, fallback: (any Transport)? = nil) {
         self.clock = clock
+        self.fallback = fallback
         answer = { stubs.answer(to: $0) }
     }
 

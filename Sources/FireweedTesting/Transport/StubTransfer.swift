@@ -13,6 +13,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     let stage: StubStage
     /// Commands that are queued and have not run.
     private let commandCount = Atomic(0)
+    /// The transfer that took over, where no stub matched: commands go to it from then on.
+    private let successor = Mutex<(any TransferControl)?>(nil)
 
     // SAFETY: everything below is touched on the stage's serial queue alone.
     private(set) var consumer: (any TransferConsumer)?
@@ -52,23 +54,37 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     }
 
     func setFlow(_ flow: Flow) {
+        if let successor = successor.withLock(\.self) { return successor.setFlow(flow) }
         command { transfer in
+            if let successor = transfer.successor.withLock(\.self) { return successor.setFlow(flow) }
             guard transfer.flow.follow(flow) else { return }
             if flow.level != .suspended { transfer.upload?.resume() }
             if flow.level == .running { transfer.webSocket?.deliver() }
         }
     }
 
-    func discard() { command { $0.end($0.hasDeliveredHead ? nil : .cancelled) } }
+    func discard() {
+        if let successor = successor.withLock(\.self) { return successor.discard() }
+        command { transfer in
+            if let successor = transfer.successor.withLock(\.self) { return successor.discard() }
+            transfer.end(transfer.hasDeliveredHead ? nil : .cancelled)
+        }
+    }
 
-    func cancel() { command { $0.end(.cancelled) } }
+    func cancel() {
+        if let successor = successor.withLock(\.self) { return successor.cancel() }
+        command { transfer in
+            if let successor = transfer.successor.withLock(\.self) { return successor.cancel() }
+            transfer.end(.cancelled)
+        }
+    }
 
     /// Runs on the queue, behind what the consumer is being told, and plays on afterwards.
     func command(_ body: @escaping @Sendable (StubTransfer) -> Void) {
         commandCount.add(1, ordering: .relaxed)
         stage.queue.async { [self] in
             commandCount.subtract(1, ordering: .relaxed)
-            guard consumer != nil else { return }
+            guard consumer != nil || (stage.fallback != nil && successor.withLock { $0 != nil }) else { return }
             body(self)
             play()
         }
@@ -83,7 +99,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         switch message.body {
         case .none: respond(to: Data())
         case .data(let data):
-            if !data.isEmpty {
+            // A transfer that takes over reports what it sends.
+            if !data.isEmpty, stage.fallback == nil {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
             respond(to: data)
@@ -106,7 +123,11 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
             method: message.method, url: message.url, fields: message.fields.fields, body: content,
             isWebSocket: message.webSocket != nil)
         switch stage.answer(request) {
-        case .failure(let error): end(.reported(error))
+        case .failure(let error):
+            if error is UnmatchedRequestError, let fallback = stage.fallback {
+                return handOver(to: fallback, content)
+            }
+            end(.reported(error))
         case .success(let (response, known)):
             isWaiting = false
             if let offer = message.webSocket {
@@ -115,6 +136,20 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
                 steps = PlayStep.steps(of: response, to: request.method)[...]
             }
         }
+    }
+
+    /// Lets another transport perform the exchange; it tells the consumer everything from now on.
+    private func handOver(to transport: any Transport, _ content: Data) {
+        guard let consumer else { return }
+        var message = message
+        // The reader has been read: the next one may not be able to begin anew.
+        if case .reader = message.body { message.body = .data(content) }
+        self.consumer = nil
+        timeout?.cancel()
+        stage.leave(self)
+        let control = transport.makeTransfer(of: message, for: consumer)
+        successor.withLock { $0 = control }
+        control.start(flow)
     }
 
     private func open(_ offer: WebSocketOffer, _ response: MockResponse, _ request: RecordedRequest) {

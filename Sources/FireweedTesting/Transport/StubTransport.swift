@@ -35,10 +35,11 @@ public final class StubTransport: Transport {
         self.init(stubs: Stubs(stubs()), clock: clock)
     }
 
-    init(stubs: Stubs, clock: any SessionClock) {
+    /// Makes a transport that hands on what no stub matches.
+    init(stubs: Stubs, clock: any SessionClock, fallback: (any Transport)? = nil) {
         self.stubs = stubs
         self.clock = clock
-        stage = StubStage(answering: stubs, clock: clock)
+        stage = StubStage(answering: stubs, clock: clock, fallback: fallback)
     }
 
     deinit {

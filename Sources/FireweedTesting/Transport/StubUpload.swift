@@ -42,8 +42,10 @@ final class StubUpload: @unchecked Sendable {
         case .success(let data) where data.isEmpty: transfer.respond(to: content)
         case .success(let data):
             content.append(data)
-            transfer.consumer?.transferDidSend(
-                data.count, total: Int64(content.count), expected: reader.byteCount)
+            if transfer.stage.fallback == nil {
+                transfer.consumer?.transferDidSend(
+                    data.count, total: Int64(content.count), expected: reader.byteCount)
+            }
             resume()
         }
     }

@@ -23,7 +23,7 @@ public final class CurlTransport: Transport {
     }
 
     /// Makes a transport; its pools are made on their loops, and no connection is opened yet.
-    public convenience init(settings: PoolSettings) {
+    public convenience init(settings: PoolSettings = PoolSettings()) {
         self.init(settings: settings) { EventLoopGroup.loops(settings.options.eventLoops) }
     }
 

@@ -1,0 +1,182 @@
+// The archive that a recording transport writes.
+
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Gathers exchanges, and writes them behind those that the archive had before.
+final class ArchiveBuilder: Sendable {
+    private let redaction: Redaction
+    /// As they were read, whatever members they have.
+    private let earlier: [JSONValue]
+    private let exchanges = Mutex<[ObservedExchange]>([])
+
+    init(redaction: Redaction, earlier: [JSONValue]) {
+        self.redaction = redaction
+        self.earlier = earlier
+    }
+
+    /// The entries of an archive that a `Recording` could read.
+    static func entries(of har: Data) throws -> [JSONValue] {
+        guard case .array(let entries)? = try JSONValue(parsing: har.withoutByteOrderMark)["log"]?["entries"] else {
+            throw RecordingError("This is no HTTP archive (HAR), at log.entries: an array is missing")
+        }
+        return entries
+    }
+
+    func add(_ exchange: ObservedExchange) { exchanges.withLock { $0.append(exchange) } }
+
+    var count: Int { exchanges.withLock { $0.count } }
+
+    /// The archive as JSON, in the order in which the exchanges began.
+    func encoded() throws -> Data {
+        let exchanges = exchanges.withLock { $0 }
+        // Sorting is stable: exchanges that began at once stay in the order of their ends.
+        let entries = exchanges.sorted { $0.startDate < $1.startDate }.map { entry(of: $0) }
+        let archive: JSONValue = [
+            "log": [
+                "version": "1.2",
+                "creator": ["name": "Fireweed", "version": .string(AFInfo.version)],
+                "entries": .array(earlier + entries),
+            ]
+        ]
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(archive)
+    }
+
+    // MARK: Entries
+
+    private func entry(of exchange: ObservedExchange) -> JSONValue {
+        let report = exchange.report
+        let milliseconds = { (microseconds: Int64) in JSONValue.number(Double(max(0, microseconds)) / 1000) }
+        var entry: [String: JSONValue] = [
+            "startedDateTime": .string(
+                exchange.startDate.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))),
+            "time": milliseconds(report.total),
+            "request": request(of: exchange),
+            "response": response(of: exchange),
+            "cache": [:],
+            "timings": [
+                "send": 0, "wait": milliseconds(report.responseStart),
+                "receive": milliseconds(report.total - report.responseStart),
+            ],
+        ]
+        if exchange.isWebSocket {
+            entry["_resourceType"] = "websocket"
+            entry["_webSocketMessages"] = .array(exchange.messages.map { message(of: $0) })
+        } else if let failure = exchange.failure, exchange.head != nil {
+            let isLeft = if case .cancelled = failure { true } else { false }
+            entry["_ending"] = .string((isLeft ? ArchivedExchange.Ending.left : .lost).rawValue)
+        }
+        if let failure = exchange.failure {
+            entry["_error"] = .string(failure.urlError(failingURL: "").localizedDescription)
+        }
+        return .object(entry)
+    }
+
+    private func request(of exchange: ObservedExchange) -> JSONValue {
+        let url = redaction.text(ofURL: exchange.url)
+        let items = TargetText(url).queryItems.map { pair($0.name, $0.value ?? "") }
+        var request: [String: JSONValue] = [
+            "method": .string(exchange.method), "url": .string(url),
+            "httpVersion": .string(version(of: exchange)), "cookies": [], "headers": headers(exchange.fields),
+            "queryString": .array(items), "headersSize": -1, "bodySize": .integer(Int64(exchange.body.count)),
+        ]
+        let type = value("Content-Type", of: exchange.fields)
+        if !exchange.body.isEmpty, let clean = sentContent(exchange.body, type) {
+            var postData: [String: JSONValue] = ["mimeType": .string(type ?? "application/octet-stream")]
+            if let text = String(data: clean, encoding: .utf8) {
+                postData["text"] = .string(text)
+            } else {
+                postData["text"] = .string(clean.base64EncodedString())
+                postData["_encoding"] = "base64"
+            }
+            request["postData"] = .object(postData)
+        }
+        return .object(request)
+    }
+
+    private func response(of exchange: ObservedExchange) -> JSONValue {
+        let head = exchange.head
+        let fields = head?.fields ?? []
+        let type = value("Content-Type", of: fields)
+        let clean = receivedContent(exchange.content, type)
+        var content: [String: JSONValue] = [
+            "size": .integer(Int64(clean.count)), "mimeType": .string(type ?? ""),
+        ]
+        if let text = text(of: clean, type) {
+            content["text"] = .string(text)
+        } else {
+            content["text"] = .string(clean.base64EncodedString())
+            content["encoding"] = "base64"
+        }
+        let location = value("Location", of: fields) ?? ""
+        return [
+            "status": .integer(Int64(head?.status ?? 0)),
+            "statusText": .string(head.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? ""),
+            "httpVersion": .string(version(of: exchange)), "cookies": [], "headers": headers(fields),
+            "content": .object(content), "redirectURL": .string(redaction.value(location, ofField: "Location")),
+            "headersSize": -1, "bodySize": .integer(head == nil ? -1 : exchange.report.responseBodyByteCount),
+        ]
+    }
+
+    private func message(of message: ObservedExchange.Message) -> JSONValue {
+        var entry: [String: JSONValue] = [
+            "type": message.isSent ? "send" : "receive", "time": .number(message.date.timeIntervalSince1970),
+        ]
+        switch message.message {
+        case .text(let text):
+            entry["opcode"] = 1
+            entry["data"] = .string(String(decoding: receivedContent(Data(text.utf8), nil), as: UTF8.self))
+        case .binary(let data):
+            entry["opcode"] = 2
+            entry["data"] = .string(data.base64EncodedString())
+        }
+        return .object(entry)
+    }
+
+    // MARK: Content
+
+    /// A request's content without secrets; `nil` where they cannot be looked for.
+    private func sentContent(_ content: Data, _ type: String?) -> Data? {
+        let clean = redaction.content(content, type: type)
+        return clean == Data(Redaction.mark.utf8) && clean != content ? nil : clean
+    }
+
+    /// A response's content without secrets, or as it came where they cannot be looked for.
+    private func receivedContent(_ content: Data, _ type: String?) -> Data {
+        let lowercased = (type ?? "").lowercased()
+        if lowercased.contains("json") || lowercased.contains("x-www-form-urlencoded") {
+            return redaction.content(content, type: type)
+        }
+        // JSON comes under other names, and in messages under none.
+        guard (try? JSONValue(parsing: content)) != nil else { return content }
+        return redaction.content(content, type: "application/json")
+    }
+
+    /// Content that an archive can have as text: a reader takes the text for UTF-8, whatever the type says.
+    private func text(of content: Data, _ type: String?) -> String? {
+        let type = (type ?? "").lowercased()
+        let isOther = type.contains("charset=") && !type.contains("utf-8") && !content.allSatisfy { $0 < 0x80 }
+        return isOther ? nil : String(data: content, encoding: .utf8)
+    }
+
+    // MARK: Parts
+
+    private func headers(_ fields: [Field]) -> JSONValue {
+        .array(fields.map { pair($0.name, redaction.value($0.value, ofField: $0.name)) })
+    }
+
+    private func pair(_ name: String, _ value: String) -> JSONValue {
+        ["name": .string(name), "value": .string(value)]
+    }
+
+    private func value(_ name: String, of fields: [Field]) -> String? {
+        fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
+    }
+
+    private func version(of exchange: ObservedExchange) -> String {
+        exchange.report.protocolName == "h2" ? "HTTP/2" : exchange.head?.version ?? "HTTP/1.1"
+    }
+}

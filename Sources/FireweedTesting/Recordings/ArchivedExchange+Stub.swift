@@ -1,0 +1,147 @@
+// From an archived exchange to a stub.
+
+import Fireweed
+import Foundation
+
+extension ArchivedExchange {
+    /// A stub that answers with exchanges of one key, one after the other.
+    ///
+    /// - Parameters:
+    ///   - comparesContent: whether the request's content has to be that of the archive.
+    ///   - hosts: the hosts of the archive where requests may go to another server; `nil` compares origins.
+    static func stub(of entries: [ArchivedExchange], comparesContent: Bool, hosts: Set<String>?) -> Stub {
+        let first = entries[0]
+        var matchers = [RequestMatcher.archivedQuery(of: first.request.url)]
+        if let hosts { matchers.append(.archivedHost(of: first.request.url, hosts)) }
+        let pattern = URLPattern(exactly: first.request.url, anyOrigin: hosts != nil)
+        if let messages = first.messages {
+            return Stub(.get, pattern, matchers).playing { try await ArchivedExchange.play(messages, on: $0) }
+                .optional()
+        }
+        if comparesContent, let content = first.request.postData, let data = content.sentData {
+            matchers.append(.archivedContent(data, type: content.mimeType ?? ""))
+        }
+        return Stub(HTTPMethod(rawValue: first.request.method), pattern, matchers)
+            .reply(responses: entries.map { $0.answer(hosts: hosts) }).optional()
+    }
+
+    /// The response; the content has no coding any more, so that fields about it are left out.
+    func answer(hosts: Set<String>?) -> MockResponse {
+        // Browsers write status 0 for an exchange without a response; a final status has 3 digits from 200 on.
+        guard let response, let status = response.status, (200...999).contains(status) else {
+            return .failure(URLError(.networkConnectionLost))
+        }
+        var answer = MockResponse(status: status, body: response.content?.data ?? Data())
+        for field in fields where !Self.framingNames.contains(field.name.lowercased()) {
+            answer.fields.append(field)
+        }
+        if let hosts { answer.keepOnServer(hosts) }
+        if response.content?.isText == true { answer.declareUTF8() }
+        // The writer has left content out: an empty answer would be another one than was recorded.
+        if let content = response.content, content.data == nil, content.byteCount ?? 0 > 0,
+            hasContent(status: status)
+        {
+            return .failure(
+                RecordingError(
+                    "The archive has no content for \(request.method) \(request.url), which had "
+                        + "\(content.byteCount ?? 0) bytes: record it with content."))
+        }
+        return switch ending {
+        case nil: answer
+        case .lost: answer.failing()
+        case .left: answer.stalling()
+        }
+    }
+
+    /// Fields of the connection and of codings that the recorded content has no more.
+    private static let framingNames: Set<String> = [
+        "content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection",
+        "trailer", "upgrade",
+    ]
+
+    private func hasContent(status: Int) -> Bool {
+        request.method != "HEAD" && status != 204 && status != 304 && !(300...399).contains(status)
+    }
+
+    /// The response's fields: without those of HTTP/2's start (RFC 9113 §8.3), and one for each line.
+    ///
+    /// Browsers join fields of one name by line feeds, `Set-Cookie` above all.
+    private var fields: [Field] {
+        (response?.headers ?? []).flatMap { pair -> [Field] in
+            guard !pair.name.isEmpty, pair.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }) else {
+                return []
+            }
+            let lines = (pair.value ?? "").unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            return lines.map { line in
+                let text = String(String.UnicodeScalarView(line.filter { $0 != "\r" && $0 != "\0" }))
+                return Field(name: pair.name, value: text.trimmingCharacters(in: .whitespaces))
+            }
+        }
+    }
+
+    // MARK: WebSockets
+
+    /// Sends what the server sent, and expects from the client what it sent.
+    private static func play(_ messages: [ArchivedMessage], on socket: MockWebSocket) async throws {
+        for message in messages {
+            switch (message.isSent, message.content) {
+            case (true, .message(let expected)):
+                let found = try await socket.receive()
+                guard WebSocketDifference.areEqual(expected, found) else {
+                    throw RecordingError(
+                        "The WebSocket \(socket.request.urlText) was sent another message than was recorded: "
+                            + "expected \(WebSocketDifference.text(of: expected)), "
+                            + "got \(WebSocketDifference.text(of: found))")
+                }
+            case (false, .message(let message)): socket.send(message)
+            case (false, .close): return
+            case (_, .failure): throw URLError(.networkConnectionLost)
+            case (true, .close), (_, .control): continue
+            }
+        }
+    }
+}
+
+/// Compares messages of a WebSocket.
+enum WebSocketDifference {
+    /// Whether a message is the recorded one: as JSON where both are.
+    static func areEqual(_ recorded: WebSocketMessage, _ found: WebSocketMessage) -> Bool {
+        if recorded == found { return true }
+        guard case .text(let recorded) = recorded, case .text(let found) = found,
+            let expected = try? JSONValue(parsing: Data(recorded.utf8)),
+            let actual = try? JSONValue(parsing: Data(found.utf8))
+        else { return false }
+        return JSONDifference.lines(expected: expected, actual: actual, isPartial: false, wildcard: Redaction.mark)
+            .isEmpty
+    }
+
+    static func text(of message: WebSocketMessage) -> String {
+        switch message {
+        case .text(let text): ContentText.excerpt(Data(text.utf8))
+        case .binary(let data): "<\(data.count) bytes>"
+        }
+    }
+}
+
+extension MockResponse {
+    /// Says that text is UTF-8, as an archive has it; on the wire it may have been in another character set.
+    fileprivate mutating func declareUTF8() {
+        guard case .data(let data) = content, !data.allSatisfy({ $0 < 0x80 }) else { return }
+        for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Content-Type") {
+            let parameters = fields[index].value.components(separatedBy: ";")
+            fields[index].value = parameters.map { parameter in
+                parameter.trimmingCharacters(in: .whitespaces).lowercased().hasPrefix("charset=")
+                    ? " charset=utf-8" : parameter
+            }.joined(separator: ";")
+        }
+    }
+
+    /// Makes redirects to recorded hosts relative, so that a client stays on the server that replays.
+    fileprivate mutating func keepOnServer(_ hosts: Set<String>) {
+        for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Location") {
+            let target = TargetText(fields[index].value)
+            guard !target.scheme.isEmpty, hosts.contains(target.authority.lowercased()) else { continue }
+            fields[index].value = target.path + (target.query.map { "?\($0)" } ?? "")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// How requests are compared with those of an archive.
+
+import Fireweed
+import Foundation
+
+extension RequestMatcher {
+    /// The query is that of a URL, item for item, in any order; a redacted value stands for every one.
+    static func archivedQuery(of url: String) -> RequestMatcher {
+        let expected = TargetText(url).queryItems.map { QueryPair($0) }.sorted()
+        let description = QueryPair.text(of: expected)
+        return RequestMatcher("query \(description)") { request in
+            let found = request.queryItems.map { QueryPair($0) }.sorted()
+            guard !QueryPair.match(expected, found) else { return [] }
+            return ["query: expected \(description), got \(QueryPair.text(of: found))"]
+        }
+    }
+
+    /// The host is the exchange's, or none of the archive's: then the request goes to a server that replays.
+    static func archivedHost(of url: String, _ hosts: Set<String>) -> RequestMatcher {
+        let expected = TargetText(url).authority.lowercased()
+        return RequestMatcher("host \(expected), or one that was not recorded") { request in
+            let found = request.target.authority.lowercased()
+            return found == expected || !hosts.contains(found) ? [] : ["host: expected \(expected), got \(found)"]
+        }
+    }
+
+    /// The content is the same: by members, fields or parts where it has some, else byte by byte.
+    static func archivedContent(_ data: Data, type: String) -> RequestMatcher {
+        let lowercased = type.lowercased()
+        if lowercased.hasPrefix("multipart/form-data") {
+            return archivedParts(RecordedPart.parts(of: data, contentType: type))
+        }
+        if lowercased.contains("x-www-form-urlencoded") {
+            let text = String(decoding: data, as: UTF8.self)
+            return archivedForm(FormPairs.decoded(text[...], plusIsSpace: true))
+        }
+        guard let json = try? JSONValue(parsing: data) else { return .body(data) }
+        return RequestMatcher("JSON equal to \(json)") { request in
+            guard let found = try? request.json else {
+                return ["JSON content: not JSON, got \(ContentText.excerpt(request.body))"]
+            }
+            return JSONDifference.lines(expected: json, actual: found, isPartial: false, wildcard: Redaction.mark)
+        }
+    }
+
+    private static func archivedForm(_ items: [URLQueryItem]) -> RequestMatcher {
+        let expected = items.map { QueryPair($0) }.sorted()
+        let description = QueryPair.text(of: expected)
+        return RequestMatcher("form \(description)") { request in
+            let found = request.form.map { QueryPair($0) }.sorted()
+            guard !QueryPair.match(expected, found) else { return [] }
+            return ["form: expected \(description), got \(QueryPair.text(of: found))"]
+        }
+    }
+
+    /// Parts are compared without their boundary, which every request makes anew.
+    private static func archivedParts(_ expected: [RecordedPart]) -> RequestMatcher {
+        let names = expected.map(\.name).joined(separator: ", ")
+        return RequestMatcher("multipart form of \(names)") { request in
+            let found = request.parts
+            guard found.count == expected.count else {
+                return ["parts: expected \(names), got \(found.map(\.name).joined(separator: ", "))"]
+            }
+            return zip(expected, found).compactMap { expected, found in
+                guard expected != found else { return nil }
+                return "part \(expected.name): expected \(ContentText.excerpt(expected.body)), "
+                    + "got \(found.name) with \(ContentText.excerpt(found.body))"
+            }
+        }
+    }
+}
+
+/// A name and a value, which may be redacted in an archive.
+private struct QueryPair: Comparable {
+    let name: String
+    let value: String
+
+    init(_ item: URLQueryItem) {
+        name = item.name
+        value = item.value ?? ""
+    }
+
+    static func < (one: QueryPair, other: QueryPair) -> Bool {
+        (one.name, one.value) < (other.name, other.value)
+    }
+
+    /// Both sorted; a redacted value sorts in its place among those of its name, so that names decide there.
+    static func match(_ expected: [QueryPair], _ found: [QueryPair]) -> Bool {
+        guard expected.count == found.count else { return false }
+        if expected == found { return true }
+        var rest = found
+        // What is known exactly is taken first: the redacted ones take what is left.
+        for pair in expected where !pair.isRedacted {
+            guard let index = rest.firstIndex(of: pair) else { return false }
+            rest.remove(at: index)
+        }
+        return expected.filter(\.isRedacted).map(\.name) == rest.map(\.name)
+    }
+
+    private var isRedacted: Bool { value.contains(Redaction.mark) }
+
+    static func text(of pairs: [QueryPair]) -> String {
+        pairs.isEmpty ? "none" : pairs.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    }
+}

@@ -1,0 +1,142 @@
+// A transport that replays an archive, or makes one.
+
+public import Fireweed
+public import Foundation
+import Synchronization
+
+/// Answers from an HTTP archive (HAR 1.2), sends what is not in it, or records what it sends, as its mode says.
+///
+/// ```swift
+/// let transport = try RecordingTransport(contentsOf: file, mode: .recordMissing)
+/// let session = Session(transport: transport)
+/// // …
+/// try transport.save()
+/// ```
+///
+/// `withRecording` makes a session on one, and saves. What is recorded is what is on the wire, after adapters, cookies
+/// and redirects: each exchange is an entry, with its content decoded, and each WebSocket with its messages.
+///
+/// Secrets are left out as `redaction` says: the values of fields, of parameters in URLs, and of members in JSON and
+/// forms. Requests' content in which secrets cannot be looked for, such as text, XML and multipart forms, is not
+/// recorded; such a request is found again by method and URL. Responses' content of such types is recorded as it came,
+/// since nothing could be replayed without it: look at an archive before you share it.
+///
+/// While it records, the content of requests is read whole into memory before it is sent.
+public final class RecordingTransport: Transport {
+    /// What the transport does with a request.
+    public let mode: RecordingMode
+    /// The archive's exchanges as stubs, and everything that was asked.
+    public let stubs: Stubs
+    /// The exchanges that the archive had; `nil` where there was no archive, or where it is not replayed.
+    public let recording: Recording?
+    private let url: URL
+    private let base: any Transport
+    private let stubTransport: StubTransport
+    private let archive: ArchiveBuilder
+
+    /// Makes a transport; nothing is sent and nothing is written yet.
+    ///
+    /// - Parameters:
+    ///   - url: the archive's file. It has to be there for ``RecordingMode/replay``.
+    ///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
+    ///     ``RecordingMode/replay``.
+    ///   - match: how a request finds its exchange.
+    ///   - redaction: what is left out of the archive; `Redaction.none` records everything.
+    ///   - base: what sends; a `CurlTransport` with default options by default.
+    /// - Throws: `RecordingError` for a file that is not an archive, `CocoaError` for one that cannot be read.
+    public init(
+        contentsOf url: URL, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
+        redaction: Redaction = .standard, wrapping base: any Transport = CurlTransport()
+    ) throws {
+        self.url = url
+        self.mode = mode
+        self.base = base
+        let isReplayed = mode == .replay || mode == .recordMissing
+        let isThere = FileManager.default.fileExists(atPath: url.path)
+        guard mode != .replay || isThere else {
+            throw RecordingError(
+                "There is no recording \(url.path): make it with FIREWEED_RECORDING=record-missing, or in the mode "
+                    + "recordMissing.")
+        }
+        let data = isReplayed && isThere ? try Data(contentsOf: url) : nil
+        recording = try data.map { try Recording(har: $0) }
+        archive = ArchiveBuilder(
+            redaction: redaction, earlier: try data.map { try ArchiveBuilder.entries(of: $0) } ?? [])
+        let fallback: (any Transport)? =
+            switch mode {
+            case .replay: nil
+            case .recordMissing, .rerecord: ArchivingTransport(base, archive)
+            case .passThrough: base
+            }
+        stubs = Stubs(recording?.stubs(matching: match) ?? [], allowsUnmatched: fallback != nil)
+        stubTransport = StubTransport(stubs: stubs, clock: base.clock, fallback: fallback)
+    }
+
+    /// How many exchanges were recorded since the transport was made.
+    public var recordedCount: Int { archive.count }
+
+    /// Writes the archive, with what was recorded; its folder is made where it is missing.
+    ///
+    /// Does nothing in the modes that do not record, and in ``RecordingMode/recordMissing`` when nothing was missing.
+    /// Exchanges that have not ended are not in it.
+    ///
+    /// - Throws: `CocoaError` when the file cannot be written.
+    public func save() throws {
+        guard mode == .rerecord || (mode == .recordMissing && archive.count > 0) else { return }
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try archive.encoded().write(to: url, options: .atomic)
+    }
+
+    // MARK: Transport
+
+    /// Those of stubs where nothing is sent, else those of the wrapped transport.
+    public var abilities: TransportAbilities { mode == .replay ? stubTransport.abilities : base.abilities }
+    /// The wrapped transport's.
+    public var options: TransportOptions { base.options }
+    /// The wrapped transport's.
+    public var clock: any SessionClock { base.clock }
+    /// None: stubs answer on a queue.
+    public var executor: (any TaskExecutor)? { nil }
+
+    /// Hands the rules to the wrapped transport.
+    public func judgeServers(by rules: ServerTrustRules) { base.judgeServers(by: rules) }
+    /// Closes those of the wrapped transport.
+    public func closeIdleConnections() { base.closeIdleConnections() }
+
+    /// Ends every transfer as cancelled, later ones too.
+    public func shutDown() {
+        stubTransport.shutDown()
+        base.shutDown()
+    }
+
+    /// Makes a transfer that the archive or the wrapped transport answers.
+    public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer)
+        -> any TransferControl
+    {
+        stubTransport.makeTransfer(of: message, for: consumer)
+    }
+}
+
+/// Sends by another transport, and notes every exchange.
+private final class ArchivingTransport: Transport {
+    private let base: any Transport
+    private let archive: ArchiveBuilder
+
+    init(_ base: any Transport, _ archive: ArchiveBuilder) {
+        self.base = base
+        self.archive = archive
+    }
+
+    var executor: (any TaskExecutor)? { nil }
+    func shutDown() { base.shutDown() }
+
+    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        var message = message
+        let observer = ExchangeObserver(message, consumer, archive, startedAt: base.clock.now)
+        if let offer = message.webSocket {
+            message.webSocket?.listener = WebSocketObserver(offer.listener, observer)
+        }
+        return base.makeTransfer(of: message, for: observer)
+    }
+}

@@ -1,0 +1,110 @@
+// Sessions with a recording, for the length of a test.
+
+public import Fireweed
+import Foundation
+
+/// Runs a test with a session that replays a recording, or makes it.
+///
+/// ```swift
+/// func testUsers() async throws {  // of an XCTestCase, or of Swift Testing
+///     try await withRecording("users") { session in
+///         let users = try await Client(session).users()
+///         XCTAssertEqual(users.count, 3)
+///     }
+/// }
+/// ```
+///
+/// The archive is `Recordings/users.har` beside the file of the test. `FIREWEED_RECORDING=record-missing swift test`
+/// makes it; it is written when `body` has returned, and not when it has thrown.
+///
+/// - Parameters:
+///   - name: the archive's name, without `.har`; slashes make folders.
+///   - mode: what is replayed, and what is sent and recorded; by default what `FIREWEED_RECORDING` says, else
+///     ``RecordingMode/replay``.
+///   - match: how a request finds its exchange.
+///   - redaction: what is left out of the archive.
+///   - maximumAge: an older recording is reported on standard error; `nil`, the default, reports none.
+///   - interceptor: adapts and retries every request.
+///   - base: what sends; a `CurlTransport` with default options by default.
+///   - file: the file beside which the folder `Recordings` is; the caller's.
+///   - isolation: the actor on which `body` runs; the caller's.
+///   - body: gets the session, which ``Session/testing`` is too.
+/// - Returns: what `body` returns.
+/// - Throws: what `body` throws, and what ``RecordingTransport`` throws when it is made and when it saves.
+public func withRecording<Value>(
+    _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
+    redaction: Redaction = .standard, maximumAge: Duration? = nil, interceptor: (any RequestInterceptor)? = nil,
+    wrapping base: any Transport = CurlTransport(), file: String = #filePath,
+    isolation: isolated (any Actor)? = #isolation, _ body: (Session) async throws -> Value
+) async throws -> Value {
+    try await withRecording(
+        name, mode: mode, matching: match, redaction: redaction, maximumAge: maximumAge, interceptor: interceptor,
+        wrapping: base, file: file, isolation: isolation,
+        reportingAge: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
+}
+
+/// The same, with a way of its own to report an old recording.
+package func withRecording<Value>(
+    _ name: String, mode: RecordingMode, matching match: RecordingMatch, redaction: Redaction, maximumAge: Duration?,
+    interceptor: (any RequestInterceptor)?, wrapping base: any Transport, file: String,
+    isolation: isolated (any Actor)? = #isolation, reportingAge report: (String) -> Void,
+    _ body: (Session) async throws -> Value
+) async throws -> Value {
+    let url = Recording.url(of: name, beside: file)
+    let transport = try RecordingTransport(
+        contentsOf: url, mode: mode, matching: match, redaction: redaction, wrapping: base)
+    if let maximumAge, let text = transport.recording?.ageReport(limit: maximumAge, now: Date()) {
+        report("\(url.lastPathComponent): \(text)")
+    }
+    let session = Session(
+        transport: transport, configuration: Session.isolated(.af.ephemeral), interceptor: interceptor)
+    let value = try await Session.$current.withValue(session, operation: { try await body(session) })
+    try transport.save()
+    return value
+}
+
+/// Runs a test with a session that stubs answer.
+///
+/// The same as `Session.stubbed`, for tests that get their session by ``Session/testing``.
+///
+/// - Parameters:
+///   - clock: the session's clock.
+///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
+///   - stubs: the stubs; the first one that matches answers.
+///   - isolation: the actor on which `body` runs; the caller's.
+///   - body: gets the session, which ``Session/testing`` is too.
+/// - Returns: what `body` returns.
+/// - Throws: what `body` throws, and `StubExpectationError`.
+public func withStubs<Value>(
+    clock: any SessionClock = SystemClock(), expectsAllCalls: Bool = false, @StubsBuilder _ stubs: () -> [Stub],
+    isolation: isolated (any Actor)? = #isolation, perform body: (Session) async throws -> Value
+) async throws -> Value {
+    let session = Session.stubbed(clock: clock, stubs)
+    let value = try await Session.$current.withValue(session, operation: { try await body(session) })
+    if expectsAllCalls { try session.stubs.expectAllCalled() }
+    return value
+}
+
+extension Session {
+    @TaskLocal static var current: Session?
+
+    /// The session of the test that runs: of a trait `.stubbed` or `.recording`, of `withStubs` or of `withRecording`.
+    ///
+    /// It belongs to the test's task, and to the tasks below it; a detached task has none.
+    ///
+    /// - Precondition: the task runs inside one of these.
+    public static var testing: Session {
+        guard let current else {
+            preconditionFailure("no session: the test has no trait .stubbed or .recording, or its task is detached")
+        }
+        return current
+    }
+}
+
+extension Recording {
+    /// The archive of a name, in the folder `Recordings` beside a file.
+    static func url(of name: String, beside file: String) -> URL {
+        URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent("Recordings")
+            .appendingPathComponent("\(name).har")
+    }
+}
