@@ -37,6 +37,8 @@ demo: deps
 test: deps python
 	$(SWIFT) build --build-tests
 	Scripts/run-tests --skip-build
+	# What FireweedTesting gives to tests with XCTest.
+	$(SWIFT) test --skip-build --disable-swift-testing --quiet
 	Scripts/check-compatibility
 
 # Code in the shapes that apps have, built against the product `Alamofire` in both language modes, and run against a server.

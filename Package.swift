@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "Fireweed", targets: ["Fireweed"]),
         .library(name: "FireweedTesting", targets: ["FireweedTesting"]),
+        .library(name: "FireweedTestingTraits", targets: ["FireweedTestingTraits"]),
         .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
@@ -45,6 +46,8 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL"], swiftSettings: settings),
+        // Apart from the rest: what imports Testing needs its library where it runs.
+        .target(name: "FireweedTestingTraits", dependencies: ["FireweedTesting"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
@@ -52,7 +55,7 @@ let package = Package(
         .target(name: "CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
-            dependencies: ["Fireweed", "FixtureServer", "CommandLanguage"],
+            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CommandLanguage"],
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedBench",
@@ -86,7 +89,9 @@ let package = Package(
             name: "FireweedTests",
             dependencies: ["Fireweed", "FixtureServer", "FuzzTargets"],
             swiftSettings: settings),
-        .testTarget(name: "FireweedTestingTests", dependencies: ["FireweedTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "FireweedTestingTests", dependencies: ["FireweedTesting", "FireweedTestingTraits"],
+            exclude: ["Documentation/Recordings", "Traits/Recordings"], swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",
             dependencies: ["FixtureServer"],

@@ -1,6 +1,7 @@
 // The examples of Documentation/Testing.md, line for line.
 
 import FireweedTesting
+import FireweedTestingTraits
 import Foundation
 import Testing
 
@@ -189,6 +190,29 @@ struct ExampleTests {
         #expect(
             try await session.request("https://api.example.com/a").serializingDecodable(JSONValue.self)
                 .value == ["a": 1])
+    }
+
+    @Test("a recording beside the test's file")
+    func namedRecording() async throws {
+        try await withRecording("users") { session in
+            let user = try await session.request("https://api.example.com/users/1")
+                .serializingDecodable(User.self).value
+            #expect(user.name == "Ada")
+        }
+    }
+
+    @Test("a user", .stubbed { Stub.get("/users/{id}").reply(.json(["id": 42, "name": "Ada"])) })
+    func trait() async throws {
+        let user = try await Session.testing.request("https://api.example.com/users/42")
+            .serializingDecodable(User.self).value
+        #expect(user == User(id: 42, name: "Ada"))
+    }
+
+    @Test("users", .recording("users"))
+    func recordedTrait() async throws {
+        let user = try await Session.testing.request("https://api.example.com/users/1")
+            .serializingDecodable(User.self).value
+        #expect(user.name == "Ada")
     }
 
     @Test("the documentation shows these examples")
