@@ -330,6 +330,37 @@ struct CheckTests {
         #expect(swapped.code == 1 && swapped.errors.contains("with this certificate"), "\(swapped.errors)")
     }
 
+    @Test("serve answers from an archive, and says what is nearest to what is not in it")
+    func serveRecording() async throws {
+        let archive = """
+            {"log": {"entries": [
+              {"request": {"method": "GET", "url": "https://api.example.com/users?page=1"}, "response": {"status": 200,
+                "headers": [{"name": "content-type", "value": "text/plain"}], "content": {"text": "ada"}}},
+              {"request": {"method": "GET", "url": "https://api.example.com/old"}, "response": {"status": 302,
+                "headers": [{"name": "location", "value": "https://api.example.com/users?page=1"}]}},
+              {"request": {"method": "POST", "url": "https://api.example.com/users",
+                "postData": {"mimeType": "application/json", "text": "{\\"name\\": \\"bo\\"}"}}, "response": {"status": 201}}]}}
+            """
+        try Data(archive.utf8).write(to: folder.file("a.har"))
+        let running = try RunningCommand(["serve", "--har", "a.har"], in: folder.url, hasInput: false)
+        let line = await running.read(until: "\n")
+        #expect(line.hasPrefix("Serving a.har on http://127.0.0.1:"))
+        let url = try #require(line.split(separator: " ").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+        #expect(try text(run("\(url)/users?page=1")) == "ada" && text(run("--follow", "\(url)/old")) == "ada")
+        #expect(try run("--check-status", "POST", "\(url)/users", "name=bo").code == 0)
+        let other = try run("--check-status", "POST", "\(url)/users", "name=cy")
+        #expect(other.code == 5 && text(other).contains("$.name: expected \"bo\", got \"cy\""), "\(text(other))")
+        #expect(await running.read(until: "→ 501").contains("GET /users?page=1 → 200\n"))
+        running.process.terminate()
+        #expect(await running.rest().code == 143)
+
+        try Data("{}".utf8).write(to: folder.file("b.har"))
+        let damaged = try run("serve", "--har", "b.har")
+        #expect(damaged.code == 1 && damaged.errors.contains("b.har: This is no HTTP archive"), "\(damaged.errors)")
+        #expect(try run("serve", "--har", "a.har", ".").code == 64)
+        #expect(try run("serve", "--har", "nowhere.har").code == 64)
+    }
+
     @Test("the short help is short, and --help TOPIC prints one part")
     func help() throws {
         let short = try text(run("--help"))

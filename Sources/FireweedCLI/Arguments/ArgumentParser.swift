@@ -63,6 +63,9 @@ enum ArgumentParser {
         guard invocation.keyFile == nil || invocation.certificateFile != nil else {
             throw UsageError(message: "--key needs --cert")
         }
+        guard folder == nil || invocation.archiveFile == nil else {
+            throw UsageError(message: "--har and a folder cannot go together")
+        }
         invocation.task = .serve(port: port ?? 0, folder: folder)
         return invocation
     }

@@ -167,7 +167,9 @@ enum Help {
     private static let serveText = paragraph(
         "fireweed serve starts a server on loopback to try things out against; it logs each request, lists its "
             + "endpoints at /, and stops with Ctrl-C. It has a WebSocket at /websocket and server-sent events at /sse. "
-            + "With FOLDER it serves the files of the folder, with --tls or --cert it speaks TLS.")
+            + "With FOLDER it serves the files of the folder, with --tls or --cert it speaks TLS. With --har it "
+            + "answers from an HTTP archive, whatever the scheme and host of its URLs; what is not in it gets a 501 "
+            + "that says what is nearest.")
 
     private static let configurationText = paragraph(
         "~/.config/fireweed/config (or the file that FIREWEED_CONFIG names) has options that every run begins with, "

@@ -109,7 +109,9 @@ extension Option {
             help: "Refuse compressed content that gets more than RATIO times longer; none never does. Default: 200."),
         Option(
             names: ["--har"], group: .files, effect: .word("FILE") { $0.archiveFile = $1 },
-            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies."),
+            help: "Record every exchange in FILE, an HTTP archive, without credentials and cookies; with serve, answer "
+                + "from FILE.",
+            scope: [.response, .serve]),
     ]
 
     static let checkOptions: [Option] = [

@@ -1,10 +1,11 @@
 // `fireweed serve`.
 
 import CommandLanguage
+import FireweedTesting
 import FixtureServer
 import Foundation
 
-/// Runs the fixture server until a signal ends it.
+/// Runs the fixture server, or one that answers from a recording, until a signal ends it.
 struct ServeRunner {
     let port: UInt16
     let folder: String?
@@ -15,27 +16,63 @@ struct ServeRunner {
             let files = try folder.map { try ServedFolder(path: $0) }
             // Removes its folder when it goes: it has to stay for as long as the server runs.
             let authority = invocation.servesTLS && invocation.certificateFile == nil ? try CertificateAuthority() : nil
-            let server = try FixtureServer.start(port: port, certificate: try certificate(authority))
-            server.observe { request, response in
-                let count = request.bodyByteCount > 0 ? ", \(request.bodyByteCount) bytes came" : ""
-                Terminal.tell("\(ClockText.now()) \(request.method) \(request.target) → \(response.status)\(count)\n")
-            }
-            if let files { server.answer { files.response(to: $0) } }
-            Terminal.write("Serving \(folder.map { "\($0) " } ?? "")on \(server.url.absoluteString)\n")
+            let issued = try certificate(authority)
+            let (url, stop) =
+                if let archive = invocation.archiveFile {
+                    try startRecording(archive, issued)
+                } else {
+                    try startFixtures(files, issued)
+                }
+            let subject = (invocation.archiveFile ?? folder).map { "\($0) " } ?? ""
+            Terminal.write("Serving \(subject)on \(url)\n")
             if let authority { Terminal.write("Clients trust it with --cacert \(authority.certificate.path)\n") }
             let code = await untilSignal()
-            server.stop()
+            stop()
             return withExtendedLifetime(authority) { code }
         } catch {
             let message =
                 switch error {
                 case let error as UsageError: error.message
                 case let error as ServerError: error.description
+                case let error as RecordingError: "\(invocation.archiveFile ?? ""): \(error)"
                 default: error.localizedDescription
                 }
             Terminal.tell("fireweed: \(message)\n")
             return error is UsageError ? .usage : .failure
         }
+    }
+
+    /// Starts the server with its endpoints, or with the files of a folder; returns its URL, and what stops it.
+    private func startFixtures(
+        _ files: ServedFolder?, _ issued: CertificateAuthority.Issued?
+    ) throws -> (url: String, stop: () -> Void) {
+        let server = try FixtureServer.start(port: port, certificate: issued)
+        server.observe { request, response in
+            tell(of: request.method, request.target, "\(response.status)", request.bodyByteCount)
+        }
+        if let files { server.answer { files.response(to: $0) } }
+        return (server.url.absoluteString, { server.stop() })
+    }
+
+    /// Starts a server that answers from an archive; returns its URL, and what stops it.
+    private func startRecording(
+        _ archive: String, _ issued: CertificateAuthority.Issued?
+    ) throws -> (url: String, stop: () -> Void) {
+        let recording = try Recording(har: LocalFile.data(archive))
+        let server = try MockServer.start(
+            port: port, files: issued.map { ($0.certificate.path, $0.key.path) },
+            stubs: recording.stubs(matching: .request, anyOrigin: true))
+        server.observe { request, status in
+            tell(
+                of: request.method.rawValue, request.pathAndQuery, status.map { "\($0)" } ?? "no response",
+                request.body.count)
+        }
+        return (server.url("").absoluteString, { server.stop() })
+    }
+
+    private func tell(of method: String, _ target: String, _ status: String, _ byteCount: Int) {
+        let count = byteCount > 0 ? ", \(byteCount) bytes came" : ""
+        Terminal.tell("\(ClockText.now()) \(method) \(target) → \(status)\(count)\n")
     }
 
     /// Waits for Ctrl-C, SIGTERM or SIGHUP.

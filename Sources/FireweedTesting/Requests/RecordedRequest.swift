@@ -39,6 +39,8 @@ public struct RecordedRequest: Sendable {
     public var host: String? { url?.host?.lowercased() }
     /// The path as it was written, with its percent-encoding.
     public var path: String { String(target.path) }
+    /// Path and query as they were written.
+    package var pathAndQuery: String { "\(target.path)\(target.query.map { "?\($0)" } ?? "")" }
     /// Names and values of the query in their order, decoded.
     public var queryItems: [URLQueryItem] { target.queryItems }
     /// The header fields.

@@ -35,30 +35,50 @@ public final class MockServer: Sendable {
         var queue: [MockResponse] = []
         var received: [Data] = []
         var sessions: [Session] = []
+        var observer: (@Sendable (RecordedRequest, Int?) -> Void)?
     }
 
     /// Starts a server.
     ///
     /// - Parameters:
+    ///   - port: the port; 0, the default, is a free one.
     ///   - certificate: the kind of certificate for TLS; `nil`, the default, is clear text.
     ///   - stubs: the stubs; the first one that matches answers. What none matches gets a 501 whose content says why.
     /// - Throws: `MockServerError` when it cannot listen, or no certificate can be made.
     public static func start(
-        certificate: MockCertificate? = nil, @StubsBuilder _ stubs: () -> [Stub] = { [] }
+        port: UInt16 = 0, certificate: MockCertificate? = nil, @StubsBuilder _ stubs: () -> [Stub] = { [] }
     ) throws -> MockServer {
         let made = try certificate.map { try $0.issue() }
-        let (listener, port) = try ServerSocket.listen()
-        let server = MockServer(Stubs(stubs()), listener, port, made)
+        return try start(port: port, identity: made?.identity, authority: made?.authority, stubs())
+    }
+
+    /// Starts a server with a certificate of somebody else's, from PEM files.
+    ///
+    /// - Parameter files: certificate, with its chain, and key; `nil` is clear text.
+    package static func start(port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub]) throws
+        -> MockServer
+    {
+        let identity = try files.map { try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key) }
+        return try start(port: port, identity: identity, authority: nil, stubs)
+    }
+
+    private static func start(
+        port: UInt16, identity: ServerIdentity?, authority: Certificate?, _ stubs: [Stub]
+    ) throws -> MockServer {
+        let (listener, port) = try ServerSocket.listen(port: port)
+        let server = MockServer(Stubs(stubs), listener, port, identity, authority)
         Thread { [weak server] in accept(listener) { server } }.start()
         return server
     }
 
-    private init(_ stubs: Stubs, _ listener: Int32, _ port: UInt16, _ certificate: IssuedCertificate?) {
+    private init(
+        _ stubs: Stubs, _ listener: Int32, _ port: UInt16, _ identity: ServerIdentity?, _ authority: Certificate?
+    ) {
         self.stubs = stubs
         self.listener = listener
         self.port = port
-        identity = certificate?.identity
-        authority = certificate?.authority
+        self.identity = identity
+        self.authority = authority
     }
 
     deinit { stop() }
@@ -120,13 +140,37 @@ public final class MockServer: Sendable {
     /// The requests as they came, byte for byte: head and content with its framing, in the order of their ends.
     public var receivedBytes: [Data] { state.withLock { $0.received } }
 
+    /// Calls `observer` for each request, with the status of its answer, or `nil` where that is none, on the
+    /// connection's thread.
+    package func observe(_ observer: @escaping @Sendable (RecordedRequest, Int?) -> Void) {
+        state.withLock { $0.observer = observer }
+    }
+
     /// What answers a request: the queue, then the stubs.
     func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
-        let queued = state.withLock { $0.queue.isEmpty ? nil : $0.queue.removeFirst() }
-        guard let queued else { return stubs.answer(to: request) }
-        stubs.record(request, nil)
-        return .success((queued, request))
+        let (queued, observer) = state.withLock { state in
+            (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.observer)
+        }
+        var answer: Result<(MockResponse, RecordedRequest), any Error>
+        if let queued {
+            stubs.record(request, nil)
+            answer = .success((queued, request))
+        } else {
+            answer = stubs.answer(to: request)
+        }
+        // A recording that lacks something is said in words, as a missing stub is.
+        if case .success((let response, _)) = answer, case .failure(let error as RecordingError) = response.ending {
+            answer = .failure(error)
+        }
+        if let observer {
+            let status = (try? answer.get().0).map { $0.hasHead ? $0.status : nil } ?? Self.unmatchedStatus
+            observer(request, status)
+        }
+        return answer
     }
+
+    /// The status for a request that nothing answers.
+    static let unmatchedStatus = 501
 
     func record(_ bytes: Data) { state.withLock { $0.received.append(bytes) } }
 

@@ -10,11 +10,27 @@ final class ServerIdentity: @unchecked Sendable {
     // SAFETY: OpenSSL's contexts are safe from every thread once they are set up.
     let context: OpaquePointer
 
-    init(_ certificate: MadeCertificate) throws {
+    private init() throws {
         guard let context = SSL_CTX_new(TLS_server_method()) else {
             throw MockServerError(description: "OpenSSL has no TLS")
         }
         self.context = context
+    }
+
+    /// Reads PEM files: a certificate with its chain, and its key.
+    convenience init(certificateFile: String, keyFile: String) throws {
+        try self.init()
+        defer { ERR_clear_error() }
+        guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1,
+            SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1
+        else {
+            throw MockServerError(
+                description: "cannot speak TLS with this certificate: \(certificateFile), \(keyFile)")
+        }
+    }
+
+    convenience init(_ certificate: MadeCertificate) throws {
+        try self.init()
         // Certificates that no client accepts are what some tests want: level 0 lets a server show them.
         SSL_CTX_set_security_level(context, 0)
         guard SSL_CTX_use_certificate(context, certificate.certificate) == 1,

@@ -99,7 +99,7 @@ final class ServerConnection: @unchecked Sendable {
         server.record(reader.raw)
         switch server.answer(to: request(head, content, isWebSocket)) {
         case .failure(let error):
-            let response = MockResponse.text("\(error)\n", status: 501)
+            let response = MockResponse.text("\(error)\n", status: MockServer.unmatchedStatus)
             return ResponseSender(stream, descriptor, head).send(response)
                 && !head.has("close", in: "Connection")
         case .success(let (response, known)):

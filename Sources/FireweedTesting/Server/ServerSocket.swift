@@ -5,13 +5,16 @@ import Glibc
 
 /// Listening sockets on 127.0.0.1.
 enum ServerSocket {
-    /// Listens on a free port; returns the descriptor and the port.
-    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+    /// Listens on a port, or for 0 on a free one; returns the descriptor and the port.
+    static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
             throw MockServerError(description: "no socket: \(String(cString: strerror(errno)))")
         }
-        var address = loopback(port: 0)
+        // A server that is started again takes its port over from connections that are being closed.
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = loopback(port: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutableBytes(of: &address) { bytes in
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
