@@ -33,7 +33,8 @@ final class CuttingConsumer: TransferConsumer {
     private let state = Mutex(State())
 
     private struct State {
-        var control: (any TransferControl)?
+        /// Its transfer holds this consumer.
+        weak var control: (any TransferControl)?
         var isCut = false
     }
 

@@ -27,6 +27,11 @@ public final class FaultyTransport: Transport {
         case duplicate
         /// It is not sent, and answered with this status.
         case status(Int)
+        /// Its response's content comes at so many bytes a second, in ten pieces a second.
+        case slow(bytesPerSecond: Int)
+        /// Its end is held back until another message of the transport has ended, for a second at most; where no other
+        /// one is under way, it ends at once.
+        case reorder
     }
 
     /// The number that the faults come from.
@@ -34,6 +39,8 @@ public final class FaultyTransport: Transport {
     private let base: any Transport
     private let faults: [(fault: Fault, probability: Double)]
     private let random: Mutex<SeededGenerator>
+    /// The order of ends, where that is to be changed.
+    private let order: CompletionOrder?
 
     /// Wraps a transport.
     ///
@@ -50,6 +57,7 @@ public final class FaultyTransport: Transport {
         self.base = base
         self.faults = faults.map { ($0.key, $0.value) }.sorted { "\($0.0)" < "\($1.0)" }
         self.seed = seed
+        order = faults.keys.contains(.reorder) ? CompletionOrder(clock: base.clock) : nil
         random = Mutex(SeededGenerator(seed: seed))
         if isPrinted { FileHandle.standardError.write(Data("FaultyTransport: seed \(seed)\n".utf8)) }
     }
@@ -74,8 +82,20 @@ public final class FaultyTransport: Transport {
     public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer)
         -> any TransferControl
     {
-        switch nextFault() {
-        case nil: return base.makeTransfer(of: message, for: consumer)
+        let fault = nextFault()
+        guard let order else { return transfer(of: message, for: consumer, fault) }
+        let ordered = ReorderingConsumer(consumer, isHeld: fault == .reorder, order)
+        return ReorderedTransfer(transfer(of: message, for: ordered, fault), ordered)
+    }
+
+    private func transfer(of message: RequestMessage, for consumer: any TransferConsumer, _ fault: Fault?)
+        -> any TransferControl
+    {
+        switch fault {
+        case nil, .reorder: return base.makeTransfer(of: message, for: consumer)
+        case .slow(let rate):
+            let slow = SlowConsumer(consumer, bytesPerSecond: rate, clock: clock)
+            return SlowTransfer(base.makeTransfer(of: message, for: slow), slow)
         case .drop: return answered(by: .failure(.networkConnectionLost), message, consumer)
         case .status(let status): return answered(by: .status(status), message, consumer)
         case .cut:

@@ -40,7 +40,75 @@ struct FaultyTransportTests {
         #expect(await outcomes(seed: 1, faults: [.status(503): 1]) == all("503", 0))
         #expect(await outcomes(seed: 1, faults: [.cut: 1]) == all(lost, 40))
         #expect(await outcomes(seed: 1, faults: [.delay(.milliseconds(1)): 1]) == all("200", 40))
+        #expect(await outcomes(seed: 1, faults: [.reorder: 1]) == all("200", 40))
+        #expect(await outcomes(seed: 1, faults: [.slow(bytesPerSecond: 100_000): 1]) == all("200", 40))
         #expect(await outcomes(seed: 1, faults: [:]) == all("200", 40))
+    }
+
+    /// A session on a faulty transport, over stubs on a clock that jumps.
+    private func session(_ fault: FaultyTransport.Fault, clock: TestClock, @StubsBuilder _ stubs: () -> [Stub])
+        -> Session
+    {
+        let stubs = StubTransport(clock: clock, stubs)
+        return Session(
+            transport: FaultyTransport(wrapping: stubs, faults: [fault: 1], seed: 1, isPrinted: false))
+    }
+
+    @Test("slow content comes whole, and takes its time")
+    func slow() async throws {
+        let clock = TestClock.automatic
+        let content = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+        let session = session(.slow(bytesPerSecond: 1000), clock: clock) { Stub.any().reply(.data(content)) }
+        #expect(try await session.request("\(api)/").serializingData().value == content)
+        #expect(clock.elapsed >= .seconds(4) && clock.elapsed <= .seconds(6), "\(clock.elapsed)")
+        let download = session.download("\(api)/")
+        #expect(try await download.serializingData().value == content)
+    }
+
+    @Test("a request with slow content can be suspended, and cancelled")
+    func slowControl() async throws {
+        let session = session(.slow(bytesPerSecond: 1000), clock: TestClock()) {
+            Stub.any().reply(.data(Data(count: 5000)))
+        }
+        let request = session.streamRequest("\(api)/")
+        var count = 0
+        for await event in request.streamTask().streamingData() {
+            guard let data = event.value else { continue }
+            count += data.count
+            request.suspend()
+            request.resume()
+            request.cancel()
+        }
+        #expect(count == 100)
+    }
+
+    @Test("ends are put into another order, and none is lost")
+    func reorder() async throws {
+        let feeds = [ResponseFeed(), ResponseFeed()]
+        let stubs = StubTransport {
+            for index in feeds.indices { Stub.get("/feed\(index)").reply(.stream(from: feeds[index])) }
+            Stub.any().reply(.text("at once"))
+        }
+        let faulty = FaultyTransport(wrapping: stubs, faults: [.reorder: 1], seed: 1, isPrinted: false)
+        let (ends, continuation) = AsyncStream<String>.makeStream()
+        var found = ends.makeAsyncIterator()
+        let start = { (path: String) in
+            let message = RequestMessage(url: "\(api)/\(path)")
+            let transfer = faulty.makeTransfer(of: message, for: EndConsumer { continuation.yield(path) })
+            transfer.start(Flow(.running, revision: 1))
+            _ = try await stubs.stubs.takeRequest()
+            return transfer
+        }
+        let first = [try await start("feed0"), try await start("held")]
+        feeds[0].finish()
+        #expect(await [found.next(), found.next()] == ["feed0", "held"])
+        // An end that is held comes when its transfer is cancelled.
+        let second = [try await start("feed1"), try await start("cancelled")]
+        second[1].cancel()
+        #expect(await found.next() == "cancelled")
+        feeds[1].finish()
+        #expect(await found.next() == "feed1")
+        withExtendedLifetime((first, second)) {}
     }
 
     @Test("a retry policy brings requests through a bad network")
@@ -54,4 +122,17 @@ struct FaultyTransportTests {
                 try await session.request("\(api)/").validate().serializingString().value == "content")
         }
     }
+}
+
+/// Says that a transfer has ended.
+private final class EndConsumer: TransferConsumer {
+    private let tell: @Sendable () -> Void
+
+    init(_ tell: @escaping @Sendable () -> Void) {
+        self.tell = tell
+    }
+
+    func transferDidReceive(_ head: ResponseHead) -> Flow { .undecided }
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { .undecided }
+    func transferDidFinish(_ end: consuming TransferEnd) { tell() }
 }

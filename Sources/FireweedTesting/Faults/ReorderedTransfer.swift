@@ -1,0 +1,128 @@
+// Responses that end in another order.
+
+import Dispatch
+import Fireweed
+import Foundation
+import Synchronization
+
+/// The transfers of a faulty transport between start and end, and the ends that wait for another one.
+final class CompletionOrder: Sendable {
+    private struct State {
+        var runningCount = 0
+        var held: [ObjectIdentifier: TransferEnd] = [:]
+        /// In the order in which they ended.
+        var consumers: [ReorderingConsumer] = []
+    }
+
+    private let state = Mutex(State())
+    private let clock: any SessionClock
+    private let queue = DispatchQueue(label: "fireweed.faults.order")
+    /// What is under way may never end.
+    private static let longestHold = Duration.seconds(1)
+
+    init(clock: any SessionClock) {
+        self.clock = clock
+    }
+
+    func begin() { state.withLock { $0.runningCount += 1 } }
+
+    /// Tells a consumer of its end: at once, or behind the next end of another transfer where it is to be held.
+    func finish(_ consumer: ReorderingConsumer, _ end: TransferEnd) {
+        let isHeld = state.withLock { state in
+            state.runningCount -= 1
+            guard consumer.isHeld, state.runningCount > 0 else { return false }
+            state.held[ObjectIdentifier(consumer)] = end
+            state.consumers.append(consumer)
+            return true
+        }
+        guard !isHeld else {
+            clock.schedule(.limit, after: Self.longestHold, on: queue) { [weak self, weak consumer] in
+                if let consumer { self?.release(consumer) }
+            }
+            return
+        }
+        consumer.tell(end)
+        for consumer in state.withLock(\.consumers) { release(consumer) }
+    }
+
+    /// Ends a hold early, from a queue: nobody is told inside of a control's method.
+    func releaseSoon(_ consumer: ReorderingConsumer) {
+        queue.async { self.release(consumer) }
+    }
+
+    private func release(_ consumer: ReorderingConsumer) {
+        let end = state.withLock { state in
+            state.consumers.removeAll { $0 === consumer }
+            return state.held.removeValue(forKey: ObjectIdentifier(consumer))
+        }
+        if let end { consumer.tell(end) }
+    }
+}
+
+/// Steers a transfer whose end is counted.
+final class ReorderedTransfer: TransferControl {
+    private let base: any TransferControl
+    private let consumer: ReorderingConsumer
+
+    init(_ base: any TransferControl, _ consumer: ReorderingConsumer) {
+        self.base = base
+        self.consumer = consumer
+    }
+
+    func start(_ flow: Flow) {
+        consumer.begin()
+        base.start(flow)
+    }
+
+    func setFlow(_ flow: Flow) { base.setFlow(flow) }
+    func discard() { end(base.discard) }
+    func cancel() { end(base.cancel) }
+
+    private func end(_ command: () -> Void) {
+        consumer.begin()
+        command()
+        consumer.releaseSoon()
+    }
+}
+
+/// Hands a transfer's events on, and its end when it is due.
+final class ReorderingConsumer: TransferConsumer {
+    private let hold: Atomic<Bool>
+    private let base: any TransferConsumer
+    private let order: CompletionOrder
+    private let hasBegun = Atomic(false)
+
+    init(_ base: any TransferConsumer, isHeld: Bool, _ order: CompletionOrder) {
+        self.base = base
+        hold = Atomic(isHeld)
+        self.order = order
+    }
+
+    /// Whether its end waits for another one.
+    var isHeld: Bool { hold.load(ordering: .acquiring) }
+
+    /// Counts the transfer, the first time.
+    func begin() {
+        if !hasBegun.exchange(true, ordering: .acquiringAndReleasing) { order.begin() }
+    }
+
+    /// Tells of the end, now or when it comes, without holding it.
+    func releaseSoon() {
+        hold.store(false, ordering: .releasing)
+        order.releaseSoon(self)
+    }
+
+    func tell(_ end: TransferEnd) { base.transferDidFinish(end) }
+
+    func transferDidReceiveInterim(_ head: ResponseHead) { base.transferDidReceiveInterim(head) }
+    func transferDidAnswerChallenge(_ head: ResponseHead) { base.transferDidAnswerChallenge(head) }
+    func transferDidReceive(_ head: ResponseHead) -> Flow { base.transferDidReceive(head) }
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { base.transferDidReceive(content) }
+    func transferDidReachLull() { base.transferDidReachLull() }
+
+    func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
+        base.transferDidSend(byteCount, total: total, expected: expected)
+    }
+
+    func transferDidFinish(_ end: consuming TransferEnd) { order.finish(self, end) }
+}
