@@ -18,7 +18,7 @@ extension Attempt: ProtocolHost {
                     type: type, request: request, cachedResponse: stored,
                     idleTimeout: core.settings.idleTimeout(of: record.existing),
                     deadlineNanoseconds: deadlineNanoseconds,
-                    tellsOfLulls: gathersContent)
+                    tellsOfLulls: gathersContent, clock: core.clock)
                 completion(LocalAnswer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
             }
         }

@@ -6,11 +6,12 @@ import Foundation
 /// Takes messages to hosts that have asked for TLS over TLS, and remembers which hosts ask (RFC 6797 §8).
 struct StrictTransportLink: Link {
     let store: StrictTransportSecurity
+    let clock: any SessionClock
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        let url = store.secured(exchange.url)
+        let url = store.secured(exchange.url, at: clock.now)
         if url != exchange.url {
             exchange.changeMessage { message in
                 message.url = url
@@ -21,6 +22,6 @@ struct StrictTransportLink: Link {
     }
 
     func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
-        store.note(head, from: exchange.url)
+        store.note(head, from: exchange.url, at: clock.now)
     }
 }

@@ -66,7 +66,7 @@ final class SessionCore: Sendable {
         let waits = options.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
         let links: [(any Link)?] = [
             RedirectLink(settings: settings, queue: options.rootQueue),
-            options.strictTransportSecurity.map(StrictTransportLink.init),
+            options.strictTransportSecurity.map { StrictTransportLink(store: $0, clock: clock) },
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),

@@ -65,8 +65,11 @@ public final class StrictTransportSecurity: Sendable {
     ///
     /// `lifetime` is in seconds; zero or less removes the host.
     public func add(_ name: String, lifetime: TimeInterval, includesSubdomains: Bool = false) {
+        add(name, lifetime: lifetime, includesSubdomains: includesSubdomains, at: now())
+    }
+
+    private func add(_ name: String, lifetime: TimeInterval, includesSubdomains: Bool, at now: Date) {
         guard let name = Self.canonical(name) else { return }
-        let now = now()
         // A year at most is what servers ask for; more must not overflow.
         let expiry = now.addingTimeInterval(min(lifetime, 100 * 365 * 86_400))
         known.withLock { known in
@@ -88,8 +91,11 @@ public final class StrictTransportSecurity: Sendable {
 
     /// Whether a host is to be reached over TLS only: itself, or by a name above it that includes it (RFC 6797 §8.2).
     public func applies(to host: String) -> Bool {
+        applies(to: host, at: now())
+    }
+
+    private func applies(to host: String, at now: Date) -> Bool {
         guard let name = Self.canonical(host) else { return false }
-        let now = now()
         return known.withLock { known in
             if let own = known[name], own.expiry > now { return true }
             var rest = name[...]
@@ -104,7 +110,12 @@ public final class StrictTransportSecurity: Sendable {
     /// The URL to use in place of this one: `https`, with port 80 made 443 (RFC 6797 §8.3); itself when nothing
     /// holds for it.
     public func secured(_ url: URL) -> URL {
-        guard url.scheme?.lowercased() == "http", let host = url.host, applies(to: host),
+        secured(url, at: now())
+    }
+
+    /// The same at a moment of a session's clock.
+    func secured(_ url: URL, at now: @autoclosure () -> Date) -> URL {
+        guard url.scheme?.lowercased() == "http", let host = url.host, applies(to: host, at: now()),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return url }
         components.scheme = "https"
@@ -113,11 +124,13 @@ public final class StrictTransportSecurity: Sendable {
     }
 
     /// Takes note of a response that came from a URL; only the first of several fields counts (RFC 6797 §8.1).
-    func note(_ head: ResponseHead, from url: URL) {
+    ///
+    /// - Parameter now: when it came, by the session's clock.
+    func note(_ head: ResponseHead, from url: URL, at now: @autoclosure () -> Date) {
         guard url.scheme?.lowercased() == "https", let host = url.host,
             let text = head.values(of: "Strict-Transport-Security").first, let field = StrictTransportField(text)
         else { return }
-        add(host, lifetime: TimeInterval(field.maxAge), includesSubdomains: field.includesSubdomains)
+        add(host, lifetime: TimeInterval(field.maxAge), includesSubdomains: field.includesSubdomains, at: now())
     }
 
     private func save() {

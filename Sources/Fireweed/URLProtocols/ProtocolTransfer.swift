@@ -1,11 +1,9 @@
 // One exchange that a `URLProtocol` performs.
 
-import CLinux
 import Dispatch
 import FireweedTransport
 import Foundation
 import FoundationNetworking
-import Glibc
 import Synchronization
 
 /// Performs an exchange by a `URLProtocol`, instead of a transport.
@@ -31,9 +29,9 @@ final class ProtocolTransfer: Sendable {
         /// What may move: the latest of the decisions that have come.
         var flow = Flow.undecided
         var isCancelled = false
-        /// When the protocol reported last, on the monotonic clock.
+        /// When the protocol reported last, on the session's monotonic clock.
         var activityNanoseconds: UInt64 = 0
-        var report = TransferReport.local(since: StoredPlayback.nanoseconds)
+        var report: TransferReport
     }
 
     /// What is performed, and for how long.
@@ -44,10 +42,15 @@ final class ProtocolTransfer: Sendable {
         let cachedResponse: CachedURLResponse?
         /// Seconds without a report of the protocol; zero or less for no limit.
         let idleTimeout: TimeInterval
-        /// The moment of the monotonic clock at which the exchange is over time.
+        /// The moment of `clock` at which the exchange is over time.
         let deadlineNanoseconds: UInt64?
         /// Whether the consumer gathers content.
         let tellsOfLulls: Bool
+        /// The session's.
+        let clock: any SessionClock
+
+        /// Nanoseconds since 1970.
+        fileprivate var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
     }
 
     /// So much content is offered at a time, so that a consumer can stop it.
@@ -59,9 +62,9 @@ final class ProtocolTransfer: Sendable {
 
     init(_ order: Order, for host: any ProtocolHost) {
         self.order = order
-        var state = State()
-        state.host = host
-        self.state = Mutex(state)
+        var report = TransferReport()
+        report.startNanoseconds = order.wallNanoseconds
+        self.state = Mutex(State(host: host, report: report))
     }
 
     // MARK: The protocol's side
@@ -76,8 +79,8 @@ final class ProtocolTransfer: Sendable {
         let starts = state.withLock { state in
             guard state.inbox.isOpen else { return false }
             state.loader = reference
-            state.activityNanoseconds = Self.now
-            state.report.requestStart = state.elapsedMicroseconds
+            state.activityNanoseconds = now
+            state.report.requestStart = elapsedMicroseconds(state)
             return true
         }
         guard starts else { return }
@@ -104,7 +107,7 @@ final class ProtocolTransfer: Sendable {
     /// - Parameter add: adds it, and returns whether that ends the protocol's work.
     func take(_ add: (inout ProtocolInbox) -> Bool) {
         let isOver = state.withLock { state in
-            state.activityNanoseconds = Self.now
+            state.activityNanoseconds = now
             return add(&state.inbox)
         }
         queue.async { self.deliver() }
@@ -114,7 +117,7 @@ final class ProtocolTransfer: Sendable {
     /// Answers a challenge of the protocol, unless the exchange is over.
     func answer(_ challenge: URLAuthenticationChallenge) {
         let host = state.withLock { state in
-            state.activityNanoseconds = Self.now
+            state.activityNanoseconds = now
             return state.inbox.isOpen ? state.host : nil
         }
         guard let host else { return }
@@ -124,7 +127,7 @@ final class ProtocolTransfer: Sendable {
 
     /// Ends the exchange when the protocol has been silent for too long, or the whole takes too long; on the queue.
     private func watchTime() {
-        let now = Self.now
+        let now = self.now
         let due = state.withLock { state -> UInt64? in
             guard state.inbox.isOpen else { return nil }
             if state.flow.level == .suspended { state.activityNanoseconds = now }
@@ -136,8 +139,9 @@ final class ProtocolTransfer: Sendable {
         }
         guard let due else { return }
         guard due <= now else {
-            let rest = DispatchTimeInterval.nanoseconds(Int(min(due - now, 1 << 62)))
-            return queue.asyncAfter(deadline: .now() + rest) { [weak self] in self?.watchTime() }
+            let rest = Duration.nanoseconds(Int64(min(due - now, 1 << 62)))
+            order.clock.schedule(.limit, after: rest, on: queue) { [weak self] in self?.watchTime() }
+            return
         }
         state.withLock { $0.inbox.close() }
         stop()
@@ -151,12 +155,12 @@ final class ProtocolTransfer: Sendable {
         while let (report, host) = nextReport() {
             switch report {
             case .response(let response, let origin):
-                state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
+                state.withLock { $0.report.responseStart = elapsedMicroseconds($0) }
                 let flow = host.protocolDidReceive(response, origin)
                 state.withLock { _ = $0.flow.follow(flow) }
             case .content(let data): offer(data, to: host)
             case .redirect(let request, let response):
-                state.withLock { $0.report.responseStart = $0.elapsedMicroseconds }
+                state.withLock { $0.report.responseStart = elapsedMicroseconds($0) }
                 host.protocolDidRedirect(to: request, response)
                 end(nil)
             case .end(let failure): end(failure)
@@ -198,14 +202,19 @@ final class ProtocolTransfer: Sendable {
     private func end(_ failure: TransferFailure?) {
         let (host, report) = state.withLock { state in
             state.inbox.close()
-            state.report.total = state.elapsedMicroseconds
+            state.report.total = elapsedMicroseconds(state)
             defer { state.host = nil }
             return (state.host, state.report)
         }
         host?.transferDidFinish(TransferEnd(failure, report: report))
     }
 
-    private static var now: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
+    private var now: UInt64 { order.clock.monotonicNanoseconds }
+
+    /// Microseconds since the exchange began, at least 1: in a report, 0 means that something did not happen.
+    private func elapsedMicroseconds(_ state: State) -> Int64 {
+        max(1, (order.wallNanoseconds - state.report.startNanoseconds) / 1000)
+    }
 }
 
 extension ProtocolTransfer: TransferControl {
@@ -240,20 +249,13 @@ extension ProtocolTransfer: TransferControl {
     func setFlow(_ flow: Flow) {
         let loads = state.withLock { state in
             guard state.flow.follow(flow), state.flow.level != .suspended else { return false }
-            state.activityNanoseconds = Self.now
+            state.activityNanoseconds = now
             guard state.phase == .held else { return false }
             state.phase = .loading
             return true
         }
         if loads { ProtocolThread.shared.perform { self.load() } }
         queue.async { self.deliver() }
-    }
-}
-
-extension ProtocolTransfer.State {
-    /// Microseconds since the exchange began, at least 1: in a report, 0 means that something did not happen.
-    fileprivate var elapsedMicroseconds: Int64 {
-        max(1, (StoredPlayback.nanoseconds - report.startNanoseconds) / 1000)
     }
 }
 

@@ -1,5 +1,7 @@
 import FireweedTesting
 import Foundation
+import FoundationNetworking
+import Synchronization
 import Testing
 
 @Suite("Clocks of tests", .timeLimit(.minutes(patience)))
@@ -97,4 +99,59 @@ struct TestClockTests {
         clock.advance(by: .seconds(2))
         #expect(try await session.request("\(api)/").serializingString().value == "none")
     }
+
+    @Test("hosts that ask for TLS are forgotten by the clock")
+    func strictTransport() async throws {
+        let clock = TestClock()
+        let stubs = StubTransport(clock: clock) {
+            Stub.get("https://*.example.com/**").reply(.ok.header("Strict-Transport-Security", "max-age=3600"))
+            Stub.any()
+        }
+        let session = Session(transport: stubs, strictTransportSecurity: StrictTransportSecurity())
+        let insecure = api.replacingOccurrences(of: "https", with: "http")
+        _ = await session.request("\(api)/").serializingData().response
+        for minutes in [0, 59, 61] {
+            clock.advance(by: .seconds(60 * minutes))
+            _ = await session.request("\(insecure)/").serializingData().response
+        }
+        // The second answer over TLS, after 59 minutes, counts for an hour more.
+        #expect(stubs.stubs.requests.map { $0.url?.scheme } == ["https", "https", "https", "http"])
+    }
+
+    @Test("the time-outs of a URLProtocol go by the clock")
+    func urlProtocol() async throws {
+        let clock = TestClock()
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.protocolClasses = [SilentProtocol.self]
+        configuration.timeoutIntervalForResource = 1
+        let stubs = StubTransport(clock: clock) { Stub.any() }
+        let session = Session(transport: stubs, configuration: configuration)
+        let ending = Mutex<URLError.Code?>(nil)
+        let request = session.request("\(api)/")
+        let task = Task {
+            let response = await request.serializingData().response
+            ending.withLock { $0 = (response.error?.underlyingError as? URLError)?.code }
+        }
+        await SilentProtocol.hasStarted()
+        clock.advance(by: .milliseconds(999))
+        #expect(ending.withLock(\.self) == nil)
+        clock.advance(by: .milliseconds(1))
+        await task.value
+        #expect(ending.withLock(\.self) == .timedOut)
+        #expect(clock.elapsed == .seconds(1))
+    }
+}
+
+/// Takes every request, and says nothing.
+private final class SilentProtocol: URLProtocol {
+    private static let starts = AsyncStream<Void>.makeStream()
+
+    static func hasStarted() async {
+        for await _ in starts.stream { return }
+    }
+
+    override class func canInit(with request: URLRequest) -> Bool { true }
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+    override func startLoading() { Self.starts.continuation.yield() }
+    override func stopLoading() {}
 }
