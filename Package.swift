@@ -73,7 +73,8 @@ let package = Package(
         .target(name: "CAllocationCount"),
         .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(
-            name: "FuzzTargets", dependencies: ["Fireweed", "FireweedTransport", "CommandLanguage"],
+            name: "FuzzTargets",
+            dependencies: ["Fireweed", "FireweedTesting", "FireweedTransport", "CommandLanguage"],
             path: "Fuzz/Targets",
             swiftSettings: settings),
         .executableTarget(

@@ -37,6 +37,8 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         curlCommand, shellWords, archive, redaction, urlEncodedForm, netrc, certificates, addresses, netlink,
         // What people type at the command.
         json, requestItems,
+        // What FireweedTesting reads.
+        serverRequest, recording,
     ]
 }
 

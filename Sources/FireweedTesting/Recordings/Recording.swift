@@ -73,6 +73,17 @@ public struct Recording: Sendable {
 
     // MARK: Stubs
 
+    /// The requests as they were recorded, in order.
+    package var requests: [RecordedRequest] {
+        entries.map { entry in
+            let type = entry.request.postData?.mimeType.map { [Field(name: "Content-Type", value: $0)] }
+            return RecordedRequest(
+                method: entry.messages == nil ? entry.request.method : "GET", url: entry.request.url,
+                fields: type ?? [], body: entry.request.postData?.sentData ?? Data(),
+                isWebSocket: entry.messages != nil)
+        }
+    }
+
     /// The exchanges as stubs, for a session or a server; each finds its requests by method, URL and content.
     public var stubs: [Stub] { stubs(matching: .request) }
 

@@ -24,7 +24,7 @@ public struct RecordedRequest: Sendable {
     public let isWebSocket: Bool
     let target: TargetText
 
-    init(method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false) {
+    package init(method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false) {
         self.method = HTTPMethod(rawValue: method)
         urlText = url
         self.fields = fields

@@ -1,16 +1,17 @@
 // Requests as they come to a server (RFC 9112).
 
 import Fireweed
-import Foundation
+package import Foundation
 
 /// Reads one request after the other from a stream, and keeps the bytes as they came.
 ///
 /// It reads what clients of tests send, and what it cannot read ends the connection.
-struct RequestReader {
-    struct Head {
-        var method: String
-        var target: String
-        var fields: [Field]
+package struct RequestReader {
+    /// Request line and fields.
+    package struct Head {
+        package var method: String
+        package var target: String
+        package var fields: [Field]
 
         func value(_ name: String) -> String? {
             fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
@@ -27,11 +28,11 @@ struct RequestReader {
     private let stream: any ServerStream
     private var buffer = Data()
     /// The bytes of the request that is being read.
-    private(set) var raw = Data()
+    package private(set) var raw = Data()
     /// Longer heads and lines end the connection.
     private static let limit = 1 << 20
 
-    init(_ stream: any ServerStream) {
+    package init(_ stream: any ServerStream) {
         self.stream = stream
     }
 
@@ -75,7 +76,7 @@ struct RequestReader {
     }
 
     /// The next head; `nil` when the connection ends.
-    mutating func head() -> Head? {
+    package mutating func head() -> Head? {
         raw = Data()
         guard let requestLine = line() else { return nil }
         let parts = requestLine.split(separator: " ")
@@ -94,7 +95,7 @@ struct RequestReader {
     /// The content behind a head, framing taken off; `nil` when the connection ends before it does.
     ///
     /// - Parameter limit: stops after so many bytes, for faults; `nil` reads all.
-    mutating func content(of head: Head, limit: Int? = nil) -> Data? {
+    package mutating func content(of head: Head, limit: Int? = nil) -> Data? {
         if head.has("chunked", in: "Transfer-Encoding") { return chunks(limit) }
         let length = max(0, head.value("Content-Length").flatMap { Int($0) } ?? 0)
         return bytes(min(length, limit ?? length))

@@ -70,7 +70,7 @@ extension MockServer {
 }
 
 /// The bytes of one connection, in clear text or over TLS; for one thread.
-protocol ServerStream: AnyObject {
+package protocol ServerStream: AnyObject {
     /// Reads what is there, waiting for at least a byte; 0 at the end, and when the connection is lost.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
     /// Sends everything; false when the connection is lost.

@@ -36,7 +36,7 @@ public final class Stubs: Sendable {
     /// What no stub matches is sent, and is no failure.
     private let allowsUnmatched: Bool
 
-    init(_ stubs: [Stub], allowsUnmatched: Bool = false) {
+    package init(_ stubs: [Stub], allowsUnmatched: Bool = false) {
         self.allowsUnmatched = allowsUnmatched
         var first = State()
         first.entries = first.numbered(stubs)
@@ -88,7 +88,7 @@ public final class Stubs: Sendable {
     // MARK: Answering
 
     /// Records a request, and says how it is answered.
-    func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
+    package func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
         // Matchers are user code: they run while the lock is free.
         let candidates = state.withLock { $0.entries }
         for entry in candidates {
