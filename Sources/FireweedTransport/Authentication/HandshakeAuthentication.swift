@@ -48,6 +48,9 @@ struct HandshakeAuthentication {
         }
     }
 
+    /// Whether the last word of NTLM was said, which counts for the connection.
+    var hasAnsweredNTLM: Bool { if case .ntlmAnswered = progress { true } else { false } }
+
     /// Prepares the answer to a challenge; `target` is the request target as it was sent.
     mutating func answer(_ head: ResponseHead, target: String) -> Step {
         guard head.status == challengeStatus, let credentials else { return .none }

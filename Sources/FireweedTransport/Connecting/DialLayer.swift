@@ -33,14 +33,12 @@ extension Proxy {
         user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
     }
 
-    /// Fields for an HTTP proxy that is told absolute forms, each with its CRLF.
-    ///
-    /// Basic goes out at once. Challenges for other schemes are answered by CONNECT alone so far.
-    func fieldLines(hasOwnCredentials: Bool) -> [UInt8] {
-        let known = HandshakeAuthentication(
-            credentials: hasOwnCredentials ? nil : credentials, challengeStatus: 407, method: "GET")
-        let line = known.authorization.map { Array("Proxy-Authorization: \($0)\r\n".utf8) } ?? []
-        return line + Array("Proxy-Connection: Keep-Alive\r\n".utf8)
+    /// Asks HTTP proxies of HTTP/1.0 to keep the connection, as libcurl and browsers do.
+    static let connectionLine = Array("Proxy-Connection: Keep-Alive\r\n".utf8)
+
+    /// Whether older proxies say in a field of their own that they close.
+    static func closesConnection(_ head: ResponseHead) -> Bool {
+        head.value(of: "Proxy-Connection")?.lowercased().contains("close") ?? false
     }
 
     /// Whether messages in clear text are told to it in the absolute form (RFC 9112 §3.2.2).

@@ -93,6 +93,7 @@ extension HTTP1Connection {
     ) throws(TransferFailure) {
         show(head)
         exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
+        if exchange.proxyAnswer != nil, takesChallenge(head, framing, for: exchange) { return }
         if head.status == 417, awaitsContinue {
             // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
             exchange.message.fields = FieldBlock(
@@ -110,6 +111,7 @@ extension HTTP1Connection {
     }
 
     private func took(content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) {
+        if conversation.isAnswering { return skipChallenge(content.count, for: exchange) }
         exchange.report.responseBodyByteCount += Int64(content.count)
         guard exchange.discardedByteCount == nil else {
             if !exchange.discard(content.count) { exchange.end(nil) }
@@ -160,6 +162,7 @@ extension HTTP1Connection {
 
     /// The response is whole, if its codings are.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
+        if conversation.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         if let decoder, exchange.discardedByteCount == nil {
             try decoder.finish(
                 isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endsWithClose)
@@ -193,9 +196,11 @@ extension HTTP1Connection {
     }
 
     /// Lets the exchange go that has to be sent again; the connections that were idle as long as this one are closed.
-    private func detach(_ exchange: Exchange, isAnswered: Bool) {
+    func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
         self.exchange = nil
+        // What was said to a proxy belongs to the connection.
+        exchange.proxyAnswer = nil
         let origin = origin
         close()
         if !isAnswered { origin.closeIdle() }

@@ -41,6 +41,8 @@ final class HTTP1Connection: Connection {
     var closesAfterExchange = false
     /// A byte of the present message was handed to the kernel.
     var hasWritten = false
+    /// What is known of a proxy that is told absolute forms.
+    var conversation = ProxyConversation()
 
     override init(_ socket: ConnectedSocket, origin: Origin) {
         parser = HTTP1ResponseParser(limits: origin.table.parserLimits)
@@ -56,6 +58,12 @@ final class HTTP1Connection: Connection {
         isReused = exchangeCount > 0
         exchangeCount += 1
         noteConnecting(of: exchange, isReused: isReused)
+        begin(exchange)
+    }
+
+    /// Sends the message of the present exchange, for the first time or as the answer to a challenge.
+    func begin(_ exchange: Exchange) {
+        if parser.hasBegun { isReused = true }
         do {
             try prepare(exchange)
         } catch {
@@ -81,7 +89,7 @@ final class HTTP1Connection: Connection {
         }
         guard let target = exchange.target else { return }
         let written = try origin.table.writer.write(
-            exchange.message, to: target, form: form(of: exchange.message), contentLength: content.byteCount,
+            exchange.message, to: target, form: form(of: exchange), contentLength: content.byteCount,
             into: &pending)
         framing = written.framing
         awaitsContinue = written.expectsContinue
@@ -89,12 +97,6 @@ final class HTTP1Connection: Connection {
         headRest = pending.count
         parser.expect(written.expectation)
         if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: pending) }
-    }
-
-    /// A proxy without a tunnel is told the absolute form.
-    private func form(of message: RequestMessage) -> HTTP1RequestWriter.Form {
-        guard let proxy = origin.key.proxy, proxy.takesAbsoluteForm, !origin.key.isSecure else { return .origin }
-        return .proxy(lines: proxy.fieldLines(hasOwnCredentials: message.fields.contains("Proxy-Authorization")))
     }
 
     /// Lets an exchange go that has ended.
@@ -143,7 +145,7 @@ final class HTTP1Connection: Connection {
     var isSilent: Bool { !parser.hasBegun }
 
     private func fill(_ exchange: Exchange) {
-        exchange.report.responseHeaderByteCount = Int64(parser.headerByteCount)
+        exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         exchange.report.connection = exchange.report.connection ?? details(protocolName: nil)
         exchange.trailers = parser.trailers
     }

@@ -37,6 +37,8 @@ final class Exchange: Timed, @unchecked Sendable {
     /// The dialer that makes a connection for this exchange.
     var dialer: Dialer?
     var connection: HTTP1Connection?
+    /// What a proxy without a tunnel is told of who we are.
+    var proxyAnswer: ProxyAnswer?
 
     // MARK: What became of it
 

@@ -70,8 +70,7 @@ package struct ConnectHandshake {
         (head, content) = (nil, [])
         var bytes = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n".utf8)
         if let field = authentication.authorization { bytes += Array("Proxy-Authorization: \(field)\r\n".utf8) }
-        // For proxies of HTTP/1.0, as libcurl and browsers send it.
-        bytes += Array("Proxy-Connection: Keep-Alive\r\n".utf8)
+        bytes += Proxy.connectionLine
         bytes += extraLines + [0x0D, 0x0A]
         observer?.didSend(head: bytes)
         return bytes
@@ -111,10 +110,8 @@ package struct ConnectHandshake {
         observer?.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
     }
 
-    /// Older proxies say in a field of their own that they close.
     private var keepsConnection: Bool {
-        let isClosing = head?.value(of: "Proxy-Connection")?.lowercased().contains("close") ?? false
-        return parser.isPersistent && !isClosing
+        parser.isPersistent && !(head.map { Proxy.closesConnection($0) } ?? false)
     }
 
     private mutating func finished(keepsConnection: Bool) -> Event {
