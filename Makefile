@@ -1,7 +1,7 @@
 # What there is to do here. `make demo` and `make test` install what they need.
 
-PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libmicrohttpd-dev libbrotli-dev \
-            libzstd-dev nginx-light tinyproxy strace openssl curl ca-certificates media-types pkg-config iproute2 \
+PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libnghttp2-dev libmicrohttpd-dev \
+            libbrotli-dev libzstd-dev nginx-light tinyproxy strace openssl curl ca-certificates media-types pkg-config iproute2 \
             python3 python3-venv python3-websockets
 SWIFT := swift
 # The runtime goes into programs: they start in half the time, and run where no toolchain is.

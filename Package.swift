@@ -34,6 +34,7 @@ let package = Package(
         systemLibrary("CBrotliDecoder", pkgConfig: "libbrotlidec", package: "libbrotli-dev"),
         systemLibrary("CBrotli", pkgConfig: "libbrotlienc", package: "libbrotli-dev"),
         systemLibrary("CZstd", pkgConfig: "libzstd", package: "libzstd-dev"),
+        systemLibrary("CNghttp2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
         .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
         .target(
@@ -45,7 +46,7 @@ let package = Package(
             dependencies: ["FireweedTransport", "CLinux", "CZlib", "CPublicSuffix", "CSQLite"],
             swiftSettings: settings),
         .target(name: "Alamofire", dependencies: ["Fireweed"], swiftSettings: settings),
-        .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL"], swiftSettings: settings),
+        .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL", "CNghttp2"], swiftSettings: settings),
         // Apart from the rest: what imports Testing needs its library where it runs.
         .target(name: "FireweedTestingTraits", dependencies: ["FireweedTesting"], swiftSettings: settings),
         .target(
@@ -69,7 +70,8 @@ let package = Package(
             name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
         .executableTarget(name: "StoreProbe", dependencies: ["Fireweed", "CSQLite"], swiftSettings: settings),
         .executableTarget(
-            name: "CostProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
+            name: "CostProbe", dependencies: ["Fireweed", "FireweedTesting", "CAllocationCount"],
+            swiftSettings: settings),
         .target(name: "CAllocationCount"),
         .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(

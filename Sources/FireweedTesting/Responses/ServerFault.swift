@@ -26,6 +26,17 @@ public enum ServerFault: Sendable, Hashable {
     case garbage(Data)
     /// Sends so many bytes of the response's content, then nothing more.
     case stallInBody(after: Int)
+    /// Over HTTP/2, says that the request and later ones will not be answered (GOAWAY, RFC 9113 §6.8), and closes the
+    /// connection; over HTTP/1.1, the same as ``closeBeforeHead``.
+    ///
+    /// Clients may send such a request again.
+    case goAway
+    /// Over HTTP/2, ends the exchange in place of an answer (RST_STREAM, RFC 9113 §6.4), with an error code such as 2,
+    /// INTERNAL_ERROR; over HTTP/1.1, the same as ``reset``.
+    case resetStream(code: UInt32 = 2)
+    /// Over HTTP/2, ends the exchange after so many bytes of the response's content (RST_STREAM); over HTTP/1.1, the
+    /// same as ``resetInBody(after:)``.
+    case resetStreamInBody(after: Int, code: UInt32 = 2)
     /// Sends the response's content at so many bytes a second.
     case throttle(bytesPerSecond: Int)
 
@@ -33,11 +44,12 @@ public enum ServerFault: Sendable, Hashable {
     var onStub: (hasHead: Bool, byteCount: Int?, ending: MockResponse.Ending)? {
         let lost = MockResponse.Ending.failure(URLError(.networkConnectionLost))
         return switch self {
-        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset:
+        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .reset, .goAway,
+            .resetStream:
             (false, nil, lost)
         case .garbage: (false, nil, .failure(URLError(.badServerResponse)))
         case .closeAfterHead: (true, 0, lost)
-        case .closeInBody(let count), .resetInBody(let count): (true, count, lost)
+        case .closeInBody(let count), .resetInBody(let count), .resetStreamInBody(let count, _): (true, count, lost)
         case .stallInBody(let count): (true, count, .stall)
         case .throttle: nil
         }

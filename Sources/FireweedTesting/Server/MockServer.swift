@@ -5,7 +5,7 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on a free port of 127.0.0.1, which answers with the stubs that ``StubTransport`` takes.
+/// An HTTP/1.1 and HTTP/2 server on a free port of 127.0.0.1, which answers with the stubs that ``StubTransport`` takes.
 ///
 /// ```swift
 /// let server = try MockServer.start { Stub.get("/users/{id}").reply(.json(["name": "Ada"])) }
@@ -24,6 +24,7 @@ public final class MockServer: Sendable {
     /// The authority to trust, in PEM; `nil` in clear text.
     public let authority: Certificate?
     let identity: ServerIdentity?
+    let offersHTTP2: Bool
     private let listener: Int32
     private let state = Mutex(State())
 
@@ -43,13 +44,16 @@ public final class MockServer: Sendable {
     /// - Parameters:
     ///   - port: the port; 0, the default, is a free one.
     ///   - certificate: the kind of certificate for TLS; `nil`, the default, is clear text.
+    ///   - http2: whether the server speaks HTTP/2 with clients that can: by their choice in the TLS handshake (ALPN),
+    ///     and in clear text by prior knowledge. False by default: then it is HTTP/1.1 alone. WebSockets are HTTP/1.1.
     ///   - stubs: the stubs; the first one that matches answers. What none matches gets a 501 whose content says why.
     /// - Throws: `MockServerError` when it cannot listen, or no certificate can be made.
     public static func start(
-        port: UInt16 = 0, certificate: MockCertificate? = nil, @StubsBuilder _ stubs: () -> [Stub] = { [] }
+        port: UInt16 = 0, certificate: MockCertificate? = nil, http2: Bool = false,
+        @StubsBuilder _ stubs: () -> [Stub] = { [] }
     ) throws -> MockServer {
         let made = try certificate.map { try $0.issue() }
-        return try start(port: port, identity: made?.identity, authority: made?.authority, stubs())
+        return try start(port: port, identity: made?.identity, authority: made?.authority, http2: http2, stubs())
     }
 
     /// Starts a server with a certificate of somebody else's, from PEM files.
@@ -59,26 +63,29 @@ public final class MockServer: Sendable {
         -> MockServer
     {
         let identity = try files.map { try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key) }
-        return try start(port: port, identity: identity, authority: nil, stubs)
+        return try start(port: port, identity: identity, authority: nil, http2: false, stubs)
     }
 
     private static func start(
-        port: UInt16, identity: ServerIdentity?, authority: Certificate?, _ stubs: [Stub]
+        port: UInt16, identity: ServerIdentity?, authority: Certificate?, http2: Bool, _ stubs: [Stub]
     ) throws -> MockServer {
         let (listener, port) = try ServerSocket.listen(port: port)
-        let server = MockServer(Stubs(stubs), listener, port, identity, authority)
+        let server = MockServer(Stubs(stubs), listener, port, identity, authority, http2)
         Thread { [weak server] in accept(listener) { server } }.start()
         return server
     }
 
     private init(
-        _ stubs: Stubs, _ listener: Int32, _ port: UInt16, _ identity: ServerIdentity?, _ authority: Certificate?
+        _ stubs: Stubs, _ listener: Int32, _ port: UInt16, _ identity: ServerIdentity?, _ authority: Certificate?,
+        _ offersHTTP2: Bool
     ) {
         self.stubs = stubs
         self.listener = listener
         self.port = port
         self.identity = identity
         self.authority = authority
+        self.offersHTTP2 = offersHTTP2
+        if offersHTTP2 { identity?.offerHTTP2() }
     }
 
     deinit { stop() }
@@ -138,6 +145,8 @@ public final class MockServer: Sendable {
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
     /// The requests as they came, byte for byte: head and content with its framing, in the order of their ends.
+    ///
+    /// Those of HTTP/2 are written as HTTP/1.1 writes them: their heads are compressed on the wire.
     public var receivedBytes: [Data] { state.withLock { $0.received } }
 
     /// Calls `observer` for each request, with the status of its answer, or `nil` where that is none, on the

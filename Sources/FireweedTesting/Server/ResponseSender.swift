@@ -21,7 +21,8 @@ struct ResponseSender {
     func send(_ response: MockResponse) -> Bool {
         switch response.fault {
         case .closeBeforeHead, .closeAfterRequestHead, .closeInRequestBody: return false
-        case .reset:
+        case .goAway: return false
+        case .reset, .resetStream:
             descriptor.resetOnClose()
             return false
         case .garbage(let bytes):
@@ -74,7 +75,7 @@ struct ResponseSender {
         case .closeInBody(let count):
             _ = stream.write(frame(data.prefix(count)))
             return false
-        case .resetInBody(let count):
+        case .resetInBody(let count), .resetStreamInBody(let count, _):
             _ = stream.write(frame(data.prefix(count)))
             descriptor.resetOnClose()
             return false
@@ -129,7 +130,7 @@ struct ResponseSender {
 
 extension PlayStep {
     /// The steps of an answer on a wire: a server does its faults itself.
-    fileprivate static func serverSteps(of response: MockResponse, to method: HTTPMethod)
+    static func serverSteps(of response: MockResponse, to method: HTTPMethod)
         -> [PlayStep]
     {
         steps(of: response.changed { $0.fault = nil }, to: method)
@@ -154,14 +155,14 @@ extension MockResponse {
     /// Whether a connection that ends with this answer is closed without a reset.
     var closesOrderly: Bool {
         switch fault {
-        case .reset, .resetInBody: false
+        case .reset, .resetInBody, .resetStream, .resetStreamInBody: false
         default: true
         }
     }
 }
 
 /// Events of a feed for a thread that waits for them.
-private final class FeedQueue: @unchecked Sendable {
+final class FeedQueue: @unchecked Sendable {
     // SAFETY: the condition's lock guards the events.
     private let condition = NSCondition()
     private var events: [ResponseFeed.Event] = []

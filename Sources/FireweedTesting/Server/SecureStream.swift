@@ -38,6 +38,27 @@ final class ServerIdentity: @unchecked Sendable {
         else { throw MockServerError(description: "OpenSSL does not take the certificate") }
     }
 
+    /// Takes HTTP/2 where a client offers it in its handshake (ALPN, RFC 7301), else HTTP/1.1.
+    func offerHTTP2() {
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, chosenCount, offered, offeredCount, _ in
+                for name in ["h2", "http/1.1"] {
+                    var rest = UnsafeBufferPointer(start: offered, count: Int(offeredCount))[...]
+                    // Each name is behind its length.
+                    while let count = rest.popFirst(), rest.count >= Int(count) {
+                        if count > 0, rest.prefix(Int(count)).elementsEqual(name.utf8) {
+                            chosen?.pointee = rest.base.baseAddress.map { $0 + rest.startIndex }
+                            chosenCount?.pointee = count
+                            return SSL_TLSEXT_ERR_OK
+                        }
+                        rest = rest.dropFirst(Int(count))
+                    }
+                }
+                return SSL_TLSEXT_ERR_NOACK
+            }, nil)
+    }
+
     deinit { SSL_CTX_free(context) }
 }
 

@@ -47,6 +47,10 @@ final class ServerConnection: @unchecked Sendable {
     private func serve(_ stream: any ServerStream) {
         var reader = RequestReader(stream)
         while let head = reader.head() {
+            // The preface of HTTP/2 looks like a request (RFC 9113 §3.4).
+            if head.method == "PRI", let server, server.offersHTTP2 {
+                return HTTP2ServerConnection(stream, descriptor, server).serve(after: reader.raw + reader.takeRest())
+            }
             guard exchange(head, &reader, stream) else { return }
         }
     }

@@ -1,0 +1,329 @@
+// One HTTP/2 connection of a mock server (RFC 9113), on libnghttp2.
+
+import CNghttp2
+import Fireweed
+import Foundation
+import Glibc
+import Synchronization
+
+/// Reads requests on the connection's thread; each of them is answered on a thread of its own.
+final class HTTP2ServerConnection: @unchecked Sendable {
+    // SAFETY: the session and the streams are touched under the lock alone, by nghttp2's callbacks too, which are
+    // called inside its methods. Bytes are read on the connection's thread, and written under the lock.
+    private let lock = Mutex(())
+    private var session: OpaquePointer?
+    private var streams: [Int32: HTTP2ServerStream] = [:]
+    private var events: [HTTP2ServerEvent] = []
+
+    private let stream: any ServerStream
+    private let descriptor: Int32
+    private weak let server: MockServer?
+    private static let streamLimit: UInt32 = 100
+
+    init(_ stream: any ServerStream, _ descriptor: Int32, _ server: MockServer) {
+        self.stream = stream
+        self.descriptor = descriptor
+        self.server = server
+    }
+
+    /// Serves until the connection ends.
+    ///
+    /// - Parameter bytes: those that were read already.
+    func serve(after bytes: Data) {
+        guard begin() else { return }
+        defer { end() }
+        guard bytes.withUnsafeBytes({ receive($0) }) else { return }
+        withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
+            while true {
+                let count = stream.read(into: space)
+                guard count > 0, receive(UnsafeRawBufferPointer(rebasing: space[..<count])) else { return }
+            }
+        }
+    }
+
+    private func begin() -> Bool {
+        lock.withLock { _ in
+            let context = Unmanaged.passUnretained(self).toOpaque()
+            guard nghttp2_session_server_new(&session, HTTP2Callbacks.table, context) == 0 else { return false }
+            let settings = [
+                nghttp2_settings_entry(
+                    settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: Self.streamLimit)
+            ]
+            nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+            return flush()
+        }
+    }
+
+    /// The descriptor is closed behind this: threads that still answer write nothing more.
+    private func end() {
+        lock.withLock { _ in
+            for stream in streams.values { stream.isClosed = true }
+            streams = [:]
+            nghttp2_session_del(session)
+            session = nil
+        }
+    }
+
+    /// Takes bytes of the client; false when the connection is over.
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let (isOpen, events) = lock.withLock { _ -> (Bool, [HTTP2ServerEvent]) in
+            let pointer = bytes.bindMemory(to: UInt8.self).baseAddress
+            let count = nghttp2_session_mem_recv(session, pointer, bytes.count)
+            let isFlushed = flush()
+            let wants = nghttp2_session_want_read(session) != 0 || nghttp2_session_want_write(session) != 0
+            defer { self.events = [] }
+            return (count >= 0 && isFlushed && wants, self.events)
+        }
+        for event in events { handle(event) }
+        return isOpen
+    }
+
+    /// Sends what nghttp2 has to send; called under the lock.
+    private func flush() -> Bool {
+        guard session != nil else { return false }
+        while true {
+            var start: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &start)
+            guard count > 0, let start else { return count == 0 }
+            guard stream.write(Data(bytes: start, count: count)) else { return false }
+        }
+    }
+
+    // MARK: Requests
+
+    private func handle(_ event: HTTP2ServerEvent) {
+        guard let server else { return }
+        switch event {
+        case .head(let stream):
+            let request = request(of: stream, withContent: false)
+            stream.earlyFault = server.stubs.earlyFault(for: request)
+            if stream.earlyFault == .closeAfterRequestHead {
+                note(request, server)
+                return close()
+            }
+            if request.header("Expect")?.lowercased() == "100-continue" {
+                submit(ResponseHead(status: 100, fields: []), on: stream, isInterim: true)
+            }
+        case .content(let stream):
+            guard case .closeInRequestBody(let count) = stream.earlyFault else { return }
+            let request = request(of: stream)
+            guard request.body.count >= count else { return }
+            note(request, server)
+            close()
+        case .whole(let stream):
+            let request = request(of: stream)
+            server.record(Self.text(of: request))
+            let answer = server.answer(to: request)
+            Thread { [self] in respond(answer, to: request.method, on: stream) }.start()
+        }
+    }
+
+    /// The request as far as it has come.
+    private func request(of stream: HTTP2ServerStream, withContent: Bool = true) -> RecordedRequest {
+        lock.withLock { _ in
+            let authority = stream.authority ?? "localhost"
+            let isTunnel = stream.method == "CONNECT"
+            return RecordedRequest(
+                method: stream.method, url: isTunnel ? authority : "\(stream.scheme)://\(authority)\(stream.path)",
+                fields: stream.fields, body: withContent ? stream.input : Data())
+        }
+    }
+
+    /// Takes note of a request that is not answered.
+    private func note(_ request: RecordedRequest, _ server: MockServer) {
+        server.record(Self.text(of: request))
+        _ = server.answer(to: request)
+    }
+
+    /// The request as it would be in HTTP/1.1: its own bytes are compressed.
+    private static func text(of request: RecordedRequest) -> Data {
+        let fields = request.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return Data("\(request.method.rawValue) \(request.pathAndQuery) HTTP/2\r\n\(fields)\r\n".utf8) + request.body
+    }
+
+    private func respond(
+        _ answer: Result<(MockResponse, RecordedRequest), any Error>, to method: HTTPMethod,
+        on stream: HTTP2ServerStream
+    ) {
+        let response: MockResponse
+        switch answer {
+        case .failure(let error):
+            response = .text("\(error)\n", status: MockServer.unmatchedStatus)
+        case .success(let (stubbed, _)) where stubbed.webSocket != nil:
+            response = .text("A MockServer opens WebSockets over HTTP/1.1 alone.\n", status: MockServer.unmatchedStatus)
+        case .success(let (stubbed, _)): response = stubbed
+        }
+        HTTP2ResponseSender(connection: self, stream: stream).send(response, to: method)
+    }
+
+    // MARK: Answers
+
+    /// Sends a head; false when the stream or the connection is over.
+    ///
+    /// - Parameter byteLimit: sends so many bytes of its frame, for faults; `nil` sends all.
+    @discardableResult
+    func submit(_ head: ResponseHead, on stream: HTTP2ServerStream, isInterim: Bool = false, byteLimit: Int? = nil)
+        -> Bool
+    {
+        lock.withLock { _ in
+            guard !stream.isClosed, session != nil else { return false }
+            HTTP2FieldArray(head).withFields { fields, count in
+                if isInterim {
+                    nghttp2_submit_headers(
+                        session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.number, nil, fields, count, nil)
+                } else {
+                    var provider = nghttp2_data_provider(
+                        source: nghttp2_data_source(), read_callback: HTTP2Callbacks.readContent)
+                    nghttp2_submit_response(session, stream.number, fields, count, &provider)
+                }
+            }
+            guard let byteLimit else { return flush() }
+            var start: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &start)
+            if count > 0, let start { _ = self.stream.write(Data(bytes: start, count: min(count, byteLimit))) }
+            return false
+        }
+    }
+
+    /// Adds content, and its end; false when the stream or the connection is over.
+    func add(_ content: Data, isLast: Bool, on stream: HTTP2ServerStream) -> Bool {
+        lock.withLock { _ in
+            guard !stream.isClosed, session != nil else { return false }
+            stream.output.append(content)
+            stream.isWhole = isLast
+            nghttp2_session_resume_data(session, stream.number)
+            return flush()
+        }
+    }
+
+    /// Ends a stream (RFC 9113 §5.4.2).
+    func reset(_ stream: HTTP2ServerStream, code: UInt32) {
+        lock.withLock { _ in
+            guard !stream.isClosed, session != nil else { return }
+            nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.number, code)
+            _ = flush()
+        }
+    }
+
+    /// Says that this stream and later ones are not answered (RFC 9113 §6.8).
+    func goAway(from stream: HTTP2ServerStream) {
+        lock.withLock { _ in
+            guard session != nil else { return }
+            nghttp2_submit_goaway(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), max(0, stream.number - 2), NGHTTP2_NO_ERROR.rawValue, nil, 0
+            )
+            _ = flush()
+        }
+        close()
+    }
+
+    /// Sends bytes that are no frames, and closes.
+    func sendGarbage(_ bytes: Data) {
+        lock.withLock { _ in
+            guard session != nil else { return }
+            _ = stream.write(bytes)
+        }
+        close()
+    }
+
+    /// Ends what is sent; the connection is over when the client has closed it too.
+    func close() {
+        lock.withLock { _ in
+            guard session != nil else { return }
+            stream.end()
+            shutdown(descriptor, Int32(SHUT_WR))
+        }
+    }
+
+    /// Resets the connection (RST).
+    func reset() {
+        lock.withLock { _ in
+            guard session != nil else { return }
+            descriptor.resetOnClose()
+            shutdown(descriptor, Int32(SHUT_RD))  // wakes the thread that reads, which closes it
+        }
+    }
+
+    // MARK: From nghttp2, under the lock
+
+    func didBegin(_ number: Int32) {
+        streams[number] = HTTP2ServerStream(number: number)
+    }
+
+    func didReceive(name: String, value: String, on number: Int32) {
+        guard let stream = streams[number], !stream.hasHead else { return }  // trailers are skipped
+        stream.add(name, value)
+    }
+
+    func didReceiveHead(on number: Int32) {
+        guard let stream = streams[number], !stream.hasHead else { return }
+        stream.hasHead = true
+        events.append(.head(stream))
+    }
+
+    func didReceive(_ content: UnsafeRawBufferPointer, on number: Int32) {
+        guard let stream = streams[number] else { return }
+        stream.input.append(contentsOf: content)
+        events.append(.content(stream))
+    }
+
+    func didReceiveEnd(on number: Int32) {
+        guard let stream = streams[number] else { return }
+        events.append(.whole(stream))
+    }
+
+    func didClose(_ number: Int32) {
+        streams.removeValue(forKey: number)?.isClosed = true
+    }
+
+    /// Gives the next content of a response; `nil` when there is none yet, and true at its end.
+    func read(_ number: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool)? {
+        guard let stream = streams[number] else { return (0, true) }
+        let piece = stream.output.prefix(buffer.count)
+        guard !piece.isEmpty || stream.isWhole else { return nil }
+        buffer.copyBytes(from: piece)
+        stream.output = Data(stream.output.dropFirst(piece.count))
+        return (piece.count, stream.isWhole && stream.output.isEmpty)
+    }
+
+}
+
+/// What came on a stream.
+enum HTTP2ServerEvent {
+    case head(HTTP2ServerStream)
+    case content(HTTP2ServerStream)
+    case whole(HTTP2ServerStream)
+}
+
+/// One exchange on a connection.
+final class HTTP2ServerStream: @unchecked Sendable {
+    // SAFETY: touched under the connection's lock alone, but for `earlyFault`, which the connection's thread has.
+    let number: Int32
+    private(set) var method = "GET"
+    private(set) var scheme = "http"
+    private(set) var path = "/"
+    private(set) var authority: String?
+    private(set) var fields: [Field] = []
+    var hasHead = false
+    var input = Data()
+    var output = Data()
+    /// Nothing follows `output`.
+    var isWhole = false
+    var isClosed = false
+    var earlyFault: ServerFault?
+
+    init(number: Int32) {
+        self.number = number
+    }
+
+    /// RFC 9113 §8.3.1.
+    func add(_ name: String, _ value: String) {
+        switch name {
+        case ":method": method = value
+        case ":scheme": scheme = value
+        case ":path": path = value
+        case ":authority": authority = value
+        default: fields.append(Field(name: name, value: value))
+        }
+    }
+}
