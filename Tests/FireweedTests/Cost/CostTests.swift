@@ -15,6 +15,13 @@ struct CostTests {
         #expect(count / 2000 < allocationLimit)
     }
 
+    @Test("a stub's allocations stay few")
+    func stubAllocations() async throws {
+        let text = try await run(probe.path, ["stub", "2000"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let count = try #require(Double(text))
+        #expect(count / 2000 < stubAllocationLimit)
+    }
+
     @Test("system calls stay few")
     func systemCalls() async throws {
         let server = try NginxServer()
@@ -30,6 +37,8 @@ struct CostTests {
     }
 
     private let allocationLimit = 155.0
+    /// Of a request that a stub answers, and of its place in the history.
+    private let stubAllocationLimit = 130.0
     /// Sent and received once; the rest is the loop's sleep and its being woken, the task's, and libcurl's look for
     /// dead connections.
     ///
