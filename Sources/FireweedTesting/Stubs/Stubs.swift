@@ -8,28 +8,40 @@ import Synchronization
 ///
 /// Every method may be called from any thread, also while requests run.
 public final class Stubs: Sendable {
-    struct Entry: Sendable {
-        let id: Int
+    /// A stub, and how often it has answered.
+    ///
+    /// The count is apart from the list of the stubs, which every request reads and none copies.
+    final class Entry: Sendable {
         let stub: Stub
-        var callCount = 0
+        private let count = Atomic(0)
 
+        init(_ stub: Stub) {
+            self.stub = stub
+        }
+
+        var callCount: Int { count.load(ordering: .acquiring) }
         var isUsedUp: Bool { stub.limit.map { callCount >= $0 } ?? false }
+
+        /// Counts a call, and returns how many there were before; `nil` when the stub has answered its number of times.
+        func use() -> Int? {
+            var known = callCount
+            while true {
+                if let limit = stub.limit, known >= limit { return nil }
+                let (isCounted, found) = count.weakCompareExchange(
+                    expected: known, desired: known + 1, ordering: .acquiringAndReleasing)
+                if isCounted { return known }
+                known = found
+            }
+        }
     }
 
     struct State: Sendable {
         var entries: [Entry] = []
-        /// How many stubs there ever were: the next one's number.
-        var entryCount = 0
         var requests: [RecordedRequest] = []
         var unmatched: [UnmatchedRequestError] = []
         /// How many of `requests` were taken by `takeRequest`.
         var takenCount = 0
         var takers: [RequestTaker] = []
-
-        mutating func numbered(_ stubs: [Stub]) -> [Entry] {
-            defer { entryCount += stubs.count }
-            return stubs.enumerated().map { Entry(id: entryCount + $0, stub: $1) }
-        }
     }
 
     let state: Mutex<State>
@@ -39,7 +51,7 @@ public final class Stubs: Sendable {
     package init(_ stubs: [Stub], allowsUnmatched: Bool = false) {
         self.allowsUnmatched = allowsUnmatched
         var first = State()
-        first.entries = first.numbered(stubs)
+        first.entries = stubs.map { Entry($0) }
         state = Mutex(first)
     }
 
@@ -47,14 +59,14 @@ public final class Stubs: Sendable {
 
     /// Adds stubs behind those that are there: they answer what the others do not.
     public func add(@StubsBuilder _ stubs: () -> [Stub]) {
-        let added = stubs()
-        state.withLock { $0.entries += $0.numbered(added) }
+        let added = stubs().map { Entry($0) }
+        state.withLock { $0.entries += added }
     }
 
     /// Adds stubs in front of those that are there: they answer first.
     public func override(@StubsBuilder _ stubs: () -> [Stub]) {
-        let added = stubs()
-        state.withLock { $0.entries = $0.numbered(added) + $0.entries }
+        let added = stubs().map { Entry($0) }
+        state.withLock { $0.entries = added + $0.entries }
     }
 
     /// Forgets every stub, and what was asked.
@@ -93,7 +105,7 @@ public final class Stubs: Sendable {
         let candidates = state.withLock { $0.entries }
         for entry in candidates {
             guard let parameters = StubMatch.parameters(of: entry.stub, for: request),
-                let callIndex = use(entry.id)
+                let callIndex = entry.use()
             else { continue }
             var known = request
             known.parameters = parameters
@@ -115,19 +127,6 @@ public final class Stubs: Sendable {
             return responses[min(entry.callCount, responses.count - 1)].fault
         }
         return nil
-    }
-
-    /// Counts a call of a stub; `nil` when the stub has answered its number of times, or was removed.
-    private func use(_ id: Int) -> Int? {
-        state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.id == id }),
-                !state.entries[index].isUsedUp
-            else {
-                return nil
-            }
-            defer { state.entries[index].callCount += 1 }
-            return state.entries[index].callCount
-        }
     }
 
     /// Adds a request to the history, and gives it to whoever waits for one.
