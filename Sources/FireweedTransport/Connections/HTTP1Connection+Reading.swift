@@ -39,7 +39,7 @@ extension HTTP1Connection {
     }
 
     /// Whether something was read that has not been told: bytes, or the end.
-    var isHoldingBack: Bool { !unread.isEmpty || undecoded != nil || exchange != nil && parser.isAtEnd }
+    var isHoldingBack: Bool { !unread.isEmpty || incoming.isHoldingBack || exchange != nil && parser.isAtEnd }
 
     /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large
     /// pieces.
@@ -56,7 +56,7 @@ extension HTTP1Connection {
     /// Whether the next event of the response may be told: a head, or content, or the end.
     private func mayTakeNext(_ exchange: Exchange) -> Bool {
         guard !exchange.isStopped else { return false }
-        let isHead = !exchange.hasDeliveredHead || parser.isAtEnd && undecoded == nil
+        let isHead = !exchange.hasDeliveredHead || parser.isAtEnd && !incoming.isHoldingBack
         return isHead ? exchange.mayReceiveHead : exchange.mayReceiveContent
     }
 
@@ -104,69 +104,29 @@ extension HTTP1Connection {
         // it reads. Content that waits for a 100 is not sent after any answer.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }
         endsWithClose = framing == .untilClose
-        if framing != .none, head.marks.contains(.hasContentCoding), let codings = head.value(of: "Content-Encoding") {
-            decoder = try ContentDecoder.make(for: codings)
-        }
+        if framing != .none { try incoming.begin(head) }
         exchange.deliver(head)
     }
 
-    private func took(content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) {
-        if conversation.isAnswering { return skipChallenge(content.count, for: exchange) }
-        exchange.report.responseBodyByteCount += Int64(content.count)
-        guard exchange.discardedByteCount == nil else {
-            if !exchange.discard(content.count) { exchange.end(nil) }
-            return
-        }
-        guard let decoder else { return try deliver(content, to: exchange) }
-        try decode(content, with: decoder, for: exchange)
-    }
-
-    private func deliver(_ content: UnsafeRawBufferPointer, to exchange: Exchange) throws(TransferFailure) {
-        let total = exchange.report.responseDecodedByteCount + Int64(content.count)
-        let received = exchange.report.responseBodyByteCount
-        if let refusal = origin.table.contentLimits.refusal(decoded: total, received: received) {
-            throw .refused(refusal)
-        }
-        exchange.deliver(content)
-    }
-
-    /// Takes codings off, piece by piece; what the exchange does not take now is kept undecoded.
-    private func decode(
-        _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
-    ) throws(TransferFailure) {
-        var rest = content
-        while true {
-            guard exchange.discardedByteCount == nil else { return }
-            guard exchange.mayReceiveContent, !exchange.isStopped else {
-                undecoded = Array(rest)
-                return
-            }
-            let count = try decoder.decode(&rest, into: context.decodingBuffer)
-            guard count > 0 else { return }
-            try deliver(UnsafeRawBufferPointer(rebasing: context.decodingBuffer[..<count]), to: exchange)
-        }
+    private func took(content bytes: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) {
+        if conversation.isAnswering { return skipChallenge(bytes.count, for: exchange) }
+        if try !incoming.take(bytes, for: exchange) { exchange.end(nil) }
     }
 
     /// Continues with content whose decoding stopped; false when the exchange has ended or takes no more.
     private func resumeDecoding(_ exchange: Exchange) -> Bool {
-        guard let kept = undecoded.take(), let decoder else { return true }
         do {
-            try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
-                try decode(UnsafeRawBufferPointer(bytes), with: decoder, for: exchange)
-            }
+            return try incoming.resume(for: exchange) && self.exchange === exchange
         } catch {
             exchange.end(error)
+            return false
         }
-        return self.exchange === exchange && undecoded == nil
     }
 
     /// The response is whole, if its codings are.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
         if conversation.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
-        if let decoder, exchange.discardedByteCount == nil {
-            try decoder.finish(
-                isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endsWithClose)
-        }
+        try incoming.finish(for: exchange, endedByClose: endsWithClose)
         // What follows a response without having been asked for is a fault of the server's.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)
     }

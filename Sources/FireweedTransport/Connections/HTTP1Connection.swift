@@ -17,10 +17,8 @@ final class HTTP1Connection: Connection {
 
     /// What was read and may not be told yet.
     var unread: [UInt8] = []
-    /// Takes the content codings of the present response off; `nil` when it has none.
-    var decoder: ContentDecoder?
-    /// Content whose decoding stopped, since the exchange takes no more for now.
-    var undecoded: [UInt8]?
+    /// Takes the content codings of the present response off.
+    let incoming: IncomingContent
     /// The content of the present response ends with the connection.
     var endsWithClose = false
 
@@ -46,6 +44,7 @@ final class HTTP1Connection: Connection {
 
     override init(_ socket: ConnectedSocket, origin: Origin) {
         parser = HTTP1ResponseParser(limits: origin.table.parserLimits)
+        incoming = IncomingContent(limits: origin.table.contentLimits, context: origin.table.context)
         super.init(socket, origin: origin)
     }
 
@@ -107,8 +106,7 @@ final class HTTP1Connection: Connection {
         fill(exchange)
         self.exchange = nil
         content = .none
-        decoder = nil
-        undecoded = nil
+        incoming.reset()
         if pending.capacity > Self.keptRoom { pending = [] }
         let isClean = pendingOffset == pending.count || !hasWritten
         guard keeps, isClean, !isClosed, !hasPeerClosed, !isSendingStopped, unread.isEmpty, !closesAfterExchange,
@@ -169,8 +167,13 @@ extension HTTP1Connection: LoopContinuation {
         if isReadable || isHoldingBack { receive() }
     }
 
-    /// Lets bytes move as the exchange's flow says.
+}
+
+extension HTTP1Connection: ExchangeCarrier {
     func flowChanged() {
         continueWork()
     }
+
+    /// Does nothing: the connection ends with the exchange.
+    func retire() {}
 }

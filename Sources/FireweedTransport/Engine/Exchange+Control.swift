@@ -82,7 +82,7 @@ extension Exchange {
         case .running:
             touch()
             setTimer()
-            connection?.flowChanged()
+            carrier?.flowChanged()
         }
     }
 

@@ -36,7 +36,8 @@ final class Exchange: Timed, @unchecked Sendable {
     var isArriving = false
     /// The dialer that makes a connection for this exchange.
     var dialer: Dialer?
-    var connection: HTTP1Connection?
+    /// What it runs on.
+    var carrier: (any ExchangeCarrier)?
     /// What a proxy without a tunnel is told of who we are.
     var proxyAnswer: ProxyAnswer?
 
@@ -81,10 +82,10 @@ final class Exchange: Timed, @unchecked Sendable {
         return true
     }
 
-    /// Gets a connection.
-    func attach(to connection: HTTP1Connection) -> Bool {
+    /// Gets a connection, or a stream of one.
+    func attach(to carrier: any ExchangeCarrier) -> Bool {
         guard stage.handle(.attach) == .send else { return false }
-        self.connection = connection
+        self.carrier = carrier
         touch()
         setTimer()
         return true
@@ -102,7 +103,7 @@ final class Exchange: Timed, @unchecked Sendable {
         report = TransferReport()
         report.startNanoseconds = start
         if !isAnswered { isRepeated = true }
-        connection = nil
+        carrier = nil
         lastActivity = nil
         continueDeadline = nil
         sentByteCount = 0
@@ -124,7 +125,7 @@ final class Exchange: Timed, @unchecked Sendable {
         }
         // Whatever became of a rest that was not wanted, unless it was cancelled.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
-        let released = connection.take()
+        let released = carrier.take()
         guard let table else { return }
         report.total = startInstant > 0 ? moment(table.context.now) : 0
         released?.release(self, keeps: keepsConnection)
@@ -171,13 +172,14 @@ final class Exchange: Timed, @unchecked Sendable {
         guard stage == .waiting || stage == .running else { return }
         if let due = continueDeadline, due <= now {
             continueDeadline = nil
-            connection?.continueSending()
+            carrier?.continueSending()
         }
         if let due = discardDeadline, due <= now { return end(nil) }
         let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
         let isIdle = idleDeadline.map { $0 <= now } ?? false
         guard isOverdue || isIdle else { return setTimer() }
-        let silent = connection?.isSilent == true ? origin : nil
+        let silent = carrier?.isSilent == true ? origin : nil
+        if silent != nil { carrier?.retire() }
         end(.timedOut(isIdle: isIdle))
         // A peer that answers nothing may have vanished: its other connections are not tried one after another.
         silent?.closeIdle()
