@@ -39,7 +39,7 @@ let package = Package(
 
         .target(
             name: "FireweedTransport",
-            dependencies: ["CLinux", "CCurl", "COpenSSL", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
+            dependencies: ["CLinux", "CCurl", "COpenSSL", "CNghttp2", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
             swiftSettings: settings),
         .target(
             name: "Fireweed",

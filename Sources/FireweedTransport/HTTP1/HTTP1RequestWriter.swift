@@ -124,7 +124,7 @@ package struct HTTP1RequestWriter {
     }
 
     /// How the content is framed; throws where the message's own fields say something else.
-    private static func framing(
+    static func framing(
         of message: RequestMessage, contentLength: Int64?, _ fields: CheckedFields
     ) throws(TransferFailure) -> Framing {
         if let announced = fields.length, announced != contentLength {

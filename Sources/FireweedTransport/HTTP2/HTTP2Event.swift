@@ -1,0 +1,50 @@
+// What a session reports.
+
+/// What the peer did, in the order of the wire, and what became of our frames.
+///
+/// Events are reported when nghttp2 has returned, so that whoever handles them may call the session.
+package enum HTTP2Event {
+    /// An interim response (RFC 9110 §15.2).
+    case interim(stream: Int32, ResponseHead)
+    /// The head of the response, and how many bytes it has on the wire.
+    case head(stream: Int32, ResponseHead, byteCount: Int)
+    /// Content: a range of the bytes that were given to the session.
+    case content(stream: Int32, Range<Int>)
+    /// The response ended; the stream is known until it is forgotten.
+    case end(stream: Int32, trailers: FieldBlock?)
+    /// The stream failed; the session knows it no more.
+    case failed(stream: Int32, HTTP2StreamFailure)
+    /// The head of the request left, with so many bytes.
+    case sentHead(stream: Int32, byteCount: Int)
+    /// So many bytes of the request's content left; no bytes when the end of the content alone was told.
+    case sentContent(stream: Int32, byteCount: Int, isLast: Bool)
+    /// The peer's limit on streams may have changed.
+    case settings
+    /// The peer takes no further streams, for this reason (RFC 9113 §6.8).
+    case goAway(code: UInt32)
+}
+
+/// Why a stream ended without a response.
+package struct HTTP2StreamFailure {
+    /// What the user is told.
+    package var failure: TransferFailure
+    /// The peer has said that it did not process the request, or the request never left (RFC 9113 §8.7).
+    package var isUnprocessed = false
+    /// The peer wants the request over HTTP/1.1 (RFC 9113 §7).
+    package var requiresHTTP1 = false
+}
+
+/// What gives the content of requests.
+package enum HTTP2ContentSupply {
+    /// So many bytes were written; `isLast` when no more follow.
+    case bytes(Int, isLast: Bool)
+    /// Nothing can be sent now; `HTTP2Session.resume(_:)` says when it can.
+    case wait
+    /// The content cannot be read: the stream is reset, and whoever gave the content ends the exchange.
+    case failed
+}
+
+/// Gives the content of requests; called by `HTTP2Session.send(into:limit:)`, and must not call the session.
+package protocol HTTP2ContentSource: AnyObject {
+    func content(of stream: Int32, into buffer: UnsafeMutableRawBufferPointer) -> HTTP2ContentSupply
+}

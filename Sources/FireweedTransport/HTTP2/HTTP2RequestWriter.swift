@@ -1,0 +1,171 @@
+// The heads of request messages, as fields of HTTP/2.
+
+/// Names and values that go out in one HEADERS frame, in their order.
+package struct HTTP2FieldList {
+    private(set) var bytes: [UInt8] = []
+    private(set) var fields: [FieldRange] = []
+
+    /// Makes an empty list.
+    package init() {}
+
+    /// Appends a field whose name is in lower case.
+    package mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {
+        let start = UInt32(bytes.count)
+        bytes.append(name)
+        finish(from: start, nameEnd: UInt32(bytes.count), value)
+    }
+
+    /// Appends a field; its name is put into lower case (RFC 9113 §8.2.1).
+    mutating func append(lowercasing name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
+        let start = UInt32(bytes.count)
+        for byte in name { bytes.append(byte &- 0x41 < 26 ? byte | 0x20 : byte) }
+        finish(from: start, nameEnd: UInt32(bytes.count), value)
+    }
+
+    private mutating func finish(from start: UInt32, nameEnd: UInt32, _ value: some Collection<UInt8>) {
+        bytes.append(contentsOf: value)
+        fields.append(
+            FieldRange(nameStart: start, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(bytes.count)))
+    }
+
+    /// Appends all fields of another list.
+    mutating func append(_ other: HTTP2FieldList) {
+        let offset = UInt32(bytes.count)
+        bytes += other.bytes
+        for field in other.fields {
+            fields.append(
+                FieldRange(
+                    nameStart: field.nameStart + offset, nameEnd: field.nameEnd + offset,
+                    valueStart: field.valueStart + offset, valueEnd: field.valueEnd + offset))
+        }
+    }
+
+    /// The fields as text, for people and tests.
+    var texts: [(name: String, value: String)] {
+        bytes.withUnsafeBytes { bytes in
+            fields.map {
+                (
+                    String(decoding: $0.name(in: bytes), as: UTF8.self),
+                    String(decoding: $0.value(in: bytes), as: UTF8.self)
+                )
+            }
+        }
+    }
+
+    /// The head in the form of HTTP/1.1, its empty line included, for those who are shown heads as bytes.
+    var headText: [UInt8] {
+        var head: [UInt8] = []
+        var pseudo: [String: String] = [:]
+        var lines = ""
+        for (name, value) in texts {
+            if name.utf8.first == 0x3A { pseudo[name] = value } else { lines += "\(name): \(value)\r\n" }
+        }
+        head += "\(pseudo[":method"] ?? "") \(pseudo[":path"] ?? "") HTTP/2\r\n".utf8
+        if let authority = pseudo[":authority"] { head += "Host: \(authority)\r\n".utf8 }
+        return head + Array((lines + "\r\n").utf8)
+    }
+}
+
+/// Writes the heads of the request messages of one session (RFC 9113 §8.3.1).
+///
+/// Fields are checked as for HTTP/1.1. A block of fields is checked and put into its form once: the writer remembers
+/// the last one.
+struct HTTP2RequestWriter {
+    private var block: FieldBlock?
+    private var checked: CheckedFields?
+    private var prepared = HTTP2FieldList()
+    private let writing: FieldWriting?
+    private let acceptedCodings: String
+
+    /// Makes a writer; the parameters are those of `HTTP1RequestWriter`.
+    init(writing: FieldWriting? = nil, acceptedCodings: String = ContentDecoder.acceptedCodings) {
+        self.writing = writing
+        self.acceptedCodings = acceptedCodings
+    }
+
+    /// The fields of a message's head, and what they say.
+    ///
+    /// Throws `badURL` with the name of what cannot be sent.
+    mutating func write(
+        _ message: RequestMessage, to target: RequestTarget, contentLength: Int64?
+    ) throws(TransferFailure) -> (HTTP2FieldList, HTTP1RequestWriter.Written) {
+        guard !message.method.isEmpty, message.method.utf8.allSatisfy(\.isTokenByte) else {
+            throw .badMessage("the method is not a token (RFC 9110 §9.1)")
+        }
+        let fields = try check(message.fields)
+        let framing = try HTTP1RequestWriter.framing(of: message, contentLength: contentLength, fields)
+        var list = HTTP2FieldList()
+        list.append(":method", message.method.utf8)
+        list.append(":scheme", target.isSecure ? "https".utf8 : "http".utf8)
+        if fields.sendsHost {
+            if let host = fields.host {
+                list.append(":authority", host)
+            } else {
+                list.append(":authority", target.authority.utf8)
+            }
+        }
+        list.append(":path", target.originForm.utf8)
+        if !fields.hasAccept { list.append("accept", "*/*".utf8) }
+        if !fields.hasAcceptEncoding, !acceptedCodings.isEmpty { list.append("accept-encoding", acceptedCodings.utf8) }
+        list.append(prepared)
+        // DATA frames delimit content; a length that is known is sent all the same (RFC 9113 §8.1.1).
+        if case .length(let count) = framing { list.append("content-length", String(count).utf8) }
+        let expectsContinue = fields.expectsContinue && framing != .none && framing != .length(0)
+        if expectsContinue { list.append("expect", "100-continue".utf8) }
+        return (
+            list,
+            HTTP1RequestWriter.Written(
+                framing: framing, expectsContinue: expectsContinue, closesConnection: fields.closesConnection,
+                expectation: ResponseExpectation(method: message.method))
+        )
+    }
+
+    private mutating func check(_ block: FieldBlock) throws(TransferFailure) -> CheckedFields {
+        if let checked, self.block === block { return checked }
+        let checked = try CheckedFields(block, writing: writing)
+        (self.block, self.checked) = (block, checked)
+        prepared = HTTP2FieldList()
+        checked.lines.withUnsafeBytes { lines in
+            FieldLines.forEach(of: lines) { prepare($0, $1) }
+        }
+        return checked
+    }
+
+    private mutating func prepare(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        guard name.count == 6, name.isFieldName("cookie") else {
+            prepared.append(lowercasing: name, value)
+            return
+        }
+        // Cookies that change leave the others in the table of HPACK (RFC 9113 §8.2.3).
+        var start = 0
+        for index in 0..<value.count where value[index] == 0x3B && index + 1 < value.count && value[index + 1] == 0x20 {
+            prepared.append("cookie", value[start..<index])
+            start = index + 2
+        }
+        prepared.append("cookie", value[start...])
+    }
+}
+
+/// The lines that `CheckedFields` has written: a name, a colon and a space, a value, CRLF.
+private enum FieldLines {
+    /// Calls `body` with each name, and each value without white space around it (RFC 9113 §8.2.1).
+    static func forEach(
+        of lines: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    ) {
+        var start = 0
+        while start < lines.count {
+            var colon = start
+            while lines[colon] != 0x3A { colon += 1 }
+            var (first, next) = (colon + 1, colon + 1)
+            while lines[next] != 0x0A { next += 1 }
+            // The line ends in CRLF.
+            var last = next - 1
+            while first < last, lines[first].isFieldSpace { first += 1 }
+            while last > first, lines[last - 1].isFieldSpace { last -= 1 }
+            body(
+                UnsafeRawBufferPointer(rebasing: lines[start..<colon]),
+                UnsafeRawBufferPointer(rebasing: lines[first..<last]))
+            start = next + 1
+        }
+    }
+}
