@@ -14,8 +14,7 @@ struct DialTarget {
     let place: Place
     /// What is made above the socket.
     let layers: [DialLayer]
-    /// Whether the connection is for a WebSocket: HTTP/1.1 alone is offered, and HTTP proxies are asked for a tunnel in
-    /// clear text too (RFC 6455 §4.1).
+    /// Whether the connection is for a WebSocket: HTTP proxies make a tunnel for clear text too (RFC 6455 §4.1).
     let isForUpgrade: Bool
     /// Fields for the proxy that is asked for a tunnel, each with its CRLF.
     let tunnelLines: [UInt8]
@@ -27,16 +26,22 @@ struct DialTarget {
     let families: Set<AddressFamily>
     /// The interface, or the address of ours, that the connection leaves by.
     let networkInterface: String?
-    /// What is spoken in clear text, where nothing is agreed on: HTTP/2 by prior knowledge alone (RFC 9113 §3.3).
-    let clearTextProtocol: ApplicationProtocol
+    /// Whether HTTP/2 is not offered: for an upgrade, or since the server has said that it wants HTTP/1.1.
+    var isLimitedToHTTP1: Bool
+    /// Whether HTTP/2 is spoken in clear text, by prior knowledge (RFC 9113 §3.3).
+    private let assumesHTTP2: Bool
     /// When the attempt to connect fails at the latest, counted from its beginning.
     let timeout: LoopInstant?
+
+    /// What is spoken in clear text, where nothing is agreed on.
+    var clearTextProtocol: ApplicationProtocol { assumesHTTP2 && !isLimitedToHTTP1 ? .http2 : .http1 }
 
     /// The target for an origin, by the options of a session.
     init(_ key: OriginKey, options: TransportOptions, isForUpgrade: Bool = false) {
         let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
         layers = DialLayer.layers(to: key, host: host, port: port, tunnelsClearText: isForUpgrade)
         self.isForUpgrade = isForUpgrade
+        isLimitedToHTTP1 = isForUpgrade
         tunnelLines = key.tunnelLines
         isProxied = key.proxy != nil
         place =
@@ -46,7 +51,8 @@ struct DialTarget {
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
         networkInterface = options.networkInterface
-        clearTextProtocol = .http1
+        // A proxy that takes the absolute form is spoken to in HTTP/1.1.
+        assumesHTTP2 = options.httpVersion == .http2 && key.proxy?.takesAbsoluteForm != true
         timeout = options.connectTimeout.flatMap { $0 > .zero ? $0.nanoseconds : nil }
         switch options.ipVersion {
         case .any: families = Set(AddressFamily.allCases)

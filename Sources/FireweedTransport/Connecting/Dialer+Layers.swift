@@ -14,7 +14,7 @@ extension Dialer {
             secure(socket, with: TLSPeer(proxy: proxy, settings: tls.settings), gate: nil, rest: rest)
         case .originTLS(let key):
             let peer = TLSPeer(
-                host: key.host, port: key.port, settings: tls.settings, isForUpgrade: target.isForUpgrade)
+                host: key.host, port: key.port, settings: tls.settings, isLimitedToHTTP1: target.isLimitedToHTTP1)
             secure(socket, with: peer, gate: gate, rest: rest)
         case .connect(let proxy, let host, let port): connect(socket, proxy, host, port)
         case .socks(let proxy, let scheme, let host, let port): lookUpForProxy(proxy, scheme, host, port)

@@ -81,12 +81,16 @@ class Connection: Timed {
     /// Whether an idle connection can carry an exchange.
     ///
     /// The loop is told of bytes and of an end; after a second it is worth a system call to be sure.
-    final var isUsable: Bool {
-        let age = context.now - min(idleSince, context.now)
+    var isUsable: Bool {
         guard exchangeCount > 0 else { return !isClosed }
-        guard !isClosed, !hasPeerClosed, age < idleLimit ?? .max else { return false }
-        return age < 1_000_000_000 || !channel.hasSomethingToRead
+        guard !isClosed, !hasPeerClosed, isWithinIdleTime else { return false }
+        return idleTime < 1_000_000_000 || !channel.hasSomethingToRead
     }
+
+    private var idleTime: LoopInstant { context.now - min(idleSince, context.now) }
+
+    /// Whether the connection has not been idle for too long.
+    final var isWithinIdleTime: Bool { idleTime < idleLimit ?? .max }
 
     final override func timeReached(at now: LoopInstant) {
         guard isIdle, !isClosed, let limit = idleLimit else { return }

@@ -17,6 +17,7 @@ final class ConnectionTable {
     let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
+    var http2Writer: HTTP2RequestWriter
     private var origins: [OriginKey: Origin] = [:]
     /// Those that were started and have not ended.
     private var active: [Exchange] = []
@@ -40,6 +41,8 @@ final class ConnectionTable {
         parserLimits = HTTP1ResponseParser.Limits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
+            writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
+        http2Writer = HTTP2RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         context.add(self)
     }

@@ -1,13 +1,11 @@
 // The connections to one origin, and the line in front of them.
 
-import Foundation
-
 /// Gives exchanges connections: an idle one, a new one within the limit, or the first that is free, in the order in
 /// which they came.
 final class Origin {
     let key: OriginKey
     unowned let table: ConnectionTable
-    private let target: DialTarget
+    private var target: DialTarget
     /// Most connections at a time, those that are being made included; `nil` for no limit.
     private let limit: Int?
     private var line = WaitingLine<Exchange>()
@@ -16,6 +14,15 @@ final class Origin {
     private var idle: [Connection] = []
     /// Connections that are in use or idle.
     private var openConnections: [Connection] = []
+    /// Those among them that carry many exchanges at a time.
+    private var shared: [HTTP2Connection] = []
+    /// Connections on which no further exchange begins; they do not count against the limit.
+    private var retired: [Connection] = []
+    /// What connections to the origin speak, as far as that is known: HTTP/2 needs one of them, HTTP/1.1 many.
+    private var spoken: ApplicationProtocol?
+    /// Exchanges wait no longer for the one connection that is being made.
+    private var isImpatient = false
+    private lazy var patience = PatienceTimer(self)
     private var isAdmitting = false
     /// How many exchanges there are for the origin, those that have not entered the line included.
     var exchangeCount = 0
@@ -26,10 +33,15 @@ final class Origin {
         let settings = table.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
         target = DialTarget(key, options: settings.options)
+        if !key.isSecure {
+            spoken = target.clearTextProtocol
+        } else if settings.options.httpVersion == .http1Only || !settings.options.offersALPN {
+            spoken = .http1
+        }
     }
 
     /// Whether there is nothing to remember.
-    var isEmpty: Bool { exchangeCount == 0 && dialers.isEmpty && openConnections.isEmpty }
+    var isEmpty: Bool { exchangeCount == 0 && dialers.isEmpty && openConnections.isEmpty && retired.isEmpty }
 
     /// How many connections nobody uses.
     var idleCount: Int { idle.count }
@@ -64,15 +76,17 @@ final class Origin {
         // Whatever fails at once comes back here; the loop goes on for it.
         guard !isAdmitting, !table.isShutDown else { return }
         isAdmitting = true
-        defer { isAdmitting = false }
         var canServe = true
         while canServe, line.count > 0 {
-            if let connection = takeIdle() {
+            if let connection = takeShared() ?? takeIdle() {
                 canServe = serve(connection)
             } else {
-                canServe = dialers.count < line.count && hasRoom && dial()
+                canServe = mayDial && dial()
             }
         }
+        isAdmitting = false
+        // The heads of all who were served leave together.
+        for connection in shared where connection.needsFlush { connection.flush() }
     }
 
     /// Gives a connection to the first who waits and may run.
@@ -85,13 +99,28 @@ final class Origin {
             connection.attach(exchange)
             return true
         }
-        putIdle(connection)
+        if connection.isIdle { putIdle(connection) }
         return false
     }
 
     // MARK: New connections
 
     private var hasRoom: Bool { limit.map { openConnections.count + dialers.count < $0 } ?? true }
+
+    private var mayDial: Bool {
+        guard dialers.count < line.count, hasRoom else { return false }
+        // One connection may be enough for all: it is waited for (RFC 9113 §9.1).
+        return spoken == .http1 || isImpatient || dialers.isEmpty
+    }
+
+    /// Lets those who wait have connections of their own.
+    fileprivate func losePatience() {
+        isImpatient = true
+        admit()
+    }
+
+    /// So long exchanges wait for one connection to say what it speaks, in nanoseconds.
+    private static let patienceTime: LoopInstant = 100_000_000
 
     /// Begins a connection for the first who waits without one; false when nobody does.
     private func dial() -> Bool {
@@ -100,6 +129,7 @@ final class Origin {
             target, userTimeout: sponsor.message.idleTimeout, context: table.context, timers: table.timers,
             parts: table.parts, tls: table.tls, owner: self)
         dialers.append(dialer)
+        if spoken == nil, !isImpatient { table.timers.set(patience, to: table.context.now + Self.patienceTime) }
         dialer.sponsor = sponsor
         sponsor.dialer = dialer
         // The idle time-out covers the making of the connection.
@@ -140,9 +170,44 @@ final class Origin {
         admit()
     }
 
+    /// A connection that carries exchanges can carry more of them.
+    func connectionHasRoom(_ connection: HTTP2Connection) {
+        admit()
+    }
+
+    /// The server wants HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED): no further connection offers HTTP/2.
+    ///
+    /// Exchanges that run on HTTP/2 may end there.
+    func requireHTTP1() {
+        guard !target.isLimitedToHTTP1 else { return }
+        target.isLimitedToHTTP1 = true
+        spoken = .http1
+        // Those that are being made have offered HTTP/2 already.
+        for dialer in dialers {
+            _ = forget(dialer)
+            dialer.abandon()
+        }
+        for connection in shared { connection.retire() }
+        admit()
+    }
+
+    /// A connection takes no further exchange.
+    func connectionRetired(_ connection: HTTP2Connection) {
+        openConnections.removeAll { $0 === connection }
+        shared.removeAll { $0 === connection }
+        retired.append(connection)
+        if let index = idle.lastIndex(where: { $0 === connection }) {
+            idle.remove(at: index)
+            table.idleCount -= 1
+        }
+        admit()
+    }
+
     /// A connection was closed.
     func connectionClosed(_ connection: Connection) {
         openConnections.removeAll { $0 === connection }
+        shared.removeAll { $0 === connection }
+        retired.removeAll { $0 === connection }
         if let index = idle.lastIndex(where: { $0 === connection }) {
             idle.remove(at: index)
             table.idleCount -= 1
@@ -157,9 +222,22 @@ final class Origin {
         table.limitIdle()
     }
 
+    /// The first connection of HTTP/2 that can carry another exchange.
+    private func takeShared() -> Connection? {
+        while let connection = shared.first(where: \.hasRoom) {
+            guard connection.isIdle, let index = idle.lastIndex(where: { $0 === connection }) else { return connection }
+            idle.remove(at: index)
+            table.idleCount -= 1
+            if connection.isUsable { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
     /// The idle connection that was used last, unless its peer has closed it.
     private func takeIdle() -> Connection? {
-        while let connection = idle.popLast() {
+        while let index = idle.lastIndex(where: { !($0 is HTTP2Connection) }) {
+            let connection = idle.remove(at: index)
             table.idleCount -= 1
             if connection.isUsable { return connection }
             connection.close()
@@ -176,27 +254,46 @@ final class Origin {
     func shutDown() {
         for dialer in dialers { dialer.abandon() }
         dialers = []
-        for connection in openConnections { connection.close() }
+        table.timers.remove(patience)
+        for connection in openConnections + retired { connection.close() }
     }
 }
 
 extension Origin: DialerOwner {
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let sponsor = forget(dialer)
-        let connection: Connection
+        isImpatient = false
+        table.timers.remove(patience)
+        spoken = socket.applicationProtocol
         switch socket.applicationProtocol {
-        case .http1: connection = HTTP1Connection(socket, origin: self)
+        case .http1: begin(HTTP1Connection(socket, origin: self))
         case .http2:
-            table.context.sockets.willClose(socket.channel.descriptor)
-            socket.channel.close()
-            sponsor?.end(.exchange(.unsupportedURL, detail: "this transport has no HTTP/2 yet", engineCode: 0))
-            return admit()
+            do {
+                let session = try HTTP2Session(limits: table.parserLimits)
+                let connection = HTTP2Connection(socket, session: session, origin: self)
+                shared.append(connection)
+                // The others that are being made are needed only if this one is not enough.
+                for dialer in dialers {
+                    _ = forget(dialer)
+                    dialer.abandon()
+                }
+                begin(connection)
+            } catch {
+                table.context.sockets.willClose(socket.channel.descriptor)
+                socket.channel.close()
+                sponsor?.end(error)
+                admit()
+            }
         }
+    }
+
+    private func begin(_ connection: Connection) {
         openConnections.append(connection)
         connectionIsFree(connection)
     }
 
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
+        isImpatient = true
         forget(dialer)?.end(failure)
         admit()
     }
@@ -204,4 +301,13 @@ extension Origin: DialerOwner {
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
         table.closeOldestIdle()
     }
+}
+
+/// Ends the waiting for one connection when it takes long.
+private final class PatienceTimer: Timed {
+    private weak var origin: Origin?
+
+    init(_ origin: Origin) { self.origin = origin }
+
+    override func timeReached(at now: LoopInstant) { origin?.losePatience() }
 }

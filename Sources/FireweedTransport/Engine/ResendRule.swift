@@ -11,14 +11,22 @@ struct FailedTry {
     var hasAnswer: Bool
     /// Whether the message was sent twice already.
     var isRepeated: Bool
+    /// Whether the peer has said that it did not process the message, or HTTP/2 shows it (RFC 9113 §8.7).
+    var isUnprocessed = false
+    /// How many tries there were, this one included.
+    var tryCount = 1
 
     /// Methods whose effect is the same when they are carried out twice (RFC 9110 §9.2.2).
     ///
     /// `DELETE` is idempotent as well, but its second answer differs from the first.
     private static let repeatableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
 
+    /// So often a message is sent that servers do not process.
+    static let unprocessedTryLimit = 4
+
     /// Whether the message may be sent once more, on a new connection.
     var mayRepeat: Bool {
+        if isUnprocessed { return !hasAnswer && tryCount < Self.unprocessedTryLimit }
         guard wasReused, !hasAnswer, !isRepeated else { return false }
         return !hasWritten || method == "GET" || Self.repeatableMethods.contains(method)
     }

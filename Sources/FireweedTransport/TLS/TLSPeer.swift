@@ -10,12 +10,14 @@ struct TLSPeer {
     let offer: [ApplicationProtocol]
     let rule: HandshakeJudge.Rule
 
-    /// The peer for an origin; `isForUpgrade` offers HTTP/1.1 alone.
-    init(host: String, port: UInt16, settings: PoolSettings, isForUpgrade: Bool = false) {
+    /// The peer for an origin.
+    ///
+    /// - Parameter isLimitedToHTTP1: whether HTTP/2 is not offered, whatever the options say.
+    init(host: String, port: UInt16, settings: PoolSettings, isLimitedToHTTP1: Bool = false) {
         self.host = host
         self.port = port
         isProxy = false
-        let version = isForUpgrade ? RequestMessage.HTTPVersion.http1Only : settings.options.httpVersion
+        let version = isLimitedToHTTP1 ? .http1Only : settings.options.httpVersion
         offer = settings.options.offersALPN ? ApplicationProtocol.offer(for: version) : []
         rule = settings.rule(forHost: host)
     }
@@ -37,11 +39,12 @@ struct TLSPeer {
 }
 
 extension ApplicationProtocol {
-    /// What is offered to a server.
-    ///
-    /// The engine has no HTTP/2 yet.
+    /// What is offered to a server, the preferred protocol first.
     static func offer(for version: RequestMessage.HTTPVersion) -> [ApplicationProtocol] {
-        [.http1]
+        switch version {
+        case .http1Only: [.http1]
+        case .automatic, .http2: [.http2, .http1]
+        }
     }
 
     /// The name in ALPN.

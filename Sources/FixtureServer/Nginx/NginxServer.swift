@@ -12,6 +12,8 @@ public final class NginxServer: Sendable {
     public let secureURL: URL?
     /// What was logged of each exchange that has ended; empty unless the server was told to log.
     public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
+    /// Where the server is in clear text with HTTP/2 by prior knowledge, if it was told to be.
+    public let plainHTTP2URL: URL?
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
@@ -25,18 +27,21 @@ public final class NginxServer: Sendable {
     ///   - pause: how many bytes of a document each response brings until `endPauses()`, apart from one now and then;
     ///     `nil` for all.
     ///   - logsAccess: whether `accessLog` is kept.
+    ///   - speaksPlainHTTP2: whether there is a `plainHTTP2URL`.
     ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
         core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false,
-        forwardingTo origin: URL? = nil
+        speaksPlainHTTP2: Bool = false, forwardingTo origin: URL? = nil
     ) throws {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
         try FileManager.default.createDirectory(at: documents, withIntermediateDirectories: true)
         let port = try LoopbackSocket.freePort()
         let securePort = try LoopbackSocket.freePort()
-        let secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
+        var secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
+        let plainPort = speaksPlainHTTP2 ? try LoopbackSocket.freePort() : nil
+        if let plainPort { secure += " listen 127.0.0.1:\(plainPort) http2 backlog=4096;" }
         let configuration = folder.file("nginx.conf")
         let limit = pause.map { "limit_rate_after \($0);" } ?? ""
         let goOn = folder.file("go-on").path
@@ -56,6 +61,7 @@ public final class NginxServer: Sendable {
         if certificate != nil { try ChildProcess.waitForPort(securePort) }
         guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw ServerError(description: "no URL") }
         self.url = url
+        plainHTTP2URL = plainPort.flatMap { URL(string: "http://127.0.0.1:\($0)") }
         secureURL = certificate == nil ? nil : URL(string: "https://localhost:\(securePort)")
     }
 

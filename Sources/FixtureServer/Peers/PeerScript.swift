@@ -91,8 +91,16 @@ enum PeerScript {
             for _ in range(times):
                 stream.sendall(block)
 
-        # What comes after the request, by name; `n` is the request's stream.
-        def floods(stream, n):
+        # Reads on to the end of the request's content.
+        def content(stream):
+            while True:
+                first = exactly(stream, 9)
+                exactly(stream, struct.unpack(">I", b"\0" + first[:3])[0])
+                if first[3] == DATA and first[4] & 1:
+                    return
+
+        # What comes after the request's head, by name; `n` is the request's stream.
+        def floods(stream, n, hasContent):
             good = frame(HEADERS, 4, n, OK)
             whole = good + frame(DATA, 1, n, b"hello")
             acts = {
@@ -131,26 +139,40 @@ enum PeerScript {
                 "upper-case field": lambda: (stream.sendall(frame(HEADERS, 4, n, OK + b"\x00\x01A\x01b") + frame(DATA, 1, n, b"hello")), stream.recv(65536)),
                 "http/1 instead": lambda: stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
                 "close the gate, answer": lambda: stream.sendall(whole + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0))),
+                "content, close": lambda: content(stream),
+                "refuse the first, else answer": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 7)) if n == 1 else whole),
+                "reset for HTTP/1.1, no answer": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 13))),
+                "going away for HTTP/1.1, no answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, 13))),
+                "refuse all, no answer": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 7))),
+                "going away twice, answer": lambda: stream.sendall(b"".join(frame(GOAWAY, 0, 0, struct.pack(">II", last, 0)) for last in (0x7FFFFFFF, n)) + whole),
+                "not processed, no answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", n - 2 if n > 1 else 0, 0)) if n > 1 else whole),
+                "early, answer": lambda: stream.sendall(good + frame(DATA, 0, n, b"hello") + frame(DATA, 1, n) + frame(RST, 0, n, struct.pack(">I", 0))),
+                "limit 1, answer": lambda: stream.sendall(whole),
+                "the first of a connection, else no answer": lambda: stream.sendall(whole) if n == 1 else None,
                 "silence": lambda: exactly(stream, 1 << 30),
                 "close": lambda: None,
-                "close on the second, else answer": lambda: stream.sendall(whole) if n == 1 else stream.shutdown(socket.SHUT_RDWR),
+                "close on the second, else answer": lambda: (hasContent and content(stream), stream.sendall(whole)) if n == 1 else stream.shutdown(socket.SHUT_RDWR),
             }
             acts[config["act"]]()
 
         def http2(stream, number):
             exactly(stream, 24)
-            gate = struct.pack(">HI", 3, 0) if config["act"].startswith("gate closed") else b""
+            starts = {"gate closed": 0, "limit 1": 1}
+            gate = b"".join(struct.pack(">HI", 3, limit) for start, limit in starts.items() if config["act"].startswith(start))
             stream.sendall(frame(SETTINGS, 0, 0, gate))
             while True:
                 first = exactly(stream, 9)
                 length = struct.unpack(">I", b"\0" + first[:3])[0]
-                exactly(stream, length)
+                payload = exactly(stream, length)
                 if first[3] == SETTINGS and not first[4] & 1:
                     stream.sendall(frame(SETTINGS, 1, 0))
+                if first[3] == PING and not first[4] & 1:
+                    tell("ping", number)
+                    stream.sendall(frame(PING, 1, 0, payload))
                 if first[3] == HEADERS:
                     n = struct.unpack(">I", first[5:9])[0]
                     tell("request", number, "stream", n)
-                    floods(stream, n)
+                    floods(stream, n, not first[4] & 1)
                     if not config["act"].endswith("answer"):
                         return
 
@@ -167,7 +189,10 @@ enum PeerScript {
             if shared:
                 tell("connected", number, "resumed" if stream.session_reused else "new", stream.selected_alpn_protocol())
             try:
-                {"answer": answer, "proxy": proxy, "http2": http2}[config["mode"]](stream, number)
+                mode = config["mode"]
+                if mode == "http2" and shared and stream.selected_alpn_protocol() == "http/1.1":
+                    mode = "answer"
+                {"answer": answer, "proxy": proxy, "http2": http2}[mode](stream, number)
             except Exception as error:
                 tell("ended", number, type(error).__name__)
             try:

@@ -11,12 +11,13 @@ public final class SecurePeer: Sendable {
         case answering(String)
         /// Is a proxy: takes `CONNECT`, always to loopback.
         case proxy
-        /// Speaks HTTP/2 until the request has come, and then does what has this name.
+        /// Speaks HTTP/2 until the request has come, and then does what has this name; to clients that offer HTTP/1.1
+        /// alone it answers "hello".
         case http2(String)
     }
 
     /// What it says, a line for each: `refused N why`, `connected N new|resumed protocol`, `request N line`,
-    /// `bytes N count`, `connect N target`, `ended N why`, `closed N`.
+    /// `bytes N count`, `connect N target`, `ping N`, `ended N why`, `closed N`.
     public let events = EventLog<String>()
     /// The port.
     public let port: UInt16
@@ -43,7 +44,9 @@ public final class SecurePeer: Sendable {
         case .answering(let bytes):
             settings.merge(["mode": "answer", "answer": bytes, "protocols": ["http/1.1"]]) { $1 }
         case .proxy: settings["mode"] = "proxy"
-        case .http2(let act): settings.merge(["mode": "http2", "act": act, "protocols": ["h2"]]) { $1 }
+        case .http2(let act):
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+            settings.merge(["mode": "http2", "act": act, "protocols": ["h2", "http/1.1"], "answer": answer]) { $1 }
         }
         if isLimitedToTLS12 { settings["maximum"] = "1.2" }
         if truncates { settings["truncates"] = true }

@@ -34,8 +34,6 @@ extension Session {
 }
 
 /// The transport of test sessions: libcurl's, or our engine's where `FIREWEED_TEST_TRANSPORT` is `engine`.
-///
-/// The engine has no HTTP/2 yet: tests of it fail there.
 enum TestTransport {
     private static let isEngine = ProcessInfo.processInfo.environment["FIREWEED_TEST_TRANSPORT"] == "engine"
 

@@ -80,3 +80,65 @@ struct EngineTLSSubject: ConformanceSubject {
         return try Self.servers.get().relay.url(for: url).absoluteString
     }
 }
+
+/// `EngineTransport` over HTTP/2: with TLS, or in clear text by prior knowledge.
+struct EngineHTTP2Subject: ConformanceSubject {
+    let isSecure: Bool
+
+    var name: String { isSecure ? "engine, HTTP/2 with TLS" : "engine, HTTP/2 in clear text" }
+
+    /// nginx in front of the fixture server, and peers for what both do not do.
+    private struct Servers {
+        let nginx: NginxServer
+        let peers: [Scenario: SecurePeer]
+        let trusted: CertificateAuthorities
+
+        init(isSecure: Bool) throws {
+            let authority = try CertificateAuthority()
+            let gallery = try CertificateGallery.shared
+            let origin = try ConformanceServers.shared.fixture.url
+            nginx = try NginxServer(
+                certificate: isSecure ? authority.issue() : nil, speaksPlainHTTP2: !isSecure, forwardingTo: origin)
+            let chain = [gallery.server, gallery.intermediate]
+            peers = try EngineHTTP2Subject.acts.mapValues {
+                try isSecure ? SecurePeer(chain, role: .http2($0)) : SecurePeer(plainHTTP2: $0)
+            }
+            trusted = try .certificates(
+                [Certificate(contentsOf: authority.certificate), Certificate(pem: gallery.root.pem)])
+        }
+    }
+
+    private static let secure = Result { try Servers(isSecure: true) }
+    private static let plain = Result { try Servers(isSecure: false) }
+
+    private var servers: Servers { get throws { try (isSecure ? Self.secure : Self.plain).get() } }
+
+    /// What the peers do, by the names that `PeerScript` has for it.
+    private static let acts: [Scenario: String] = [
+        .silent: "no answer", .headOnly: "head, no answer", .stalled: "head and content, no answer",
+        .interim: "interim, answer", .trailers: "trailers, answer", .cutHead: "close", .cutAnswer: "content, close",
+        .earlyAnswer: "early, answer", .closesOnReuse: "close on the second, else answer",
+    ]
+
+    func makeTransport() throws -> any Transport {
+        var options = TransportOptions()
+        options.httpVersion = isSecure ? .automatic : .http2
+        options.certificateAuthorities = try servers.trusted
+        return EngineTransport(settings: PoolSettings(options: options, maximumConnectionsPerHost: 0))
+    }
+
+    func url(of scenario: Scenario) throws -> String {
+        let servers = try servers
+        if let peer = servers.peers[scenario] { return peer.url().absoluteString }
+        guard let path = ConformanceServers.path(of: scenario) else {
+            let url = try ConformanceServers.shared.url(of: scenario)
+            return isSecure ? url.replacingOccurrences(of: "http:", with: "https:") : url
+        }
+        let url = isSecure ? servers.nginx.secureURL : servers.nginx.plainHTTP2URL
+        return (url?.absoluteString ?? "") + path
+    }
+
+    func obstacle(to scenario: Scenario) -> String? {
+        isSecure && scenario == .webSocket ? "our WebSocket peer speaks in clear text" : nil
+    }
+}

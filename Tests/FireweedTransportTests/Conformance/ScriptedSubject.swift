@@ -74,6 +74,7 @@ struct ScriptedSubject: ConformanceSubject {
 enum ConformanceSubjects {
     static let all: [any ConformanceSubject] = [
         ScriptedSubject(), CurlSubject(), CurlUnixSocketSubject(), CurlHTTP2Subject(), EngineSubject(),
-        EngineUnixSocketSubject(), EngineTLSSubject(),
+        EngineUnixSocketSubject(), EngineTLSSubject(), EngineHTTP2Subject(isSecure: false),
+        EngineHTTP2Subject(isSecure: true),
     ]
 }

@@ -24,7 +24,7 @@ struct DialedConnectionTests {
             let transfer = stage.transfer(peer.url()) { $0.webSocket = WebSocketOffer(listener: Listener()) }
             transfer.start()
             let connected = try await peer.events.first { $0.hasPrefix("connected") }
-            #expect(connected.hasSuffix("None"), "the protocol that was agreed on: \(connected)")
+            #expect(connected.hasSuffix(" http/1.1"), "the protocol that was agreed on: \(connected)")
             transfer.cancel()
         }
     }

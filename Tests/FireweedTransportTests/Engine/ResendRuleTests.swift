@@ -24,4 +24,14 @@ struct ResendRuleTests {
             isRepeated: row.repeated)
         #expect(attempt.mayRepeat == row.may)
     }
+
+    @Test("what the peer did not process may be sent again by any method, some times (RFC 9113 §8.7)")
+    func unprocessed() {
+        for (tryCount, hasAnswer) in [(1, false), (3, false), (4, false), (1, true)] {
+            let attempt = FailedTry(
+                method: "POST", wasReused: false, hasWritten: true, hasAnswer: hasAnswer, isRepeated: tryCount > 1,
+                isUnprocessed: true, tryCount: tryCount)
+            #expect(attempt.mayRepeat == (tryCount < 4 && !hasAnswer))
+        }
+    }
 }

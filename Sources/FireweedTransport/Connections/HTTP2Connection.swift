@@ -1,0 +1,280 @@
+// A connection that carries many exchanges at a time (RFC 9113).
+
+import Foundation
+import Glibc
+
+/// A socket, the session that speaks HTTP/2 on it, and the streams of its exchanges.
+///
+/// What comes is always read, even while some exchanges take nothing: each stream's window limits what can come for it.
+final class HTTP2Connection: Connection {
+    let session: HTTP2Session
+    private var streams: [Int32: HTTP2Stream] = [:]
+    /// The room of the events that are handled.
+    private var events: [HTTP2Event] = []
+    /// What is to be sent, as far as it has not left.
+    private var pending: [UInt8] = []
+    private var pendingOffset = 0
+    /// True inside of `flush()` and while events are handled: whatever is to be sent leaves after that.
+    private var isBusy = false
+    private(set) var needsFlush = true
+    /// No further exchange begins here; the connection closes when the last one has ended.
+    private(set) var isRetired = false
+    /// When bytes came last.
+    private(set) var lastReceived: LoopInstant = 0
+    private var resets = ResetRate()
+
+    /// So much is moved in one turn of the loop, each way; other connections are looked at before more is.
+    private static let turnByteCount = 256 * 1024
+    private static let readByteCount = 64 * 1024
+
+    init(_ socket: ConnectedSocket, session: HTTP2Session, origin: Origin) {
+        self.session = session
+        super.init(socket, origin: origin)
+        lastReceived = context.now
+        session.source = self
+    }
+
+    // MARK: Exchanges
+
+    /// Whether another exchange can begin: the peer's limit is kept in the origin's line.
+    var hasRoom: Bool { !isClosed && !isRetired && streams.count < session.streamLimit }
+
+    override var isIdle: Bool { streams.isEmpty }
+
+    /// Frames may have come that are not read yet: a peer that goes away says which messages it did not process.
+    override var isUsable: Bool { !isClosed && !hasPeerClosed && (exchangeCount == 0 || isWithinIdleTime) }
+
+    override func attach(_ exchange: Exchange) {
+        let stream = HTTP2Stream(exchange, on: self, isReused: exchangeCount > 0)
+        guard exchange.attach(to: stream) else {
+            if isIdle { origin.connectionIsFree(self) }
+            return
+        }
+        exchangeCount += 1
+        noteConnecting(of: exchange, isReused: stream.isReused)
+        do {
+            try begin(exchange, on: stream)
+        } catch {
+            exchange.end(error as? TransferFailure ?? .unreadableBody(error))
+        }
+    }
+
+    private func begin(_ exchange: Exchange, on stream: HTTP2Stream) throws {
+        guard let target = exchange.target else { return }
+        let content = try OutgoingContent(exchange.message.body, loop: context.loop)
+        let (fields, written) = try origin.table.http2Writer.write(
+            exchange.message, to: target, contentLength: content.byteCount)
+        let id = try session.submit(fields, hasContent: written.framing != .none && written.framing != .length(0))
+        streams[id] = stream
+        stream.begin(id, content, written)
+        exchange.report.requestStart = exchange.moment(context.now)
+        if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: fields.headText) }
+        // A peer that has vanished is noticed by the missing answer, and one that is slow is not taken for it.
+        if context.now - min(lastReceived, context.now) > origin.table.parts.quietTime { session.ping() }
+        if written.closesConnection || !session.hasStreamsLeft { retire() }
+        setNeedsFlush()
+    }
+
+    /// Lets a stream go whose exchange has ended.
+    func release(_ stream: HTTP2Stream) {
+        streams[stream.id] = nil
+        guard !isClosed else { return }
+        if session.forget(stream.id), resets.note(at: context.now) { retire() }
+        setNeedsFlush()
+        guard streams.isEmpty else { return origin.connectionHasRoom(self) }
+        // A peer that takes no streams would be waited for in vain.
+        if session.streamLimit == 0 { retire() }
+        guard !isRetired else { return }
+        origin.connectionIsFree(self)
+    }
+
+    /// Lets no further exchange begin.
+    func retire() {
+        guard !isRetired, !isClosed else { return }
+        isRetired = true
+        origin.connectionRetired(self)
+        setNeedsFlush()
+    }
+
+    /// Shows a head in the form of HTTP/1.1.
+    func show(_ head: ResponseHead) {
+        guard let observer = origin.table.settings.options.wireObserver else { return }
+        observer.didReceive(headLines: Array("HTTP/2 \(head.status) \r\n".utf8) + head.section + [0x0D, 0x0A])
+    }
+
+    // MARK: Reading
+
+    override func socketIsReady() {
+        if isReadable { receive() }
+        flush()
+    }
+
+    private func receive() {
+        var budget = Self.turnByteCount
+        while isReadable, !isClosed {
+            guard budget > 0 else { return context.continueAfterSockets(self) }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
+            switch channel.receive(into: buffer) {
+            case .bytes(let count):
+                budget -= max(count, 4096)
+                if count < buffer.count, !hasPeerClosed, !channel.hasEnded { isReadable = false }
+                lastReceived = context.now
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                session.receive(bytes)
+                handleEvents(bytes)
+                if session.failure != nil { flush() }
+            case .wouldBlock: isReadable = false
+            case .end:
+                (isReadable, hasPeerClosed) = (false, true)
+                lost(.cutResponse("before the response was complete"))
+            case .failed(let failure):
+                (isReadable, hasPeerClosed) = (false, true)
+                lost(failure)
+            }
+        }
+    }
+
+    private func handleEvents(_ bytes: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) {
+        let wasBusy = isBusy
+        isBusy = true
+        defer { isBusy = wasBusy }
+        var due: [HTTP2Event] = []
+        swap(&due, &events)
+        session.takeEvents(&due)
+        for event in due { handle(event, bytes) }
+        due.removeAll(keepingCapacity: true)
+        swap(&due, &events)
+    }
+
+    private func handle(_ event: HTTP2Event, _ bytes: UnsafeRawBufferPointer) {
+        switch event {
+        case .interim(let id, let head): streams[id]?.receive(.interim(head))
+        case .head(let id, let head, let byteCount): streams[id]?.receive(.head(head, byteCount: byteCount))
+        case .content(let id, let range): streams[id]?.receive(content: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        case .end(let id, let trailers): streams[id]?.receive(.end(trailers: trailers))
+        case .failed(let id, let failure): streams[id]?.receive(.failed(failure))
+        case .sentHead(let id, let byteCount): streams[id]?.sentHead(byteCount)
+        case .sentContent(let id, let byteCount, let isLast): streams[id]?.sentContent(byteCount, isLast: isLast)
+        case .settings: settingsChanged()
+        case .goAway(let code):
+            if code == HTTP2ErrorCode.http1Required { origin.requireHTTP1() }
+            retire()
+        }
+    }
+
+    /// The peer's limit may have changed: heads that have not left and would wait inside of nghttp2 are taken back.
+    private func settingsChanged() {
+        guard !isClosed else { return }
+        if session.streamLimit == 0, streams.isEmpty { return retire() }
+        if streams.count > session.streamLimit {
+            let waiting = streams.values.filter { !session.isHeadSent($0.id) }.sorted { $0.id > $1.id }
+            for stream in waiting.prefix(streams.count - session.streamLimit) {
+                stream.receive(.failed(HTTP2StreamFailure(failure: .noStreams, isUnprocessed: true)))
+            }
+        }
+        origin.connectionHasRoom(self)
+    }
+
+    /// The connection is lost: it closes, and its exchanges are sent again or fail.
+    private func lost(_ failure: TransferFailure) {
+        guard !isClosed else { return }
+        let cause = session.failure ?? session.goAwayFailure ?? failure
+        let dying = streams.values.sorted { $0.id > $1.id }.map { ($0, session.isHeadSent($0.id)) }
+        close()
+        for (stream, isHeadSent) in dying {
+            stream.receive(.failed(HTTP2StreamFailure(failure: cause, isUnprocessed: !isHeadSent)))
+        }
+    }
+
+    override func didClose() {
+        pending = []
+        pendingOffset = 0
+        streams = [:]
+    }
+
+    // MARK: Writing
+
+    /// Has `flush()` called soon.
+    func setNeedsFlush() {
+        guard !needsFlush, !isClosed else { return }
+        needsFlush = true
+        if !isBusy { context.continueAfterSockets(self) }
+    }
+
+    /// Writes as much as the socket takes.
+    func flush() {
+        guard !isBusy, !isClosed else { return }
+        isBusy = true
+        writeAll()
+        isBusy = false
+        guard !isClosed else { return }
+        if session.isOver {
+            lost(.cutResponse("before the response was complete"))
+        } else if isRetired, streams.isEmpty {
+            close()
+        }
+    }
+
+    private func writeAll() {
+        var budget = Self.turnByteCount
+        while !isClosed {
+            if pendingOffset == pending.count {
+                pending.removeAll(keepingCapacity: true)
+                pendingOffset = 0
+                needsFlush = false
+                session.send(into: &pending, limit: Self.readByteCount)
+                handleEvents()
+                // What became of our frames may have given others something to send.
+                if pending.isEmpty, needsFlush { continue }
+            }
+            guard pendingOffset < pending.count, isWritable else { return }
+            guard budget > 0 else { return context.continueAfterSockets(self) }
+            let outcome = pending.withUnsafeBytes { bytes in
+                channel.send(
+                    UnsafeRawBufferPointer(rebasing: bytes[pendingOffset...]),
+                    UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+            switch outcome {
+            case .bytes(let count):
+                pendingOffset += count
+                budget -= count
+            case .wouldBlock, .end: isWritable = false
+            case .failed:
+                // What the peer has said before it closed may still be read.
+                isWritable = false
+                (isReadable, hasPeerClosed) = (true, true)
+                return context.continueAfterSockets(self)
+            }
+        }
+    }
+}
+
+extension HTTP2Connection: HTTP2ContentSource {
+    func content(of stream: Int32, into buffer: UnsafeMutableRawBufferPointer) -> HTTP2ContentSupply {
+        streams[stream]?.supply(into: buffer) ?? .wait
+    }
+}
+
+extension HTTP2Connection: LoopContinuation {
+    func continueWork() {
+        guard !isClosed else { return }
+        if isReadable { receive() }
+        flush()
+    }
+}
+
+/// How many streams were reset lately: servers close connections on which that happens too often (CVE-2023-44487).
+struct ResetRate {
+    private var count = 0
+    private var start: LoopInstant = 0
+
+    /// So many in a second are too many.
+    static let limit = 100
+
+    /// Notes a reset; true when there are too many.
+    mutating func note(at now: LoopInstant) -> Bool {
+        if now - min(start, now) > 1_000_000_000 { (count, start) = (0, now) }
+        count += 1
+        return count >= Self.limit
+    }
+}

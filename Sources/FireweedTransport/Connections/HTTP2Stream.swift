@@ -1,0 +1,328 @@
+// One exchange on a connection of HTTP/2.
+
+import Foundation
+
+/// A stream: the content that goes out on it, and what came in and may not be told yet (RFC 9113 §5).
+///
+/// A stream whose exchange takes nothing keeps what comes, which the stream's window limits; the connection reads for
+/// the others meanwhile. Used on the loop's thread.
+final class HTTP2Stream {
+    /// What came, apart from content that can be told at once.
+    enum Item {
+        case interim(ResponseHead)
+        case head(ResponseHead, byteCount: Int)
+        case content([UInt8])
+        case end(trailers: FieldBlock?)
+        case failed(HTTP2StreamFailure)
+    }
+
+    let connection: HTTP2Connection
+    /// `nil` once the exchange was let go.
+    private(set) var exchange: Exchange?
+    /// The number of the stream; 0 before there is one.
+    private(set) var id: Int32 = 0
+    /// The connection had carried another exchange before.
+    let isReused: Bool
+    private let start: LoopInstant
+
+    // MARK: Receiving
+
+    private let incoming: IncomingContent
+    private var held: [Item] = []
+    private var heldStart = 0
+    private var expectation = ResponseExpectation(method: "")
+    private var hasBegun = false
+    private var hasEnd = false
+    /// Bytes of content that came and were not taken.
+    private var untakenByteCount = 0
+    /// Bytes that were taken since the window was set, without a pause.
+    private var takenInStride = 0
+    private var windowByteCount = HTTP2Session.streamWindowByteCount
+
+    // MARK: Sending
+
+    private var content = OutgoingContent.none
+    private var suppliedByteCount: Int64 = 0
+    private var readFailure: (any Error)?
+    private var awaitsContinue = false
+    private var isSending = false
+
+    init(_ exchange: Exchange, on connection: HTTP2Connection, isReused: Bool) {
+        self.exchange = exchange
+        self.connection = connection
+        self.isReused = isReused
+        start = connection.context.now
+        incoming = IncomingContent(limits: connection.origin.table.contentLimits, context: connection.context)
+    }
+
+    /// The head was handed to the session.
+    func begin(_ id: Int32, _ content: OutgoingContent, _ written: HTTP1RequestWriter.Written) {
+        self.id = id
+        self.content = content
+        expectation = written.expectation
+        awaitsContinue = written.expectsContinue
+        isSending = written.framing != .none && written.framing != .length(0)
+        guard case .pump(let pump) = content else { return }
+        pump.whenReady = { [weak self] in self?.resumeSending() }
+    }
+
+    // MARK: What goes out
+
+    /// Gives the session content; called from inside of nghttp2.
+    func supply(into buffer: UnsafeMutableRawBufferPointer) -> HTTP2ContentSupply {
+        guard let exchange, isSending, !awaitsContinue, exchange.maySend, !exchange.isStopped else { return .wait }
+        switch content {
+        case .none: return .bytes(0, isLast: true)
+        case .data(let data, let sent):
+            let count = min(buffer.count, data.count - sent)
+            data.withUnsafeBytes {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sent..<(sent + count)]))
+            }
+            content = .data(data, sentByteCount: sent + count)
+            return .bytes(count, isLast: sent + count == data.count)
+        case .pump(let pump):
+            switch pump.read(into: buffer) {
+            case .bytes(let count):
+                suppliedByteCount += Int64(count)
+                return .bytes(count, isLast: suppliedByteCount == pump.byteCount)
+            case .end: return .bytes(0, isLast: true)
+            case .starved: return .wait
+            case .failed(let error):
+                readFailure = error
+                return .failed
+            }
+        }
+    }
+
+    /// The head of the request left.
+    func sentHead(_ byteCount: Int) {
+        guard let exchange else { return }
+        exchange.touch()
+        exchange.report.requestHeaderByteCount += Int64(byteCount)
+        guard awaitsContinue else { return }
+        exchange.continueDeadline = connection.context.now + Self.continueTime
+        exchange.setTimer()
+    }
+
+    /// Content of the request left.
+    func sentContent(_ byteCount: Int, isLast: Bool) {
+        guard let exchange else { return }
+        exchange.touch()
+        exchange.didSend(byteCount, expected: content.byteCount)
+        guard isLast else { return }
+        isSending = false
+        exchange.didSendAll()
+    }
+
+    private func resumeSending() {
+        guard exchange != nil, isSending else { return }
+        connection.session.resume(id)
+        connection.setNeedsFlush()
+    }
+
+    /// So long a 100 is waited for, in nanoseconds (RFC 9110 §10.1.1).
+    private static let continueTime: LoopInstant = 1_000_000_000
+
+    // MARK: What comes in
+
+    /// Takes what came, or keeps it until it may be told.
+    func receive(_ item: Item) {
+        guard let exchange else { return }
+        exchange.touch()
+        switch item {
+        case .failed(let failure):
+            // What comes after a whole answer does not take it back (RFC 9113 §8.1).
+            if hasEnd || sendAgain(after: failure) { return }
+        case .end: hasEnd = true
+        case .interim, .head, .content:
+            hasBegun = true
+            if exchange.report.responseStart == 0 {
+                exchange.report.responseStart = exchange.moment(connection.context.now)
+            }
+        }
+        guard !isHoldingBack, mayTake(item, exchange), !exchange.isStopped else {
+            return held.append(item)
+        }
+        perform(item, for: exchange)
+    }
+
+    /// Takes content, or keeps a copy of it.
+    func receive(content: UnsafeRawBufferPointer) {
+        guard let exchange else { return }
+        exchange.touch()
+        untakenByteCount += content.count
+        guard !isHoldingBack, exchange.mayReceiveContent, !exchange.isStopped else {
+            takenInStride = 0
+            return held.append(.content(Array(content)))
+        }
+        perform(content, for: exchange)
+        noteTaken()
+    }
+
+    private var isHoldingBack: Bool { heldStart < held.count || incoming.isHoldingBack }
+
+    /// Tells what is held, as far as it may be told.
+    private func deliver() {
+        while let exchange, !exchange.isStopped {
+            if incoming.isHoldingBack {
+                guard exchange.mayReceiveContent, resumeDecoding(exchange) else { break }
+                continue
+            }
+            guard heldStart < held.count, mayTake(held[heldStart], exchange) else { break }
+            let item = held[heldStart]
+            heldStart += 1
+            perform(item, for: exchange)
+        }
+        if heldStart == held.count {
+            held.removeAll()
+            heldStart = 0
+        }
+        noteTaken()
+    }
+
+    private func mayTake(_ item: Item, _ exchange: Exchange) -> Bool {
+        if case .content = item { exchange.mayReceiveContent } else { exchange.mayReceiveHead }
+    }
+
+    private func resumeDecoding(_ exchange: Exchange) -> Bool {
+        do {
+            return try incoming.resume(for: exchange)
+        } catch {
+            exchange.end(error)
+            return false
+        }
+    }
+
+    private func perform(_ item: Item, for exchange: Exchange) {
+        do {
+            switch item {
+            case .interim(let head):
+                connection.show(head)
+                exchange.deliverInterim(head)
+                if head.status == 100 { continueSending() }
+            case .head(let head, let byteCount): try took(head, byteCount, for: exchange)
+            case .content(let bytes): bytes.withUnsafeBytes { perform($0, for: exchange) }
+            case .end(let trailers):
+                try incoming.finish(for: exchange, endedByClose: false)
+                exchange.trailers = trailers
+                exchange.end(nil)
+            case .failed(let failure): exchange.end(failure.failure)
+            }
+        } catch {
+            exchange.end(error)
+        }
+    }
+
+    private func perform(_ content: UnsafeRawBufferPointer, for exchange: Exchange) {
+        do {
+            if try !incoming.take(content, for: exchange) { exchange.end(nil) }
+        } catch {
+            exchange.end(error)
+        }
+    }
+
+    private func took(_ head: ResponseHead, _ byteCount: Int, for exchange: Exchange) throws(TransferFailure) {
+        connection.show(head)
+        exchange.report.responseHeaderByteCount += Int64(byteCount)
+        exchange.report.connection = connection.details(protocolName: "h2")
+        if head.status == 417, awaitsContinue {
+            // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
+            exchange.message.fields = FieldBlock(
+                exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
+            return detach(exchange, isAnswered: true)
+        }
+        // As over HTTP/1.1: an answer other than success ends an upload, and content that waits for a 100 is not sent
+        // after any answer. The stream is reset when the answer is whole.
+        if isSending, awaitsContinue || head.status >= 300 { stopSending(exchange) }
+        if !expectation.isHead, head.status != 204, head.status != 304 { try incoming.begin(head) }
+        exchange.deliver(head)
+    }
+
+    private func stopSending(_ exchange: Exchange) {
+        isSending = false
+        exchange.continueDeadline = nil
+        content = .none
+    }
+
+    /// Tells the peer how much was taken, and opens the window for a reader that has kept up for a whole one.
+    private func noteTaken() {
+        guard untakenByteCount > 0, !isHoldingBack, exchange != nil else { return }
+        connection.session.consume(id, untakenByteCount)
+        takenInStride += untakenByteCount
+        untakenByteCount = 0
+        connection.setNeedsFlush()
+        guard takenInStride >= windowByteCount, windowByteCount < HTTP2Session.largestStreamWindowByteCount else {
+            return
+        }
+        takenInStride = 0
+        windowByteCount *= 2
+        connection.session.widen(id)
+    }
+
+    // MARK: Sending the message again
+
+    /// Lets the exchange be sent again, where that is allowed; false where it ends.
+    private func sendAgain(after failure: HTTP2StreamFailure) -> Bool {
+        guard let exchange else { return true }
+        if let readFailure {
+            exchange.end(readFailure as? TransferFailure ?? .unreadableBody(readFailure))
+            return true
+        }
+        if failure.requiresHTTP1 { exchange.origin?.requireHTTP1() }
+        let attempt = FailedTry(
+            method: exchange.message.method, wasReused: isReused,
+            hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,
+            isRepeated: exchange.isRepeated, isUnprocessed: failure.isUnprocessed,
+            tryCount: exchange.earlierReports.count + 1)
+        guard attempt.mayRepeat, exchange.discardedByteCount == nil else {
+            guard failure.isUnprocessed, connection.session.hasSettings, connection.session.streamLimit == 0 else {
+                return false
+            }
+            exchange.end(.noStreams)
+            return true
+        }
+        detach(exchange, isAnswered: false)
+        return true
+    }
+
+    /// Lets the exchange go that has to be sent again.
+    private func detach(_ exchange: Exchange, isAnswered: Bool) {
+        leave(exchange)
+        exchange.sendAgain(isAnswered: isAnswered)
+    }
+
+    /// Separates the stream from its exchange.
+    private func leave(_ exchange: Exchange) {
+        exchange.report.connection = exchange.report.connection ?? connection.details(protocolName: nil)
+        self.exchange = nil
+        isSending = false
+        content = .none
+        incoming.reset()
+        held = []
+        heldStart = 0
+        connection.release(self)
+    }
+}
+
+extension HTTP2Stream: ExchangeCarrier {
+    func release(_ exchange: Exchange, keeps: Bool) {
+        guard self.exchange === exchange else { return }
+        leave(exchange)
+    }
+
+    func flowChanged() {
+        deliver()
+        resumeSending()
+    }
+
+    func continueSending() {
+        guard awaitsContinue else { return }
+        awaitsContinue = false
+        exchange?.continueDeadline = nil
+        resumeSending()
+    }
+
+    var isSilent: Bool { connection.lastReceived <= start }
+
+    func retire() { connection.retire() }
+}
