@@ -37,6 +37,11 @@ public final class MockServer: Sendable {
         var received: [Data] = []
         var sessions: [Session] = []
         var observer: (@Sendable (RecordedRequest, Int?) -> Void)?
+
+        /// Under the lock: a descriptor that is in the set is not closed yet, so that its number is no one else's.
+        func shutDownConnections() {
+            for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
     }
 
     /// Starts a server.
@@ -187,25 +192,27 @@ public final class MockServer: Sendable {
 
     /// Closes every connection, and listens no more; later calls do nothing.
     public func stop() {
-        let descriptors = state.withLock { state -> Set<Int32>? in
-            guard !state.isStopping else { return nil }
+        state.withLock { state in
+            guard !state.isStopping else { return }
             state.isStopping = true
-            return state.descriptors
+            state.shutDownConnections()
+            shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread in accept, which closes it
         }
-        guard let descriptors else { return }
-        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
-        shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread in accept, which closes it
     }
 
     /// Closes every connection that is open, and goes on listening.
     public func closeConnections() {
-        for descriptor in state.withLock({ $0.descriptors }) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        state.withLock { $0.shutDownConnections() }
     }
 
     private static func accept(_ listener: Int32, server: () -> MockServer?) {
         while true {
             let descriptor = Glibc.accept(listener, nil, nil)
-            guard descriptor >= 0 else { break }
+            if descriptor < 0 {
+                // A client that left before it was accepted is no reason to stop.
+                if errno == ECONNABORTED || errno == EINTR { continue }
+                break
+            }
             guard let server = server(), let fault = server.adopt(descriptor) else {
                 close(descriptor)
                 break

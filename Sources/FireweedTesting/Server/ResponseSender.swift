@@ -33,6 +33,7 @@ struct ResponseSender {
         var isChunked = false
         for step in PlayStep.serverSteps(of: response, to: method) {
             switch step {
+            // The delay that the test asked for; each connection has a thread of its own.
             case .wait(let duration): Thread.sleep(forTimeInterval: duration.seconds)
             case .interim(let head): guard stream.write(Self.text(of: head)) else { return false }
             case .head(let head):
@@ -91,6 +92,7 @@ struct ResponseSender {
                 guard stream.write(frame(Data(piece))) else { return false }
                 rest = rest.dropFirst(piece.count)
                 if !rest.isEmpty {
+                    // The rate that the test asked for.
                     Thread.sleep(forTimeInterval: Double(piece.count) / Double(max(1, rate)))
                 }
             }
@@ -164,6 +166,7 @@ extension MockResponse {
 /// Events of a feed for a thread that waits for them.
 final class FeedQueue: @unchecked Sendable {
     // SAFETY: the condition's lock guards the events.
+    // A condition, since the reader is a thread of its own that may block, and no task.
     private let condition = NSCondition()
     private var events: [ResponseFeed.Event] = []
 

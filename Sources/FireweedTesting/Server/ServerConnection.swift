@@ -1,5 +1,6 @@
 // One connection of a mock server, on a thread of its own.
 
+import Dispatch
 import Fireweed
 import Foundation
 import Glibc
@@ -155,14 +156,18 @@ final class ServerConnection: @unchecked Sendable {
         let other = PlainStream(peer)
         _ = other.write(reader.takeRest())
         let own = descriptor
-        let back = Thread {
+        let back = DispatchGroup()
+        back.enter()
+        Thread {
             Self.carry(from: PlainStream(peer), to: PlainStream(own))
             shutdown(own, Int32(SHUT_RDWR))
-            close(peer)
-        }
-        back.start()
+            back.leave()
+        }.start()
         Self.carry(from: PlainStream(own), to: other)
         shutdown(peer, Int32(SHUT_RDWR))
+        // Both descriptors are in use until the other direction has ended too: their numbers may be given away then.
+        back.wait()
+        close(peer)
         return false
     }
 

@@ -37,6 +37,8 @@ final class ServerWebSocket: @unchecked Sendable {
         let peer = MockWebSocket(request: request) { [self] in perform($0) }
         let task = peer.run(script)
         read(peer)
+        // The script may go on for a moment, and the descriptor's number may belong to another connection then.
+        hasClosed.withLock { $0 = true }
         peer.closed(code: nil, reason: Data())
         task.cancel()
     }
@@ -47,8 +49,12 @@ final class ServerWebSocket: @unchecked Sendable {
         case .send(.binary(let data)): send(0x2, data)
         case .close(let code, let reason): sendClose(code, reason)
         case .fail:
-            descriptor.resetOnClose()
-            shutdown(descriptor, Int32(SHUT_RDWR))
+            hasClosed.withLock { hasClosed in
+                guard !hasClosed else { return }
+                hasClosed = true
+                descriptor.resetOnClose()
+                shutdown(descriptor, Int32(SHUT_RDWR))
+            }
         }
     }
 
