@@ -64,7 +64,8 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(
-            name: "FireweedChaos", dependencies: ["Fireweed", "FixtureServer", "CAllocationCount"],
+            name: "FireweedChaos",
+            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CAllocationCount"],
             swiftSettings: settings),
         .executableTarget(
             name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),

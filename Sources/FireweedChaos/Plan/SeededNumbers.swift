@@ -1,20 +1,16 @@
 // Random numbers that a seed gives again.
 
-/// SplitMix64: the same numbers for the same seed, on every machine.
+import FireweedTesting
+
+/// Choices by chance: the same ones for the same seed, on every machine.
 struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
     init(seed: UInt64) {
-        state = seed
+        generator = SeededGenerator(seed: seed)
     }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { generator.next() }
 
     /// True in `percent` of 100 cases.
     mutating func happens(_ percent: Int) -> Bool {
