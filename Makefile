@@ -51,8 +51,8 @@ autobahn: deps python
 	$(SWIFT) build --build-tests
 	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
-# Formatting, documentation of public declarations, cycles between folders, the width of comments, a build in which every
-# warning is an error, and Alamofire's names.
+# Formatting, documentation of public declarations, cycles between folders, the width of comments, a build in which
+# every warning is an error, and Alamofire's names.
 lint: deps
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzz
 	Scripts/check-cycles

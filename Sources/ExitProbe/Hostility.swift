@@ -87,8 +87,8 @@ struct Hostility {
         return Session(transportOptions: options)
     }
 
-    /// The facts, once everything is gone that goes by itself, and the number of descriptors has stood still for a
-    /// while; after ten seconds whatever they are.
+    /// The facts, once everything is released that needs no further call, and the number of descriptors has stood still
+    /// for a while; after ten seconds whatever they are.
     private func settled(after left: [Weak], fewest: Int?) throws -> Facts {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         var (last, repetitions) = (0, 0)

@@ -41,9 +41,9 @@ extension Attempt {
 
     /// The request of the present message.
     var currentRequest: URLRequest? {
-        let (offer, message, hopCount) = state.withLock { ($0.protocolOffer, $0.message, $0.records.count) }
+        let (offer, message, recordCount) = state.withLock { ($0.protocolOffer, $0.message, $0.records.count) }
         if let offer { return offer.request }
-        return hopCount <= 1 && message.url == record.url ? record.urlRequest : Redirection.urlRequest(of: message)
+        return recordCount <= 1 && message.url == record.url ? record.urlRequest : Redirection.urlRequest(of: message)
     }
 
     var sessionTask: URLSessionTask {

@@ -20,7 +20,7 @@ extension Attempt: LinkHost {
         return StoringWishes(asks: kind != .webSocket && owner?.asksAboutStoring == true)
     }
 
-    /// Who decides what is stored, or is told of it; `nil` for no one.
+    /// Decides what is stored; `nil` where the cache's rules decide.
     var storingDecision: StoringDecision? { owner?.storingDecision(for: self) }
 
     /// The task as a `CachedResponseHandler` gets it.

@@ -4,7 +4,7 @@ import Foundation
 
 /// The credential of an interceptor, the refresh that runs, and who waits for its end.
 ///
-/// Pure: time comes in with the questions, and whoever holds the state acts on the answers outside its lock. `Adapt`
+/// Pure: every question brings the time, and the caller acts on the answers outside its lock. `Adapt`
 /// and `Retry` are what waits, and are only kept here.
 struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sendable {
     /// A credential and how many others came before it.

@@ -8,7 +8,7 @@ import Glibc
 struct NetlinkSocket: ~Copyable {
     let descriptor: Int32
 
-    /// Opens a socket; with groups it also is told of changes.
+    /// Opens a socket; with groups it also receives changes.
     ///
     /// `nil` when the kernel refuses, as in a sandbox without AF_NETLINK.
     init?(groups: Int32 = 0) {

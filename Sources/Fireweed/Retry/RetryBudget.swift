@@ -6,7 +6,7 @@ import Synchronization
 /// Bounds the retries of everything that shares it, so that an outage is not made worse by those who retry.
 ///
 /// Over any span, at most `burst` retries are granted, plus `perRequest` for each request and `perSecond` for each
-/// second in it. While services are well nobody notices; when they fail, the load stays near what it was before,
+/// second in it. While services work, the budget has no effect; when they fail, the load stays near what it was before,
 /// instead of growing threefold. Give one budget to the policies of a session, or of all sessions that speak to one
 /// service.
 ///

@@ -9,7 +9,8 @@ import Synchronization
 /// `http` URLs of theirs `https` before anything is sent.
 ///
 /// A session that is given one reads `Strict-Transport-Security` in responses that came over TLS, of hosts with names,
-/// and obeys what it has read, for redirects too. Several sessions may share one; none uses one unless it is told to.
+/// and obeys what it has read, for redirects too. Several sessions may share one. A session uses only the one that it
+/// was given.
 ///
 /// ```swift
 /// let session = Session(strictTransportSecurity: StrictTransportSecurity(file: storeURL))
