@@ -190,7 +190,8 @@ extension Attempt {
     /// Continues with a walk that waited; the first call for a number counts.
     private func resume(_ number: Int, _ decide: @Sendable (inout Exchange) -> Decision) {
         let parked = state.withLock { state -> Parked? in
-            guard state.parked?.number == number else { return nil }
+            // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
+            guard state.parked?.number == number, !state.life.isCancelled, state.life.stage != .ended else { return nil }
             _ = state.handle(.wakes)
             return state.parked.take()
         }

@@ -76,6 +76,10 @@ final class SessionSlot: Sendable {
             transportOptions: options, strictTransportSecurity: plan.route == .strict ? strictHosts() : nil,
             responseStore: store)
         remains.watch(session, "session \(plan.route)")
+        // What a session leaves when it goes is not public: an attempt that stays keeps it.
+        if let core = Mirror(reflecting: session).descendant("core") {
+            remains.watch(core as AnyObject, "core of session \(plan.route)")
+        }
         return session
     }
 
