@@ -25,7 +25,7 @@ final class SessionCore: Sendable {
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
-    /// Posts notifications, where the session has a monitor that does; kept apart because it is told of few events.
+    /// Posts notifications, where the session has a monitor that does; kept apart because it needs few events.
     let notifications: AlamofireNotifications?
     let cookies: CookieJar
     let credentials: CredentialSource
