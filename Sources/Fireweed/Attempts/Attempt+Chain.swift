@@ -16,7 +16,7 @@ extension Attempt {
     struct Parked {
         let number: Int
         let place: Place
-        let exchange: Exchange
+        var exchange: Exchange
         /// Tells the link that its decision is not needed any more.
         var stop: (@Sendable () -> Void)?
     }
@@ -41,7 +41,7 @@ extension Attempt {
         let exchange = state.withLock { $0.exchange }
         // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
         let isForWire = core.protocolClasses == nil || exchange.webSocket != nil
-        if isForWire, let violation = exchange.message.schemeViolation { return fail(with: violation) }
+        if isForWire, let violation = exchange.schemeViolation { return fail(with: violation) }
         walkOut(from: 0, exchange)
     }
 
@@ -59,9 +59,9 @@ extension Attempt {
         guard exchange.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
-        var wire = exchange.message.wire
+        var wire = exchange.wire
         wire.fields = exchange.fields
-        wire.credentials = exchange.message.transportCredentials
+        wire.credentials = exchange.transportCredentials
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
         wire.tellsOfLulls = gathersContent
@@ -191,14 +191,15 @@ extension Attempt {
     private func resume(_ number: Int, _ decide: @Sendable (inout Exchange) -> Decision) {
         let parked = state.withLock { state -> Parked? in
             // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
-            guard state.parked?.number == number, !state.life.isCancelled, state.life.stage != .ended else { return nil }
+            guard state.parked?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
+                return nil
+            }
             _ = state.handle(.wakes)
             return state.parked.take()
         }
-        guard let parked else { return }
-        var exchange = parked.exchange
-        let decision = decide(&exchange)
-        follow(decision, at: parked.place, exchange)
+        guard var parked else { return }
+        let decision = decide(&parked.exchange)
+        follow(decision, at: parked.place, parked.exchange)
     }
 
     /// Continues with what follows the response that was left; on the session's queue.

@@ -22,8 +22,8 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: Before the first message to an origin
 
-    /// True when the message may have to be changed by `completing`; cheap, since every message is asked.
-    func concerns(_ message: OutgoingMessage, urlText: String) -> Bool {
+    /// True when the message to a URL may have to be changed by `completing`; cheap, since every message is asked.
+    func concerns(_ urlText: String) -> Bool {
         guard netrc == nil else { return true }
         // Byte by byte, Swift takes ten times as long for it, and every message is asked.
         let found = urlText.utf8.withContiguousStorageIfAvailable { bytes in

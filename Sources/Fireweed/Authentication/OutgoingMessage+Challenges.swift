@@ -14,12 +14,6 @@ extension OutgoingMessage {
         return nil
     }
 
-    /// The fields, with the answer to a Digest challenge where there is one.
-    func authorizing(_ fields: FieldBlock) -> FieldBlock {
-        guard let digest else { return fields }
-        return FieldBlock(fields.fields + [Field(name: "Authorization", value: digest.authorization)])
-    }
-
     /// The message with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
     ///
     /// Of several schemes the one is taken that gives least away.

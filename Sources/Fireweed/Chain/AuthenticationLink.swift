@@ -14,11 +14,11 @@ struct AuthenticationLink: Link {
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
     func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
-        if credentials.concerns(exchange.message, urlText: exchange.urlText) {
+        if credentials.concerns(exchange.urlText) {
             if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
         }
-        exchange.fields = exchange.message.authorizing(exchange.fields)
+        if let digest = exchange.digest { exchange.fields = digest.authorizing(exchange.fields) }
         if exchange.answeredChallenge != nil { exchange.awaitsHead = true }
         return .pass
     }

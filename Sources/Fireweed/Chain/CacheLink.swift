@@ -198,10 +198,10 @@ extension CacheQuery {
     init(_ exchange: Exchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let fields =
-            exchange.message.digest == nil
+            exchange.digest == nil
             ? exchange.fields
             : FieldBlock(exchange.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
-        var message = exchange.message.wire
+        var message = exchange.wire
         message.fields = fields
         self.init(
             message: message, url: exchange.url, facts: cache.facts(of: fields), policy: policy,

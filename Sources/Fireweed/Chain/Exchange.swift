@@ -16,6 +16,11 @@ struct Exchange: Sendable {
     var method: String { box.message.wire.method }
     var webSocket: WebSocketOffer? { box.message.wire.webSocket }
     var cacheUse: CacheUse { box.message.cacheUse }
+    /// The message as the transport takes it, without what links added.
+    var wire: RequestMessage { box.message.wire }
+    var digest: DigestRound? { box.message.digest }
+    var transportCredentials: RequestMessage.Credentials? { box.message.transportCredentials }
+    var schemeViolation: TransferFailure? { box.message.schemeViolation }
     /// The fields to send: the message's own, and those that links added.
     var fields: FieldBlock
     /// Whether a link has to see the head of the answer, whatever the head says.

@@ -13,7 +13,7 @@ struct ProtocolLink: Link {
                 host.offerToProtocols(offered) { answer in
                     resume { exchange in
                         if let answer { return .answer(answer) }
-                        return exchange.message.schemeViolation.map { .fail($0) } ?? .pass
+                        return exchange.schemeViolation.map { .fail($0) } ?? .pass
                     }
                 }
             })

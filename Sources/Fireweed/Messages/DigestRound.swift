@@ -1,5 +1,7 @@
 // An answer to a Digest challenge, as a message carries it.
 
+import FireweedTransport
+
 /// What a message says in answer to a Digest challenge.
 struct DigestRound: Sendable {
     /// The value of the `Authorization` field.
@@ -10,4 +12,9 @@ struct DigestRound: Sendable {
 
     /// How often a server may call a nonce stale that it has just given.
     static let maximumStaleCount = 2
+
+    /// The fields, with the answer.
+    func authorizing(_ fields: FieldBlock) -> FieldBlock {
+        FieldBlock(fields.fields + [Field(name: "Authorization", value: authorization)])
+    }
 }
