@@ -4,14 +4,6 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What the engine asks of the system; tests have their own.
-struct EngineParts: Sendable {
-    var resolver = NameResolver.shared
-    var openSocket: SocketOpener = { socket($0, $1, 0) }
-    /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.
-    var quietTime: LoopInstant = 5_000_000_000
-}
-
 /// Moves exchanges over HTTP/1.1 and HTTP/2, in clear text and over TLS, on connections of its own for each of its
 /// event loops; WebSockets have connections of their own.
 package final class EngineTransport: Transport {

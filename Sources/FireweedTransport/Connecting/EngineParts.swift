@@ -1,0 +1,11 @@
+// What tests replace of the engine.
+
+import Glibc
+
+/// What the engine asks of the system; tests have their own.
+struct EngineParts: Sendable {
+    var resolver = NameResolver.shared
+    var openSocket: SocketOpener = { socket($0, $1, 0) }
+    /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.
+    var quietTime: LoopInstant = 5_000_000_000
+}
