@@ -51,8 +51,6 @@ final class Dialer: Timed {
     private let parts: EngineParts
     var resolver: NameResolver { parts.resolver }
     private(set) weak var owner: (any DialerOwner)?
-    /// The exchange that the connection is made for, as long as it waits.
-    var sponsor: Exchange?
 
     private var race: HappyEyeballs
     private var attempts: [Attempt] = []

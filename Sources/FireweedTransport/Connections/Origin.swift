@@ -9,7 +9,7 @@ final class Origin {
     /// Most connections at a time, those that are being made included; `nil` for no limit.
     private let limit: Int?
     private var line = WaitingLine<Exchange>()
-    private var dialers: [Dialer] = []
+    private var dialings: [Dialing] = []
     /// The one that was used last is at the end, and is used next.
     private var idle: [Connection] = []
     /// Connections that are in use or idle.
@@ -41,7 +41,7 @@ final class Origin {
     }
 
     /// Whether there is nothing to remember.
-    var isEmpty: Bool { exchangeCount == 0 && dialers.isEmpty && openConnections.isEmpty && retired.isEmpty }
+    var isEmpty: Bool { exchangeCount == 0 && dialings.isEmpty && openConnections.isEmpty && retired.isEmpty }
 
     /// How many connections nobody uses.
     var idleCount: Int { idle.count }
@@ -105,12 +105,12 @@ final class Origin {
 
     // MARK: New connections
 
-    private var hasRoom: Bool { limit.map { openConnections.count + dialers.count < $0 } ?? true }
+    private var hasRoom: Bool { limit.map { openConnections.count + dialings.count < $0 } ?? true }
 
     private var mayDial: Bool {
-        guard dialers.count < line.count, hasRoom else { return false }
+        guard dialings.count < line.count, hasRoom else { return false }
         // One connection may be enough for all: it is waited for (RFC 9113 §9.1).
-        return spoken == .http1 || isImpatient || dialers.isEmpty
+        return spoken == .http1 || isImpatient || dialings.isEmpty
     }
 
     /// Lets those who wait have connections of their own.
@@ -128,9 +128,8 @@ final class Origin {
         let dialer = Dialer(
             target, userTimeout: sponsor.message.idleTimeout, context: table.context, timers: table.timers,
             parts: table.parts, tls: table.tls, owner: self)
-        dialers.append(dialer)
+        dialings.append(Dialing(dialer: dialer, sponsor: sponsor))
         if spoken == nil, !isImpatient { table.timers.set(patience, to: table.context.now + Self.patienceTime) }
-        dialer.sponsor = sponsor
         sponsor.dialer = dialer
         // The idle time-out covers the making of the connection.
         sponsor.touch()
@@ -143,23 +142,32 @@ final class Origin {
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
-        dialer.sponsor = line.first { $0.dialer == nil }
-        if let sponsor = dialer.sponsor {
-            sponsor.dialer = dialer
-            sponsor.touch()
-            sponsor.setTimer()
-        } else {
-            dialer.abandon()
-            dialers.removeAll { $0 === dialer }
+        guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return }
+        guard let sponsor = line.first(where: { $0.dialer == nil }) else {
+            dialings.remove(at: index)
+            return dialer.abandon()
         }
+        dialings[index].sponsor = sponsor
+        sponsor.dialer = dialer
+        sponsor.touch()
+        sponsor.setTimer()
     }
 
+    /// Forgets a dialer that is over; returns the exchange that it worked for.
     private func forget(_ dialer: Dialer) -> Exchange? {
-        dialers.removeAll { $0 === dialer }
-        let sponsor = dialer.sponsor
-        dialer.sponsor = nil
-        sponsor?.dialer = nil
+        guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return nil }
+        let sponsor = dialings.remove(at: index).sponsor
+        sponsor.dialer = nil
         return sponsor
+    }
+
+    /// Gives up the connections that are being made; those who wait need others, or none.
+    private func abandonDialers() {
+        for dialing in dialings {
+            dialing.sponsor.dialer = nil
+            dialing.dialer.abandon()
+        }
+        dialings = []
     }
 
     // MARK: Idle connections
@@ -183,10 +191,7 @@ final class Origin {
         target.isLimitedToHTTP1 = true
         spoken = .http1
         // Those that are being made have offered HTTP/2 already.
-        for dialer in dialers {
-            _ = forget(dialer)
-            dialer.abandon()
-        }
+        abandonDialers()
         for connection in shared { connection.retire() }
         admit()
     }
@@ -252,8 +257,7 @@ final class Origin {
 
     /// Closes everything; exchanges have ended before.
     func shutDown() {
-        for dialer in dialers { dialer.abandon() }
-        dialers = []
+        abandonDialers()
         table.timers.remove(patience)
         for connection in openConnections + retired { connection.close() }
     }
@@ -273,10 +277,7 @@ extension Origin: DialerOwner {
                 let connection = HTTP2Connection(socket, session: session, origin: self)
                 shared.append(connection)
                 // The others that are being made are needed only if this one is not enough.
-                for dialer in dialers {
-                    _ = forget(dialer)
-                    dialer.abandon()
-                }
+                abandonDialers()
                 begin(connection)
             } catch {
                 table.context.sockets.willClose(socket.channel.descriptor)
@@ -301,6 +302,12 @@ extension Origin: DialerOwner {
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
         table.closeOldestIdle()
     }
+}
+
+/// A connection that is being made, and the exchange in the line that it is made for.
+private struct Dialing {
+    let dialer: Dialer
+    var sponsor: Exchange
 }
 
 /// Ends the waiting for one connection when it takes long.
