@@ -2,11 +2,10 @@
 
 import Foundation
 
-/// Answers the challenges of one handshake, a WebSocket's or a proxy's, with Digest, NTLM or Basic, the first that
-/// there is.
+/// Answers the challenges to one message or handshake with Digest, NTLM or Basic, the first that there is.
 ///
-/// Negotiate is left to HTTP, where libcurl does it: its tickets come from a Kerberos library that only libcurl is
-/// linked with. Refused credentials are not sent a second time, so that every handshake ends.
+/// Negotiate is left to libcurl: its tickets come from a Kerberos library that only libcurl is linked with. Refused
+/// credentials are not sent a second time, so that every handshake ends.
 struct HandshakeAuthentication {
     enum Step: Equatable {
         /// The response is the answer: there is nothing to say to it.
@@ -51,23 +50,41 @@ struct HandshakeAuthentication {
     /// Whether the last word of NTLM was said, which counts for the connection.
     var hasAnsweredNTLM: Bool { if case .ntlmAnswered = progress { true } else { false } }
 
-    /// Prepares the answer to a challenge; `target` is the request target as it was sent.
-    mutating func answer(_ head: ResponseHead, target: String) -> Step {
+    /// Whether the next message only begins NTLM: it is refused in any case, so that it needs no content.
+    var isBeginning: Bool { if case .ntlmBegun = progress { true } else { false } }
+
+    /// Waits for a challenge, since the peer knows already whom the connection belongs to.
+    mutating func awaitChallenge() {
+        guard isBeginning else { return }
+        progress = .unasked
+        authorization = nil
+    }
+
+    /// Prepares the answer to a challenge.
+    ///
+    /// - Parameters:
+    ///   - head: the response.
+    ///   - target: the request target as it was sent.
+    ///   - content: the content of the message, which `auth-int` covers; `nil` where it is not known.
+    mutating func answer(_ head: ResponseHead, target: String, content: Data? = Data()) -> Step {
         guard head.status == challengeStatus, let credentials else { return .none }
         let challenges = HTTPChallenge.all(in: head)
         switch progress {
         case .basic, .ntlmAnswered: return .none
         case .ntlmBegun: return finishNTLM(challenges, credentials)
         case .digest(let nonce, let count):
-            guard let next = DigestAnswer.strongest(of: challenges), next.isStale, next.nonce != nonce,
+            guard let next = DigestAnswer.strongest(of: challenges, knowsContent: content != nil), next.isStale,
+                next.nonce != nonce,
                 count < Self.maximumStaleCount
             else { return .none }
-            return answer(next, credentials, target: target, staleCount: count + 1)
+            return answer(next, credentials, target: target, content: content, staleCount: count + 1)
         case .unasked: break
         }
         let allowed = credentials.schemes
-        if allowed.contains(.digest), let digest = DigestAnswer.strongest(of: challenges) {
-            return answer(digest, credentials, target: target, staleCount: 0)
+        if allowed.contains(.digest),
+            let digest = DigestAnswer.strongest(of: challenges, knowsContent: content != nil)
+        {
+            return answer(digest, credentials, target: target, content: content, staleCount: 0)
         }
         let offered = challenges.compactMap(\.known)
         if allowed.contains(.ntlm), offered.contains(.ntlm) {
@@ -99,11 +116,13 @@ struct HandshakeAuthentication {
     }
 
     private mutating func answer(
-        _ digest: DigestAnswer, _ credentials: RequestMessage.Credentials, target: String, staleCount: Int
+        _ digest: DigestAnswer, _ credentials: RequestMessage.Credentials, target: String, content: Data?,
+        staleCount: Int
     ) -> Step {
         progress = .digest(nonce: digest.nonce, staleCount: staleCount)
         authorization = digest.field(
-            credentials, method: method, target: target, clientNonce: DigestAnswer.makeClientNonce())
+            credentials, method: method, target: target, clientNonce: DigestAnswer.makeClientNonce(),
+            content: content ?? Data())
         return .again(onSameConnection: false)
     }
 

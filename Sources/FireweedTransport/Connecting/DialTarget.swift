@@ -26,7 +26,8 @@ struct DialTarget {
     let families: Set<AddressFamily>
     /// The interface, or the address of ours, that the connection leaves by.
     let networkInterface: String?
-    /// Whether HTTP/2 is not offered: for an upgrade, or since the server has said that it wants HTTP/1.1.
+    /// Whether HTTP/2 is not offered: for an upgrade, for credentials that belong to a connection, or since the server has
+    /// said that it wants HTTP/1.1.
     var isLimitedToHTTP1: Bool
     /// Whether HTTP/2 is spoken in clear text, by prior knowledge (RFC 9113 §3.3).
     private let assumesHTTP2: Bool
@@ -41,7 +42,7 @@ struct DialTarget {
         let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
         layers = DialLayer.layers(to: key, host: host, port: port, tunnelsClearText: isForUpgrade)
         self.isForUpgrade = isForUpgrade
-        isLimitedToHTTP1 = isForUpgrade
+        isLimitedToHTTP1 = isForUpgrade || key.user != nil
         tunnelLines = key.tunnelLines
         isProxied = key.proxy != nil
         place =

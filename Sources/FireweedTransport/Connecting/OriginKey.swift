@@ -2,8 +2,7 @@
 
 /// The scheme, host and port that a connection is for (RFC 9110 §4.3.1).
 ///
-/// All else that a connection depends on (overrides, guard, trust, identity) is the session's, as connections are. The
-/// user that a connection is authenticated for will be part of the key.
+/// All else that a connection depends on (overrides, guard, trust, identity) is the session's, as connections are.
 struct OriginKey: Hashable, Sendable {
     var isSecure: Bool
     /// In its canonical form, without brackets.
@@ -13,6 +12,9 @@ struct OriginKey: Hashable, Sendable {
     var proxy: Proxy?
     /// Fields of the message's own for the proxy that makes the tunnel, each with its CRLF; mostly empty.
     var tunnelLines: [UInt8] = []
+    /// Whom a connection may be authenticated for (NTLM, Negotiate), over HTTP/1.1 alone; `nil` for most connections,
+    /// which serve everybody.
+    var user: RequestMessage.Credentials?
 
     /// The origin of a target.
     init(_ target: RequestTarget, proxy: Proxy?) {
@@ -20,6 +22,12 @@ struct OriginKey: Hashable, Sendable {
         isSecure = target.isSecure
         host = CanonicalHost.text(of: target.host)
         port = UInt16(truncatingIfNeeded: target.port)
+    }
+
+    /// The proxy that takes messages in the absolute form (RFC 9112 §3.2.2); `nil` where there is none.
+    var absoluteFormProxy: Proxy? {
+        guard !isSecure, let proxy, proxy.takesAbsoluteForm else { return nil }
+        return proxy
     }
 }
 

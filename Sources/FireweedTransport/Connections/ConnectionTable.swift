@@ -90,9 +90,10 @@ final class ConnectionTable {
         let target = try RequestTarget(exchange.message.url)
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
-        let key =
+        var key =
             proxy != nil && target.isSecure
             ? try OriginKey(target, tunnelledBy: proxy, for: exchange.message) : OriginKey(target, proxy: proxy)
+        key.user = exchange.message.connectionCredentials
         if let origin = origins[key] { return origin }
         if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
         let made = Origin(key: key, table: self)

@@ -38,8 +38,8 @@ final class Exchange: Timed, @unchecked Sendable {
     var dialer: Dialer?
     /// What it runs on.
     var carrier: (any ExchangeCarrier)?
-    /// What a proxy without a tunnel is told of who we are.
-    var proxyAnswer: ProxyAnswer?
+    /// What its messages say about who we are; `nil` for most exchanges.
+    var authentication: ExchangeAuthentication?
 
     // MARK: What became of it
 

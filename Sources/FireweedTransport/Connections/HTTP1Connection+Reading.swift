@@ -93,7 +93,7 @@ extension HTTP1Connection {
     ) throws(TransferFailure) {
         show(head)
         exchange.report.connection = details(protocolName: head.version == "HTTP/1.0" ? "http/1.0" : "http/1.1")
-        if exchange.proxyAnswer != nil, takesChallenge(head, framing, for: exchange) { return }
+        if exchange.authentication != nil, takesChallenge(head, framing, for: exchange) { return }
         if head.status == 417, awaitsContinue {
             // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
             exchange.message.fields = FieldBlock(
@@ -159,8 +159,8 @@ extension HTTP1Connection {
     func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
         self.exchange = nil
-        // What was said to a proxy belongs to the connection.
-        exchange.proxyAnswer = nil
+        // What was said about who we are belongs to the connection.
+        exchange.authentication = nil
         let origin = origin
         close()
         if !isAnswered { origin.closeIdle() }

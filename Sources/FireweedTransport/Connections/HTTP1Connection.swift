@@ -39,8 +39,8 @@ final class HTTP1Connection: Connection {
     var closesAfterExchange = false
     /// A byte of the present message was handed to the kernel.
     var hasWritten = false
-    /// What is known of a proxy that is told absolute forms.
-    var conversation = ProxyConversation()
+    /// What the peers know of who we are.
+    var conversation = Conversation()
 
     override init(_ socket: ConnectedSocket, origin: Origin) {
         parser = HTTP1ResponseParser(limits: origin.table.parserLimits)
@@ -78,7 +78,8 @@ final class HTTP1Connection: Connection {
         pendingOffset = 0
         hasWritten = false
         isSendingStopped = false
-        content = try OutgoingContent(exchange.message.body, loop: context.loop)
+        let message = authorizedMessage(of: exchange)
+        content = try OutgoingContent(message.body, loop: context.loop)
         if case .pump(let pump) = content {
             pump.whenReady = { [weak self, weak pump] in
                 // A pump that another has replaced has no say any more.
@@ -88,8 +89,7 @@ final class HTTP1Connection: Connection {
         }
         guard let target = exchange.target else { return }
         let written = try origin.table.writer.write(
-            exchange.message, to: target, form: form(of: exchange), contentLength: content.byteCount,
-            into: &pending)
+            message, to: target, form: form, contentLength: content.byteCount, into: &pending)
         framing = written.framing
         awaitsContinue = written.expectsContinue
         closesAfterExchange = written.closesConnection

@@ -61,9 +61,13 @@ final class HTTP2Connection: Connection {
 
     private func begin(_ exchange: Exchange, on stream: HTTP2Stream) throws {
         guard let target = exchange.target else { return }
-        let content = try OutgoingContent(exchange.message.body, loop: context.loop)
+        if exchange.authentication == nil, exchange.message.credentials != nil {
+            exchange.authentication = ExchangeAuthentication(exchange.message, proxy: nil)
+        }
+        let message = exchange.authentication?.authorizing(exchange.message) ?? exchange.message
+        let content = try OutgoingContent(message.body, loop: context.loop)
         let (fields, written) = try origin.table.http2Writer.write(
-            exchange.message, to: target, contentLength: content.byteCount)
+            message, to: target, contentLength: content.byteCount)
         let id = try session.submit(fields, hasContent: written.framing != .none && written.framing != .length(0))
         streams[id] = stream
         stream.begin(id, content, written)

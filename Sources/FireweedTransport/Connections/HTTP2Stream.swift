@@ -225,6 +225,13 @@ final class HTTP2Stream {
         connection.show(head)
         exchange.report.responseHeaderByteCount += Int64(byteCount)
         exchange.report.connection = connection.details(protocolName: "h2")
+        if let authentication = exchange.authentication, let target = exchange.target,
+            exchange.discardedByteCount == nil,
+            authentication.answer(head, to: exchange.message, target) != .none
+        {
+            exchange.consumer?.transferDidAnswerChallenge(head)
+            return detach(exchange, isAnswered: true)
+        }
         if head.status == 417, awaitsContinue {
             // RFC 9110 §15.5.18: the expectation cannot be met; the message goes out again without it.
             exchange.message.fields = FieldBlock(

@@ -35,7 +35,8 @@ final class Origin {
         target = DialTarget(key, options: settings.options)
         if !key.isSecure {
             spoken = target.clearTextProtocol
-        } else if settings.options.httpVersion == .http1Only || !settings.options.offersALPN {
+        } else if target.isLimitedToHTTP1 || settings.options.httpVersion == .http1Only || !settings.options.offersALPN
+        {
             spoken = .http1
         }
     }

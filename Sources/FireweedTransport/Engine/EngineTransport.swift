@@ -46,8 +46,8 @@ package final class EngineTransport: Transport {
         shutDown()
     }
 
-    /// WebSockets and the session's rules of trust.
-    package var abilities: TransportAbilities { [.webSockets, .serverTrust] }
+    /// WebSockets, the session's rules of trust, and challenges for the credentials of messages.
+    package var abilities: TransportAbilities { [.webSockets, .serverTrust, .answersConnectionChallenges] }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
     package func judgeServers(by rules: ServerTrustRules) {

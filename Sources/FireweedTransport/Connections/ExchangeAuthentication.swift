@@ -1,0 +1,97 @@
+// Challenges that the engine answers for an exchange.
+
+import Foundation
+
+/// What the messages of an exchange say about who we are: to the origin, and to a proxy that takes the absolute form.
+///
+/// Basic goes out at once, and so does the beginning of NTLM, where it is the only scheme. Other schemes wait for a
+/// challenge. NTLM authenticates a connection: its second answer goes out on the connection of its challenge, and what
+/// follows on that connection needs none.
+///
+/// Used on the loop's thread.
+final class ExchangeAuthentication {
+    private var origin: HandshakeAuthentication?
+    private var proxy: HandshakeAuthentication?
+
+    /// `nil` where no challenge can be answered: without credentials, or where the message has fields of its own.
+    ///
+    /// - Parameter proxy: the proxy that takes the message in the absolute form; `nil` for none.
+    init?(_ message: RequestMessage, proxy: Proxy?) {
+        if message.credentials != nil, !message.fields.contains("Authorization") {
+            origin = HandshakeAuthentication(
+                credentials: message.credentials, challengeStatus: 401, method: message.method)
+        }
+        if let credentials = proxy?.credentials, !message.fields.contains("Proxy-Authorization") {
+            self.proxy = HandshakeAuthentication(
+                credentials: credentials, challengeStatus: 407, method: message.method)
+        }
+        if origin == nil, self.proxy == nil { return nil }
+    }
+
+    /// Begins on a connection, whose peers may know already who we are.
+    func begin(_ conversation: Conversation) {
+        if conversation.isOriginConvinced { origin?.awaitChallenge() }
+        if conversation.isProxyConvinced { proxy?.awaitChallenge() }
+    }
+
+    /// The message as it is sent: with what answers the challenges, and without content where it is only refused.
+    func authorizing(_ message: RequestMessage) -> RequestMessage {
+        var added: [Field] = []
+        if let value = origin?.authorization { added.append(Field(name: "Authorization", value: value)) }
+        if let value = proxy?.authorization { added.append(Field(name: "Proxy-Authorization", value: value)) }
+        guard !added.isEmpty else { return message }
+        var message = message
+        if origin?.isBeginning == true || proxy?.isBeginning == true, message.body.hasContent {
+            message.body = .data(Data())
+            added = message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Content-Length") } + added
+        } else {
+            added = message.fields.fields + added
+        }
+        message.fields = FieldBlock(added)
+        return message
+    }
+
+    /// Prepares the answer to a challenge.
+    func answer(
+        _ head: ResponseHead, to message: RequestMessage, _ target: RequestTarget
+    ) -> HandshakeAuthentication.Step {
+        let content = message.body.knownContent
+        switch head.status {
+        case 401: return origin?.answer(head, target: target.originForm, content: content) ?? .none
+        case 407: return proxy?.answer(head, target: target.absoluteForm, content: content) ?? .none
+        default: return .none
+        }
+    }
+
+    /// Whether the last answer proves who we are for the whole connection, and counts on no other one.
+    var needsConnection: Bool { origin?.hasAnsweredNTLM == true || proxy?.hasAnsweredNTLM == true }
+
+    /// Notes who accepted such an answer, after a response that is no challenge.
+    func note(in conversation: inout Conversation) {
+        if origin?.hasAnsweredNTLM == true { conversation.isOriginConvinced = true }
+        if proxy?.hasAnsweredNTLM == true { conversation.isProxyConvinced = true }
+    }
+}
+
+extension BodySource {
+    fileprivate var hasContent: Bool { if case .none = self { false } else { true } }
+
+    /// The content, where it is in memory.
+    fileprivate var knownContent: Data? {
+        switch self {
+        case .none: Data()
+        case .data(let data): data
+        case .reader: nil
+        }
+    }
+}
+
+extension RequestMessage {
+    /// The credentials that may come to belong to a connection, which serves nobody else then (NTLM, Negotiate).
+    var connectionCredentials: Credentials? {
+        guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]),
+            !fields.contains("Authorization")
+        else { return nil }
+        return credentials
+    }
+}

@@ -1,0 +1,94 @@
+// Challenges that a connection answers.
+
+/// What the peers of a connection know of who we are: the origin, and a proxy that takes the absolute form.
+struct Conversation {
+    /// The origin knows whom this connection belongs to (NTLM): messages need not say it.
+    var isOriginConvinced = false
+    /// The same of the proxy.
+    var isProxyConvinced = false
+    /// The content of a challenge is read past; the message goes out again behind it.
+    var isAnswering = false
+    /// How much of that content has come.
+    var skippedByteCount = 0
+
+    /// More than anybody has to say about a challenge.
+    static let skippedLimit = 64 * 1024
+}
+
+extension HTTP1Connection {
+    /// A proxy without a tunnel is told the absolute form.
+    var form: HTTP1RequestWriter.Form {
+        origin.key.absoluteFormProxy == nil ? .origin : .proxy(lines: Proxy.connectionLine)
+    }
+
+    /// The message of the present exchange as it is sent, with what it says about who we are.
+    func authorizedMessage(of exchange: Exchange) -> RequestMessage {
+        let proxy = origin.key.absoluteFormProxy
+        if exchange.authentication == nil, exchange.message.credentials != nil || proxy?.user != nil {
+            exchange.authentication = ExchangeAuthentication(exchange.message, proxy: proxy)
+            exchange.authentication?.begin(conversation)
+        }
+        return exchange.authentication?.authorizing(exchange.message) ?? exchange.message
+    }
+
+    /// Takes a challenge that can be answered; false for every other head.
+    ///
+    /// Where the connection cannot be used again, the answer goes out on another one, except for NTLM, whose answer
+    /// belongs to the connection.
+    func takesChallenge(_ head: ResponseHead, _ framing: ContentFraming, for exchange: Exchange) -> Bool {
+        guard let authentication = exchange.authentication, let target = exchange.target,
+            exchange.discardedByteCount == nil
+        else { return false }
+        guard head.status == 401 || head.status == 407 else {
+            authentication.note(in: &conversation)
+            return false
+        }
+        let keeps =
+            framing != .untilClose && parser.isPersistent && !isSending && !isSendingStopped && !closesAfterExchange
+            && !Proxy.closesConnection(head)
+        let decision = authentication.answer(head, to: exchange.message, target)
+        guard decision != .none, keeps || decision != .again(onSameConnection: true) else { return false }
+        exchange.consumer?.transferDidAnswerChallenge(head)
+        if keeps {
+            conversation.isAnswering = true
+            conversation.skippedByteCount = 0
+        } else {
+            answerElsewhere(exchange)
+        }
+        return true
+    }
+
+    /// Reads past content of a challenge.
+    func skipChallenge(_ byteCount: Int, for exchange: Exchange) {
+        conversation.skippedByteCount += byteCount
+        guard conversation.skippedByteCount > Conversation.skippedLimit else { return }
+        if exchange.authentication?.needsConnection == true {
+            exchange.end(.badResponse("the content of the challenge is too long to be read past"))
+        } else {
+            answerElsewhere(exchange)
+        }
+    }
+
+    /// The challenge has ended: sends the message with its answer.
+    ///
+    /// - Parameter hasExcess: whether bytes came that do not belong to the challenge.
+    func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
+        conversation.isAnswering = false
+        guard !hasExcess, !hasPeerClosed else {
+            guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
+            return exchange.end(.badResponse("the peer closed the connection that NTLM needs"))
+        }
+        exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
+        exchange.report.responseStart = 0
+        exchange.sentByteCount = 0
+        exchange.requestContent = .untouched
+        begin(exchange)
+    }
+
+    /// Sends the message with its answer on another connection.
+    private func answerElsewhere(_ exchange: Exchange) {
+        let authentication = exchange.authentication
+        detach(exchange, isAnswered: true)
+        exchange.authentication = authentication
+    }
+}
