@@ -26,6 +26,7 @@ extension Exchange {
         requestContent = .begun
         sentByteCount += Int64(byteCount)
         report.requestBodyByteCount = sentByteCount
+        noteSent(byteCount)
         consumer?.transferDidSend(byteCount, total: sentByteCount, expected: expected)
     }
 

@@ -66,11 +66,11 @@ extension Exchange {
     private static var discardTime: LoopInstant { 100_000_000 }
 
     /// Whether content may come in.
-    var mayReceiveContent: Bool { flow.level == .running || discardedByteCount != nil }
+    var mayReceiveContent: Bool { flow.level == .running && isInReceivingPace || discardedByteCount != nil }
     /// Whether a head, an interim response or the end may come in.
     var mayReceiveHead: Bool { flow.level != .suspended || discardedByteCount != nil }
     /// Whether the message may go out.
-    var maySend: Bool { flow.level != .suspended || discardedByteCount != nil }
+    var maySend: Bool { flow.level != .suspended && isInSendingPace || discardedByteCount != nil }
 
     /// Lets bytes move as the flow says.
     func flowChanged() {

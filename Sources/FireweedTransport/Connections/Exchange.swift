@@ -61,6 +61,8 @@ final class Exchange: Timed, @unchecked Sendable {
     private var lastActivity: LoopInstant?
     /// When the content is sent though no 100 came (RFC 9110 §10.1.1).
     var continueDeadline: LoopInstant?
+    /// The rates of the content; `nil` for none.
+    private(set) var pace: ExchangePace?
     /// How many bytes have come since the rest of the response was discarded; `nil` while it is wanted.
     var discardedByteCount: Int?
     var discardDeadline: LoopInstant?
@@ -78,6 +80,7 @@ final class Exchange: Timed, @unchecked Sendable {
         self.table = table
         guard stage.handle(.start) == .enter else { return false }
         startInstant = table.context.now
+        pace = ExchangePace.make(table.settings.options)
         report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
         return true
     }
@@ -157,7 +160,9 @@ final class Exchange: Timed, @unchecked Sendable {
 
     private var nextLook: LoopInstant? {
         var moment = message.deadlineNanoseconds
-        for other in [idleDeadline, discardDeadline, continueDeadline] {
+        for other in [
+            idleDeadline, discardDeadline, continueDeadline, table.flatMap { pace?.wakeUp(at: $0.context.now) },
+        ] {
             if let other { moment = min(moment ?? other, other) }
         }
         return moment
@@ -174,6 +179,8 @@ final class Exchange: Timed, @unchecked Sendable {
             continueDeadline = nil
             carrier?.continueSending()
         }
+        if pace?.takeDue(at: now) == true { carrier?.flowChanged() }
+        guard stage == .waiting || stage == .running else { return }
         if let due = discardDeadline, due <= now { return end(nil) }
         let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
         let isIdle = idleDeadline.map { $0 <= now } ?? false

@@ -16,7 +16,7 @@ extension HTTP1Connection {
             swap(&kept, &unread)
             kept.withUnsafeBytes { process($0) }
         }
-        let size = readByteCount
+        let size = min(readByteCount, exchange?.receivingAllowance ?? .max)
         var budget = Self.turnByteCount
         while isReadable, !isClosed, !isHoldingBack, let exchange, mayTakeNext(exchange) {
             guard budget > 0 else { return context.continueAfterSockets(self) }
@@ -158,6 +158,7 @@ extension HTTP1Connection {
     /// Lets the exchange go that has to be sent again; the connections that were idle as long as this one are closed.
     func detach(_ exchange: Exchange, isAnswered: Bool) {
         if exchange.report.connection == nil { exchange.report.connection = details(protocolName: nil) }
+        exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         self.exchange = nil
         // What was said about who we are belongs to the connection.
         exchange.authentication = nil

@@ -58,7 +58,9 @@ extension HTTP1Connection {
         pending.removeAll(keepingCapacity: true)
         pendingOffset = 0
         // Content may come for as long as the exchange stands: the consumer may end it from inside a call.
-        switch pump.readPiece(into: &pending, limit: Self.pieceByteCount, isChunked: framing == .chunked) {
+        switch pump.readPiece(
+            into: &pending, limit: min(Self.pieceByteCount, exchange.sendingAllowance), isChunked: framing == .chunked)
+        {
         case .bytes(let count):
             exchange.didSend(count, expected: pump.byteCount)
             // Known to be the last piece: the answer may come before the reader is asked again.
@@ -85,7 +87,9 @@ extension HTTP1Connection {
             guard !awaitsContinue, case .data(let data, let sent) = content else {
                 return channel.send(head, UnsafeRawBufferPointer(start: nil, count: 0))
             }
-            return data.withUnsafeBytes { channel.send(head, UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            return data.withUnsafeBytes { bytes in
+                channel.send(head, UnsafeRawBufferPointer(rebasing: bytes[sent...].prefix(exchange.sendingAllowance)))
+            }
         }
         switch outcome {
         case .bytes(let count):

@@ -33,6 +33,7 @@ final class IncomingContent {
     /// Takes bytes as they came; false when the rest of a response that is not wanted is too long to be waited for.
     func take(_ content: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) -> Bool {
         exchange.report.responseBodyByteCount += Int64(content.count)
+        exchange.noteReceived(content.count)
         guard exchange.discardedByteCount == nil else { return exchange.discard(content.count) }
         if let decoder {
             try decode(content, with: decoder, for: exchange)

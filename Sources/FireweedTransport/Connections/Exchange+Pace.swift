@@ -1,0 +1,33 @@
+// The rates of an exchange's content.
+
+extension Exchange {
+    /// Whether the rate lets content come in.
+    var isInReceivingPace: Bool {
+        guard let pace, let table else { return true }
+        return pace.mayReceive(at: table.context.now)
+    }
+
+    /// Whether the rate lets content go out.
+    var isInSendingPace: Bool {
+        guard let pace, let table else { return true }
+        return pace.maySend(at: table.context.now)
+    }
+
+    /// How many bytes may come in one read, and go in one write.
+    var receivingAllowance: Int { pace?.receivingAllowance(at: table?.context.now ?? 0) ?? .max }
+    var sendingAllowance: Int { pace?.sendingAllowance(at: table?.context.now ?? 0) ?? .max }
+
+    /// Content came, its coding still on.
+    func noteReceived(_ byteCount: Int) {
+        guard let pace, let table else { return }
+        pace.received(byteCount, at: table.context.now)
+        setTimer()
+    }
+
+    /// Content was handed over to be sent.
+    func noteSent(_ byteCount: Int) {
+        guard let pace, let table else { return }
+        pace.sent(byteCount, at: table.context.now)
+        setTimer()
+    }
+}

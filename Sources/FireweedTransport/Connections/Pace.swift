@@ -1,0 +1,101 @@
+// How fast bytes may move.
+
+/// A rate that is kept on average: a bucket that fills with time, and that bytes are taken from.
+///
+/// Pure: the clock's moments come in as arguments.
+struct Pace {
+    private let bytesPerSecond: UInt64
+    /// The time in which the bucket fills, in nanoseconds.
+    private let burstTime: LoopInstant
+    /// When the time of all bytes that have moved will have passed.
+    private var settled: LoopInstant = 0
+
+    /// Makes a pace.
+    ///
+    /// - Parameters:
+    ///   - bytesPerSecond: the rate; more than zero.
+    ///   - burst: so many bytes, or those of a quarter of a second, may move at once.
+    init(bytesPerSecond: Int, burst: Int) {
+        self.bytesPerSecond = UInt64(bytesPerSecond)
+        burstTime = max(Self.time(of: burst, at: self.bytesPerSecond), 250_000_000)
+    }
+
+    /// The rate of an option; `nil` for none, zero or less.
+    init?(_ bytesPerSecond: Int?, burst: Int) {
+        guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
+        self.init(bytesPerSecond: bytesPerSecond, burst: burst)
+    }
+
+    /// Notes bytes that have moved.
+    mutating func move(_ byteCount: Int, at now: LoopInstant) {
+        settled = max(settled, now).addingSaturating(Self.time(of: byteCount, at: bytesPerSecond))
+    }
+
+    /// The moment from which bytes may move again; `nil` when they may move now.
+    func pauseEnd(at now: LoopInstant) -> LoopInstant? {
+        settled > now.addingSaturating(burstTime) ? settled - burstTime : nil
+    }
+
+    /// How many bytes may move now; never less than a kilobyte, so that none moves in crumbs.
+    func allowance(at now: LoopInstant) -> Int {
+        let free = now.addingSaturating(burstTime) - min(settled, now.addingSaturating(burstTime))
+        let (product, overflow) = min(free, burstTime).multipliedReportingOverflow(by: bytesPerSecond)
+        return overflow ? .max : max(1024, Int(clamping: product / 1_000_000_000))
+    }
+
+    private static func time(of byteCount: Int, at bytesPerSecond: UInt64) -> LoopInstant {
+        let (product, overflow) = UInt64(byteCount).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : product / bytesPerSecond
+    }
+}
+
+/// The rates of one exchange's content (`TransportOptions.maximumReceivedBytesPerSecond`, `maximumSentBytesPerSecond`).
+///
+/// Used on the loop's thread.
+final class ExchangePace {
+    private var receiving: Pace?
+    private var sending: Pace?
+    /// Bytes wait for their time to come.
+    private var isWaiting = false
+
+    private init(receiving: Pace?, sending: Pace?) {
+        (self.receiving, self.sending) = (receiving, sending)
+    }
+
+    /// The rates of options; `nil` without one, which costs no object.
+    static func make(_ options: TransportOptions) -> ExchangePace? {
+        let receiving = Pace(options.maximumReceivedBytesPerSecond, burst: 100 * 1024)
+        let sending = Pace(options.maximumSentBytesPerSecond, burst: 16 * 1024)
+        return receiving == nil && sending == nil ? nil : ExchangePace(receiving: receiving, sending: sending)
+    }
+
+    func received(_ byteCount: Int, at now: LoopInstant) {
+        receiving?.move(byteCount, at: now)
+        if !mayReceive(at: now) { isWaiting = true }
+    }
+
+    func sent(_ byteCount: Int, at now: LoopInstant) {
+        sending?.move(byteCount, at: now)
+        if !maySend(at: now) { isWaiting = true }
+    }
+
+    func mayReceive(at now: LoopInstant) -> Bool { receiving?.pauseEnd(at: now) == nil }
+    func maySend(at now: LoopInstant) -> Bool { sending?.pauseEnd(at: now) == nil }
+
+    /// How many bytes may come in one read, and go in one write.
+    func receivingAllowance(at now: LoopInstant) -> Int { receiving?.allowance(at: now) ?? .max }
+    func sendingAllowance(at now: LoopInstant) -> Int { sending?.allowance(at: now) ?? .max }
+
+    /// When the exchange has to be looked at; `nil` when nothing waits.
+    func wakeUp(at now: LoopInstant) -> LoopInstant? {
+        guard isWaiting else { return nil }
+        return [receiving?.pauseEnd(at: now), sending?.pauseEnd(at: now)].compactMap { $0 }.min() ?? now
+    }
+
+    /// Whether something has waited that need not wait any more; the caller lets it move.
+    func takeDue(at now: LoopInstant) -> Bool {
+        guard isWaiting, mayReceive(at: now) || maySend(at: now) else { return false }
+        isWaiting = !mayReceive(at: now) || !maySend(at: now)
+        return true
+    }
+}
