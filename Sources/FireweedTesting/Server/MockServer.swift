@@ -5,7 +5,7 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 and HTTP/2 server on a free port of 127.0.0.1, which answers with the stubs that ``StubTransport`` takes.
+/// A server of HTTP/1.1 and HTTP/2 on a free port of 127.0.0.1, which answers with the stubs of ``StubTransport``.
 ///
 /// ```swift
 /// let server = try MockServer.start { Stub.get("/users/{id}").reply(.json(["name": "Ada"])) }

@@ -26,8 +26,8 @@ struct DialTarget {
     let families: Set<AddressFamily>
     /// The interface, or the address of ours, that the connection leaves by.
     let networkInterface: String?
-    /// Whether HTTP/2 is not offered: for an upgrade, for credentials that belong to a connection, or since the server has
-    /// said that it wants HTTP/1.1.
+    /// Whether HTTP/2 is not offered: for an upgrade, for credentials that belong to a connection, or since the server
+    /// has said that it wants HTTP/1.1.
     var isLimitedToHTTP1: Bool
     /// Whether HTTP/2 is spoken in clear text, by prior knowledge (RFC 9113 §3.3).
     private let assumesHTTP2: Bool
