@@ -98,6 +98,14 @@ class Connection: Timed {
         if end <= now { close() } else { origin.table.timers.set(self, to: end) }
     }
 
+    /// Room for a head that an idle connection keeps.
+    static let keptRoom = 4096
+
+    /// How many bytes are read at once, where the options say it.
+    final var givenReadByteCount: Int? {
+        origin.table.settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
+    }
+
     // MARK: Reports
 
     /// The times of the connection's making, in the report of the exchange that waited for it.

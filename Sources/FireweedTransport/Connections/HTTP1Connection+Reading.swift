@@ -44,7 +44,7 @@ extension HTTP1Connection {
     /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large
     /// pieces.
     private var readByteCount: Int {
-        if let count = origin.table.settings.options.receiveBufferByteCount { return min(max(count, 1024), 512 * 1024) }
+        if let givenReadByteCount { return givenReadByteCount }
         return exchange?.message.tellsOfLulls == true ? Self.turnByteCount : Self.usualReadByteCount
     }
 

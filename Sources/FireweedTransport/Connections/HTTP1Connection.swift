@@ -80,17 +80,18 @@ final class HTTP1Connection: Connection {
         isSendingStopped = false
         let message = authorizedMessage(of: exchange)
         content = try OutgoingContent(message.body, loop: context.loop)
+        guard let target = exchange.target else { preconditionFailure("an exchange in line has a target") }
+        let written = try origin.table.writer.write(
+            message, to: target, form: form, contentLength: content.byteCount, into: &pending)
+        framing = written.framing
+        if framing == .chunked { content = content.chunkable(loop: context.loop) }
         if case .pump(let pump) = content {
             pump.whenReady = { [weak self, weak pump] in
-                // A pump that another has replaced has no say any more.
+                // Another pump may have replaced this one.
                 guard let self, let pump, case .pump(let present) = content, present === pump else { return }
                 send()
             }
         }
-        guard let target = exchange.target else { return }
-        let written = try origin.table.writer.write(
-            message, to: target, form: form, contentLength: content.byteCount, into: &pending)
-        framing = written.framing
         awaitsContinue = written.expectsContinue
         closesAfterExchange = written.closesConnection
         headRest = pending.count
@@ -114,9 +115,6 @@ final class HTTP1Connection: Connection {
         else { return close() }
         origin.connectionIsFree(self)
     }
-
-    /// Room for a head that an idle connection keeps.
-    private static let keptRoom = 4096
 
     // MARK: The socket
 

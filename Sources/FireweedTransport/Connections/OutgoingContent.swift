@@ -21,6 +21,12 @@ enum OutgoingContent {
         }
     }
 
+    /// The same content from a reader where it is in memory, for a message that says itself that it is sent in chunks.
+    func chunkable(loop: EventLoop) -> OutgoingContent {
+        guard case .data(let data, _) = self else { return self }
+        return .pump(BodyPump(reader: DataBodyReader(data), loop: loop))
+    }
+
     /// How many bytes there are in all; `nil` where that is not known.
     var byteCount: Int64? {
         switch self {
@@ -29,4 +35,25 @@ enum OutgoingContent {
         case .pump(let pump): pump.byteCount
         }
     }
+}
+
+/// Reads bytes in memory.
+private final class DataBodyReader: BodyReader, @unchecked Sendable {
+    // SAFETY: `BodyReader` promises that no two calls run at the same time.
+    private var rest: Data
+    let byteCount: Int64?
+
+    init(_ data: Data) {
+        rest = data
+        byteCount = Int64(data.count)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, rest.count)
+        buffer.copyBytes(from: rest.prefix(count))
+        rest = rest.dropFirst(count)
+        return count
+    }
+
+    func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Int? { read(into: buffer) }
 }
