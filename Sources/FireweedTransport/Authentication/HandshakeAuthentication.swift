@@ -4,7 +4,7 @@ import Foundation
 
 /// Answers the challenges to one message or handshake with Digest, NTLM or Basic, the first that there is.
 ///
-/// Negotiate is left to libcurl: its tickets come from a Kerberos library that only libcurl is linked with. Refused
+/// Negotiate is not answered: its tickets come from a Kerberos library, which libcurl alone is linked with. Refused
 /// credentials are not sent a second time, so that every handshake ends.
 struct HandshakeAuthentication {
     enum Step: Equatable {
@@ -53,9 +53,10 @@ struct HandshakeAuthentication {
     /// Whether the next message only begins NTLM: it is refused in any case, so that it needs no content.
     var isBeginning: Bool { if case .ntlmBegun = progress { true } else { false } }
 
-    /// Waits for a challenge, since the peer knows already whom the connection belongs to.
+    /// Waits for a challenge in place of what NTLM has said: the peer knows already whom the connection belongs to, or
+    /// it is another connection.
     mutating func awaitChallenge() {
-        guard isBeginning else { return }
+        guard isBeginning || hasAnsweredNTLM else { return }
         progress = .unasked
         authorization = nil
     }

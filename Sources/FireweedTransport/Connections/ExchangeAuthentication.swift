@@ -11,7 +11,7 @@ import Foundation
 /// Used on the loop's thread.
 final class ExchangeAuthentication {
     private var origin: HandshakeAuthentication?
-    private var proxy: HandshakeAuthentication?
+    fileprivate var proxy: HandshakeAuthentication?
 
     /// `nil` where no challenge can be answered: without credentials, or where the message has fields of its own.
     ///
@@ -43,7 +43,8 @@ final class ExchangeAuthentication {
         var message = message
         if origin?.isBeginning == true || proxy?.isBeginning == true, message.body.hasContent {
             message.body = .data(Data())
-            added = message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Content-Length") } + added
+            let framing = ["content-length", "transfer-encoding"]
+            added = message.fields.fields.filter { !framing.contains($0.name.lowercased()) } + added
         } else {
             added = message.fields.fields + added
         }
@@ -63,13 +64,28 @@ final class ExchangeAuthentication {
         }
     }
 
+    /// What was said on a connection that is left counts on no other one.
+    func connectionIsLost() {
+        origin?.awaitChallenge()
+        proxy?.awaitChallenge()
+    }
+
     /// Whether the last answer proves who we are for the whole connection, and counts on no other one.
     var needsConnection: Bool { origin?.hasAnsweredNTLM == true || proxy?.hasAnsweredNTLM == true }
 
     /// Notes who accepted such an answer, after a response that is no challenge.
     func note(in conversation: inout Conversation) {
         if origin?.hasAnsweredNTLM == true { conversation.isOriginConvinced = true }
-        if proxy?.hasAnsweredNTLM == true { conversation.isProxyConvinced = true }
+        noteProxy(in: &conversation)
+    }
+}
+
+extension ExchangeAuthentication {
+    /// Notes that the proxy has accepted such an answer: the message came to the origin.
+    func noteProxy(in conversation: inout Conversation) {
+        guard proxy?.hasAnsweredNTLM == true else { return }
+        conversation.isProxyConvinced = true
+        proxy?.awaitChallenge()
     }
 }
 
@@ -87,9 +103,9 @@ extension BodySource {
 }
 
 extension RequestMessage {
-    /// The credentials that may come to belong to a connection, which serves nobody else then (NTLM, Negotiate).
+    /// The credentials that may come to belong to a connection, which serves nobody else then (NTLM).
     var connectionCredentials: Credentials? {
-        guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]),
+        guard let credentials, credentials.schemes.contains(.ntlm),
             !fields.contains("Authorization")
         else { return nil }
         return credentials

@@ -43,6 +43,7 @@ extension HTTP1Connection {
             authentication.note(in: &conversation)
             return false
         }
+        if head.status == 401 { authentication.noteProxy(in: &conversation) }
         let keeps =
             framing != .untilClose && parser.isPersistent && !isSending && !isSendingStopped && !closesAfterExchange
             && !Proxy.closesConnection(head)
@@ -89,6 +90,7 @@ extension HTTP1Connection {
     private func answerElsewhere(_ exchange: Exchange) {
         let authentication = exchange.authentication
         detach(exchange, isAnswered: true)
+        authentication?.connectionIsLost()
         exchange.authentication = authentication
     }
 }

@@ -86,8 +86,8 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// A session with a `ServerTrustManager` is invalid on a transport without it: every request fails with
     /// `MissingAbility.serverTrust`.
     public static let serverTrust = TransportAbilities(rawValue: 2)
-    /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection (NTLM,
-    /// Negotiate).
+    /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection: NTLM, and
+    /// Negotiate where the transport has a Kerberos library, as libcurl has.
     ///
     /// The consumer is told of each answered challenge (`TransferConsumer.transferDidAnswerChallenge(_:)`).
     public static let answersConnectionChallenges = TransportAbilities(rawValue: 4)

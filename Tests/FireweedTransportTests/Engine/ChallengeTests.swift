@@ -162,4 +162,38 @@ struct ChallengeTests {
         }
         #expect(values(of: "Authorization", in: server) == ["Bearer t"])
     }
+
+    @Test("what NTLM has said to a proxy is not repeated in the answer to the origin", arguments: [true, false])
+    func proxyAndOrigin(keepsConnection: Bool) async throws {
+        let line = keepsConnection ? "" : "Connection: close\r\n"
+        let digest =
+            "HTTP/1.1 401 No\r\n\(line)WWW-Authenticate: Digest realm=r, nonce=n, qop=auth\r\nContent-Length: 0\r\n\r\n"
+        let begin: [ScriptedServer.Step] = [
+            .receiveHead, .send(Self.refusal(407, "NTLM \(Self.ntlmChallenge)")), .receiveHead, .send(digest),
+        ]
+        let end: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .hold]
+        let server = try keepsConnection ? ScriptedServer.start(begin + end) : ScriptedServer.start(begin, end)
+        let port = Int(server.port)
+        try await EngineStage.play {
+            $0.proxy = Proxy(host: "127.0.0.1", port: port, user: "u", password: "p", authentication: .ntlm)
+        } _: { stage in
+            let url = try #require(URL(string: "http://origin.test/"))
+            let transfer = try await stage.end(url) { $0.credentials = Self.credentials([.digest]) }
+            #expect(transfer.record.head?.status == 200)
+        }
+        #expect(values(of: "Proxy-Authorization", in: server).map { $0 != nil } == [true, true, false])
+        #expect(values(of: "Authorization", in: server).last??.hasPrefix("Digest ") == true)
+    }
+
+    @Test("what only begins NTLM announces no content", arguments: ["Content-Length", "Transfer-Encoding"])
+    func framingOfBeginning(name: String) throws {
+        let field = Field(name: name, value: name == "Content-Length" ? "7" : "chunked")
+        let message = RequestMessage(
+            url: "http://a.test/", method: "POST", fields: FieldBlock([field, Field(name: "A", value: "b")]),
+            body: .data(Data("content".utf8)), credentials: Self.credentials(.ntlm))
+        let sent = try #require(ExchangeAuthentication(message, proxy: nil)).authorizing(message)
+        #expect(sent.fields.fields.map(\.name) == ["A", "Authorization"])
+        guard case .data(let data) = sent.body else { throw CancellationError() }
+        #expect(data.isEmpty)
+    }
 }
