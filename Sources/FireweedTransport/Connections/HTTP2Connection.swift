@@ -16,22 +16,27 @@ final class HTTP2Connection: Connection {
     private var pendingOffset = 0
     /// True inside of `flush()` and while events are handled: whatever is to be sent leaves after that.
     private var isBusy = false
-    private(set) var needsFlush = true
+    private(set) var needsFlush = false
     /// No further exchange begins here; the connection closes when the last one has ended.
     private(set) var isRetired = false
     /// When bytes came last.
     private(set) var lastReceived: LoopInstant = 0
+    /// A PING was sent since then.
+    private var hasPinged = false
     private var resets = ResetRate()
 
     /// So much is moved in one turn of the loop, each way; other connections are looked at before more is.
     private static let turnByteCount = 256 * 1024
-    private static let readByteCount = 64 * 1024
+    /// So much is read and written at once, unless the options say otherwise.
+    private static let pieceByteCount = 64 * 1024
 
     init(_ socket: ConnectedSocket, session: HTTP2Session, origin: Origin) {
         self.session = session
         super.init(socket, origin: origin)
         lastReceived = context.now
         session.source = self
+        // The preface and the settings leave though no exchange begins.
+        setNeedsFlush()
     }
 
     // MARK: Exchanges
@@ -60,7 +65,7 @@ final class HTTP2Connection: Connection {
     }
 
     private func begin(_ exchange: Exchange, on stream: HTTP2Stream) throws {
-        guard let target = exchange.target else { return }
+        guard let target = exchange.target else { preconditionFailure("an exchange in line has a target") }
         if exchange.authentication == nil, exchange.message.credentials != nil {
             exchange.authentication = ExchangeAuthentication(exchange.message, proxy: nil)
         }
@@ -73,8 +78,12 @@ final class HTTP2Connection: Connection {
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
         if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: fields.headText) }
-        // A peer that has vanished is noticed by the missing answer, and one that is slow is not taken for it.
-        if context.now - min(lastReceived, context.now) > origin.table.parts.quietTime { session.ping() }
+        // A peer that is slow answers at least this. One that has vanished does not, and the exchange's time-out finds
+        // the connection silent.
+        if !hasPinged, context.now - min(lastReceived, context.now) > origin.table.parts.quietTime {
+            hasPinged = true
+            session.ping()
+        }
         if written.closesConnection || !session.hasStreamsLeft { retire() }
         setNeedsFlush()
     }
@@ -89,6 +98,7 @@ final class HTTP2Connection: Connection {
         // A peer that takes no streams would be waited for in vain.
         if session.streamLimit == 0 { retire() }
         guard !isRetired else { return }
+        if pendingOffset == pending.count, pending.capacity > Self.keptRoom { (pending, pendingOffset) = ([], 0) }
         origin.connectionIsFree(self)
     }
 
@@ -113,16 +123,19 @@ final class HTTP2Connection: Connection {
         flush()
     }
 
+    private var readByteCount: Int { givenReadByteCount ?? Self.pieceByteCount }
+
     private func receive() {
         var budget = Self.turnByteCount
         while isReadable, !isClosed {
             guard budget > 0 else { return context.continueAfterSockets(self) }
-            let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<readByteCount])
             switch channel.receive(into: buffer) {
             case .bytes(let count):
                 budget -= max(count, 4096)
                 if count < buffer.count, !hasPeerClosed, !channel.hasEnded { isReadable = false }
                 lastReceived = context.now
+                hasPinged = false
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                 session.receive(bytes)
                 handleEvents(bytes)
@@ -226,7 +239,7 @@ final class HTTP2Connection: Connection {
                 pending.removeAll(keepingCapacity: true)
                 pendingOffset = 0
                 needsFlush = false
-                session.send(into: &pending, limit: Self.readByteCount)
+                session.send(into: &pending, limit: Self.pieceByteCount)
                 handleEvents()
                 // What became of our frames may have given others something to send.
                 if pending.isEmpty, needsFlush { continue }

@@ -153,10 +153,21 @@ final class HTTP2Stream {
         untakenByteCount += content.count
         guard !isHoldingBack, exchange.mayReceiveContent, !exchange.isStopped else {
             takenInStride = 0
-            return held.append(.content(Array(content)))
+            return hold(content)
         }
         perform(content, for: exchange)
         noteTaken()
+    }
+
+    /// Keeps a copy of content, beside what was kept last: many small frames take no more room than one.
+    private func hold(_ content: UnsafeRawBufferPointer) {
+        guard heldStart < held.count, case .content(var bytes) = held[held.count - 1] else {
+            return held.append(.content(Array(content)))
+        }
+        // Leaves the only reference in `bytes`, so that appending does not copy them.
+        held[held.count - 1] = .content([])
+        bytes.append(contentsOf: content)
+        held[held.count - 1] = .content(bytes)
     }
 
     private var isHoldingBack: Bool { heldStart < held.count || incoming.isHoldingBack }

@@ -16,7 +16,7 @@ final class Origin {
     private var openConnections: [Connection] = []
     /// Those among them that carry many exchanges at a time.
     private var shared: [HTTP2Connection] = []
-    /// Connections on which no further exchange begins; they do not count against the limit.
+    /// Connections on which no further exchange begins.
     private var retired: [Connection] = []
     /// What connections to the origin speak, as far as that is known: HTTP/2 needs one of them, HTTP/1.1 many.
     private var spoken: ApplicationProtocol?
@@ -106,7 +106,10 @@ final class Origin {
 
     // MARK: New connections
 
-    private var hasRoom: Bool { limit.map { openConnections.count + dialings.count < $0 } ?? true }
+    /// Retired connections may be as many again: long streams on them do not hold up all others.
+    private var hasRoom: Bool {
+        limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
+    }
 
     private var mayDial: Bool {
         guard dialings.count < line.count, hasRoom else { return false }

@@ -51,8 +51,10 @@ struct FloodGuard {
     }
 
     /// A stream was ended by us, whose peer may have sent so many bytes meanwhile.
+    ///
+    /// What all streams together have on their way is within the connection's window.
     mutating func allowStray(_ byteCount: Int) {
-        strayAllowance += byteCount
+        strayAllowance = min(strayAllowance + byteCount, HTTP2Session.connectionWindowByteCount)
     }
 
     /// Content of ours left: the peer answers it with frames of its own.
@@ -105,9 +107,10 @@ struct FloodGuard {
             return
         }
         guard streamState(frame.stream) == .open else {
-            let covered = min(whole, strayAllowance)
+            let covered = min(frame.byteCount, strayAllowance)
             strayAllowance -= covered
-            count += whole - covered
+            // Small frames on their way have many headers: a byte is counted for each.
+            count += frame.byteCount - covered + (covered > 0 ? 1 : Self.headerByteCount)
             return
         }
         let hasPriority = frame.type == Self.headers && frame.flags & Self.prioritised != 0

@@ -27,6 +27,9 @@ package final class HTTP2Session {
     /// The longest header section that is sent, instead of nghttp2's own limit of 64 KiB.
     private static let requestHeaderByteCount = 1 << 20
 
+    /// nghttp2 has met a fatal error.
+    private var isDead = false
+
     /// Makes the session of a new connection; the preface and the settings are the first that it sends.
     package init(limits: HTTP1ResponseParser.Limits) throws(TransferFailure) {
         inbox = HTTP2Inbox(limits: limits)
@@ -117,6 +120,7 @@ package final class HTTP2Session {
         inbox.complaint = nil
         let count = nghttp2_session_mem_recv(handle, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
         inbox.base = nil
+        noteFatal(Int32(clamping: count))
         if count < 0 {
             inbox.fail(.brokenHTTP2(inbox.complaint ?? HTTP2ErrorCode.sentence(of: Int32(clamping: count))))
         } else if !isWithinLimit {
@@ -130,10 +134,11 @@ package final class HTTP2Session {
 
     /// Appends what is to be sent, until `limit` bytes are there or there is no more.
     package func send(into bytes: inout [UInt8], limit: Int) {
-        while bytes.count < limit {
+        while bytes.count < limit, !isDead {
             var start: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(handle, &start)
             guard count > 0, let start else {
+                noteFatal(Int32(clamping: count))
                 if count < 0 { inbox.fail(.brokenHTTP2(HTTP2ErrorCode.sentence(of: Int32(clamping: count)))) }
                 return
             }
@@ -148,6 +153,7 @@ package final class HTTP2Session {
     /// - Parameter hasContent: whether content follows, which `source` gives.
     /// - Returns: the number of the stream.
     package func submit(_ list: HTTP2FieldList, hasContent: Bool) throws(TransferFailure) -> Int32 {
+        if isDead, let failure = inbox.failure { throw failure }
         let status = list.bytes.withUnsafeBytes { bytes in
             let base = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             let fields = list.fields.map { field in
@@ -172,14 +178,14 @@ package final class HTTP2Session {
 
     /// Says that content can be sent again for a stream that had to wait.
     package func resume(_ stream: Int32) {
-        guard inbox.streams[stream] != nil else { return }
+        guard !isDead, inbox.streams[stream] != nil else { return }
         // Fails where nothing waits, which is no fault.
         _ = nghttp2_session_resume_data(handle, stream)
     }
 
     /// Says that content of a stream was taken: the peer may send as much again.
     package func consume(_ stream: Int32, _ byteCount: Int) {
-        guard byteCount > 0, inbox.streams[stream] != nil else { return }
+        guard !isDead, byteCount > 0, inbox.streams[stream] != nil else { return }
         _ = nghttp2_session_consume_stream(handle, stream, byteCount)
     }
 
@@ -195,7 +201,7 @@ package final class HTTP2Session {
     /// Forgets a stream, and ends it where it has not ended; false when the peer need not be told.
     @discardableResult
     package func forget(_ stream: Int32) -> Bool {
-        guard let known = inbox.streams.removeValue(forKey: stream) else { return false }
+        guard let known = inbox.streams.removeValue(forKey: stream), !isDead else { return false }
         guard known.isHeadSent else {
             // nghttp2 then takes the head back.
             reset(stream)
@@ -209,6 +215,7 @@ package final class HTTP2Session {
     }
 
     private func reset(_ stream: Int32) {
+        guard !isDead else { return }
         check(nghttp2_submit_rst_stream(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, HTTP2ErrorCode.cancel))
     }
 
@@ -217,6 +224,7 @@ package final class HTTP2Session {
 
     /// Sends a PING, which the peer answers if it is there (RFC 9113 §6.7).
     func ping() {
+        guard !isDead else { return }
         check(nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
     }
 
@@ -226,9 +234,15 @@ package final class HTTP2Session {
     }
 
     private func setWindow(of stream: Int32, to byteCount: Int) {
+        guard !isDead else { return }
         check(
             nghttp2_session_set_local_window_size(
                 handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, Int32(byteCount)))
+    }
+
+    /// After a fatal error nghttp2 allows nothing but its end.
+    private func noteFatal(_ status: Int32) {
+        if status < NGHTTP2_ERR_FATAL.rawValue { isDead = true }
     }
 
     /// Everything that is submitted can only fail for want of memory, or by a fault of ours.

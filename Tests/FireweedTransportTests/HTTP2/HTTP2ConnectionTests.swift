@@ -191,6 +191,38 @@ struct HTTP2ConnectionTests {
         }
     }
 
+    @Test("many messages at once on a quiet connection bring one PING")
+    func pingOfMany() async throws {
+        let peer = try SecurePeer(plainHTTP2: "answer")
+        var parts = EngineParts()
+        parts.quietTime = 0
+        try await EngineStage.play(parts: parts, Self.http2) { stage in
+            #expect(try await stage.end(peer.url()).code == nil)
+            let transfers = (0..<20).map { _ in stage.transfer(peer.url()) }
+            for transfer in transfers { transfer.start() }
+            for transfer in transfers { #expect(try await transfer.end().failure == nil) }
+            try await peer.waits(for: 21, of: "request")
+            // An answer may come between two messages, and begins the quiet time again.
+            #expect(peer.count("ping") < 20)
+        }
+    }
+
+    @Test("a message that closes its connection is sent on a new one too")
+    func closing() async throws {
+        let nginx = try NginxServer(speaksPlainHTTP2: true)
+        let url = try #require(nginx.plainHTTP2URL).appendingPathComponent("small")
+        try await EngineStage.play(Self.http2) { stage in
+            for _ in 0..<2 {
+                let transfer = try await stage.end(url) {
+                    $0.fields = FieldBlock([Field(name: "Connection", value: "close")])
+                    $0.idleTimeout = 20
+                }
+                #expect(transfer.code == nil, "\(transfer.failureText)")
+                #expect(transfer.record.end?.report.isReusedConnection == false)
+            }
+        }
+    }
+
     @Test("a rest that is not wanted ends with its stream, and the connection stays")
     func discarded() async throws {
         let nginx = try NginxServer(speaksPlainHTTP2: true)
