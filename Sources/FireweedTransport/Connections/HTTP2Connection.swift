@@ -80,7 +80,8 @@ final class HTTP2Connection: Connection {
         if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: fields.headText) }
         // A peer that is slow answers at least this. One that has vanished does not, and the exchange's time-out finds
         // the connection silent.
-        if !hasPinged, context.now - min(lastReceived, context.now) > origin.table.parts.quietTime {
+        let isQuiet = context.now - min(lastReceived, context.now) >= origin.table.parts.quietTime
+        if stream.isReused, !hasPinged, isQuiet {
             hasPinged = true
             session.ping()
         }
