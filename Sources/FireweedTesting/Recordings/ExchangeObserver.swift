@@ -73,7 +73,7 @@ final class ExchangeObserver: TransferConsumer {
             state.report = report
             return state
         }
-        // Before the end is told: whoever awaits the response finds the exchange in the archive.
+        // Before the consumer learns of the end: a test that awaits the response finds the exchange in the archive.
         archive.add(exchange)
         base.transferDidFinish(end)
     }

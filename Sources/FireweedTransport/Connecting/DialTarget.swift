@@ -62,7 +62,7 @@ struct DialTarget {
         }
     }
 
-    /// The first route that applies says where to connect; ports that are none leave the origin's own.
+    /// The first route that applies says where to connect; an invalid port leaves the origin's own.
     private static func place(for key: OriginKey, routes: [ConnectionRoute]) -> (String, UInt16) {
         let route = routes.first { route in
             route.host.map { CanonicalHost.text(of: $0) == key.host } ?? true

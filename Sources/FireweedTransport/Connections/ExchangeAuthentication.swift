@@ -103,7 +103,7 @@ extension BodySource {
 }
 
 extension RequestMessage {
-    /// The credentials that may come to belong to a connection, which serves nobody else then (NTLM).
+    /// The credentials that NTLM may bind to a connection. Such a connection serves one user.
     var connectionCredentials: Credentials? {
         guard let credentials, credentials.schemes.contains(.ntlm),
             !fields.contains("Authorization")

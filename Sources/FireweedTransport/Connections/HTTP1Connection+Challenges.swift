@@ -16,7 +16,7 @@ struct Conversation {
 }
 
 extension HTTP1Connection {
-    /// A proxy without a tunnel is told the absolute form.
+    /// The form of the request target: absolute for a proxy without a tunnel (RFC 9112 §3.2.2).
     var form: HTTP1RequestWriter.Form {
         origin.key.absoluteFormProxy == nil ? .origin : .proxy(lines: Proxy.connectionLine)
     }

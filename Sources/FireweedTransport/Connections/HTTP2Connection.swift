@@ -180,7 +180,7 @@ final class HTTP2Connection: Connection {
         }
     }
 
-    /// The peer's limit may have changed: heads that have not left and would wait inside of nghttp2 are taken back.
+    /// The peer's limit on streams may have changed. Heads beyond the limit are taken back: nghttp2 would keep them.
     private func settingsChanged() {
         guard !isClosed else { return }
         if session.streamLimit == 0, streams.isEmpty { return retire() }

@@ -74,7 +74,7 @@ final class Origin {
 
     /// Gives connections to those who wait, as long as there are any.
     private func admit() {
-        // Whatever fails at once comes back here; the loop goes on for it.
+        // A failure at once calls this again; the loop below continues in its place.
         guard !isAdmitting, !table.isShutDown else { return }
         isAdmitting = true
         var canServe = true

@@ -2,7 +2,7 @@
 
 /// What the peer did, in the order of the wire, and what became of our frames.
 ///
-/// Events are reported when nghttp2 has returned, so that whoever handles them may call the session.
+/// Events are reported when nghttp2 has returned, so that their handlers may call the session.
 package enum HTTP2Event {
     /// An interim response (RFC 9110 §15.2).
     case interim(stream: Int32, ResponseHead)
@@ -12,7 +12,7 @@ package enum HTTP2Event {
     case content(stream: Int32, Range<Int>)
     /// The response ended; the stream is known until it is forgotten.
     case end(stream: Int32, trailers: FieldBlock?)
-    /// The stream failed; the session knows it no more.
+    /// The stream failed; the session has forgotten it.
     case failed(stream: Int32, HTTP2StreamFailure)
     /// The head of the request left, with so many bytes.
     case sentHead(stream: Int32, byteCount: Int)
@@ -26,7 +26,7 @@ package enum HTTP2Event {
 
 /// Why a stream ended without a response.
 package struct HTTP2StreamFailure {
-    /// What the user is told.
+    /// The error that the user gets.
     package var failure: TransferFailure
     /// The peer has said that it did not process the request, or the request never left (RFC 9113 §8.7).
     package var isUnprocessed = false
@@ -40,7 +40,7 @@ package enum HTTP2ContentSupply {
     case bytes(Int, isLast: Bool)
     /// Nothing can be sent now; `HTTP2Session.resume(_:)` says when it can.
     case wait
-    /// The content cannot be read: the stream is reset, and whoever gave the content ends the exchange.
+    /// The content cannot be read: the stream is reset, and the source of the content ends the exchange.
     case failed
 }
 

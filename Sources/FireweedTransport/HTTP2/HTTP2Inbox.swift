@@ -224,7 +224,7 @@ final class HTTP2Inbox {
             return fail(id, failure, resets: false)
         }
         switch code {
-        // The end was reported, and whoever waited forgets the stream.
+        // The end was reported, and the connection forgets the stream.
         case HTTP2ErrorCode.none: break
         case HTTP2ErrorCode.refusedStream: fail(id, .reset(by: code), isUnprocessed: true)
         default:

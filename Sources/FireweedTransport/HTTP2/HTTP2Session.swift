@@ -5,13 +5,13 @@ import Foundation
 
 /// The frames, the compression and the flow control of a client's connection (RFC 9113), without a socket.
 ///
-/// Bytes go in by `receive(_:)` and come out by `send(into:limit:)`; what happened stands in `events` when either has
+/// Bytes go in by `receive(_:)` and come out by `send(into:limit:)`; what happened is in `events` when either has
 /// returned. Streams are known from `submit` until they fail or are forgotten. Used on one thread.
 package final class HTTP2Session {
     private let handle: OpaquePointer
     private let inbox: HTTP2Inbox
 
-    /// What a peer may send for all streams before it is told that more may come.
+    /// How many bytes a peer may send for all streams together before we widen the window.
     ///
     /// Content counts against it until it has been received, and not until it was taken: a stream that is paused does
     /// not stop the others.
