@@ -45,7 +45,7 @@ final class CompletionOrder: Sendable {
         for consumer in state.withLock(\.consumers) { release(consumer) }
     }
 
-    /// Ends a hold early. The consumer is called from a queue, never inside of a control's method.
+    /// Ends a hold early; the consumer is called from a queue, never inside of a control's method.
     func releaseSoon(_ consumer: ReorderingConsumer) {
         queue.async { self.release(consumer) }
     }

@@ -103,7 +103,7 @@ extension BodySource {
 }
 
 extension RequestMessage {
-    /// The credentials that NTLM may bind to a connection. Such a connection serves one user.
+    /// The credentials that NTLM may bind to a connection, which then serves that user alone.
     var connectionCredentials: Credentials? {
         guard let credentials, credentials.schemes.contains(.ntlm),
             !fields.contains("Authorization")

@@ -180,7 +180,7 @@ final class HTTP2Connection: Connection {
         }
     }
 
-    /// The peer's limit on streams may have changed. Heads beyond the limit are taken back: nghttp2 would keep them.
+    /// Takes heads back that exceed the limit on streams, which may have changed: nghttp2 would keep them.
     private func settingsChanged() {
         guard !isClosed else { return }
         if session.streamLimit == 0, streams.isEmpty { return retire() }
