@@ -1,20 +1,36 @@
 # What there is to do here. `make demo` and `make test` install what they need.
 
-PACKAGES := libcurl4-openssl-dev libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libnghttp2-dev libmicrohttpd-dev \
-            libbrotli-dev libzstd-dev nginx-light tinyproxy strace openssl curl ca-certificates media-types pkg-config iproute2 \
-            python3 python3-venv python3-websockets
+PACKAGES := libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libnghttp2-dev libmicrohttpd-dev \
+            libbrotli-dev libzstd-dev nginx-light tinyproxy strace groff-base binutils openssl curl \
+            ca-certificates media-types pkg-config iproute2 python3 python3-venv python3-websockets redis-server
+# The benchmarks measure libcurl too. A program that has the runtime in it needs it as well: URLSession is a part of that.
+CURL := libcurl4-openssl-dev
 SWIFT := swift
 # The runtime goes into programs: they start in half the time, and run where no toolchain is.
 OPTIMISED := -c release --static-swift-stdlib
+# Of `make install`: /usr/local as root, and DESTDIR in front of it for those who make packages.
+PREFIX := /usr/local
+DESTDIR :=
+PROGRAM := .build/release/fireweed
 # Of `make fuzz-run` and `make chaos`.
 TIME := 60
 JOBS := 2
+# Of `make fleet-rounds`.
+ROUNDS := 200
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, which report to nobody.
-SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FixtureServerTests' --skip 'ProcessExitTests|CostTests|ChaosTests'
+SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FireweedTestingTests|FireweedFleetTests|FixtureServerTests' \
+    --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests'
 
-.PHONY: all deps python build demo test compatibility autobahn lint format bench sanitize fuzz fuzz-run chaos docs clean
+# Lists the targets, with the first sentence of the comment above each.
+help:
+	@awk '/^# / { text = text " " substr($$0, 3); next } \
+	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
+	    { text = "" }' $(MAKEFILE_LIST)
+
+.PHONY: help all deps python build demo test samples compatibility autobahn lint api-check format bench fleet-demo fleet-rounds sanitize fuzz fuzz-run chaos docs clean \
+        program install uninstall deb image
 
 all: build
 
@@ -26,20 +42,29 @@ deps:
 python: deps
 	@Scripts/make-python .build/python
 
+# Builds the library, the command and the probes for debugging.
 build: deps
 	$(SWIFT) build
 
 # Shows the main job against a server of our own.
 demo: deps
+	@Scripts/install-packages $(CURL)
 	$(SWIFT) build $(OPTIMISED) --product fireweed
 	Scripts/demo .build/release/fireweed
 
+# Runs every test, the samples of the documentation and the clients in the shapes of apps.
 test: deps python
 	$(SWIFT) build --build-tests
 	Scripts/run-tests --skip-build
 	# What FireweedTesting gives to tests with XCTest.
 	$(SWIFT) test --skip-build --disable-swift-testing --quiet
 	Scripts/check-compatibility
+	Scripts/check-samples
+
+# Every Swift sample of the documentation, compiled in both language modes; those that can run do, against servers.
+samples: deps
+	$(SWIFT) build
+	Scripts/check-samples
 
 # Code in the shapes that apps have, built against the product `Alamofire` in both language modes, and run against a server.
 compatibility: deps
@@ -52,21 +77,44 @@ autobahn: deps python
 	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
 # Formatting, documentation of public declarations, cycles between folders, the width of comments, a build in which
-# every warning is an error, and Alamofire's names.
+# every warning is an error, with the benchmarks too, Alamofire's names, and the public API.
 lint: deps
+	@Scripts/install-packages $(CURL)
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzz
 	Scripts/check-cycles
 	Scripts/check-comments
+	FIREWEED_BENCH=1 $(SWIFT) build --product FireweedBench
 	$(SWIFT) build --build-tests
 	Scripts/check-names
+	Scripts/check-api
 
+# Fails when the public API is another one than Scripts/public-api.txt says, which is the promise of the version.
+api-check: build
+	Scripts/check-api
+
+# Formats the sources in place.
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests Fuzz
 
+# Measures the benchmarks of a release build; on a quiet machine.
+bench: export FIREWEED_BENCH := 1
 bench: deps
+	@Scripts/install-packages $(CURL)
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
 	$(SWIFT) build $(OPTIMISED) --product fireweed
+	$(SWIFT) build $(OPTIMISED) --product FleetProbe
 	.build/release/FireweedBench
+	Scripts/bench-fleet .build/release/FleetProbe
+
+# Shows what processes share through a redis-server of its own.
+fleet-demo: deps
+	$(SWIFT) build --product FleetProbe
+	Scripts/fleet-demo .build/debug/FleetProbe
+
+# Plays ROUNDS rounds of processes that share a token, and of processes that are killed meanwhile.
+fleet-rounds: deps
+	$(SWIFT) build --build-tests
+	FIREWEED_FLEET_ROUNDS=$(ROUNDS) $(SWIFT) test --skip-build --disable-xctest --filter FleetProcessTests
 
 # The suite under ThreadSanitizer and AddressSanitizer, each in a build folder of its own.
 sanitize: deps python
@@ -84,13 +132,44 @@ fuzz-run: fuzz
 	TIME=$(TIME) JOBS=$(JOBS) Scripts/fuzz run
 
 # Attacks the public API at random for TIME seconds, in JOBS processes; SEED, ROUND and REPEAT run a round again.
+# SANITIZE=address or thread does so under that sanitizer, in a build folder of its own.
+chaos: CHAOS_BUILD := $(if $(SANITIZE),.build/$(SANITIZE),.build)
 chaos: deps
-	$(SWIFT) build --product FireweedChaos
-	TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) Scripts/chaos .build/debug/FireweedChaos
+	$(SWIFT) build --product FireweedChaos --scratch-path $(CHAOS_BUILD) \
+	    $(if $(SANITIZE),--sanitize=$(SANITIZE) -Xswiftc -DSANITIZE_$(shell echo $(SANITIZE) | tr a-z A-Z))
+	ASAN_OPTIONS="detect_leaks=0" TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
+	    TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) Scripts/chaos $(CHAOS_BUILD)/debug/FireweedChaos
 
-# The reference as a DocC archive in .build/docs.
+# The documentation in .build/docs: a DocC archive, a static site, and Markdown for tools.
 docs: deps
+	$(SWIFT) build
 	Scripts/make-docs .build/docs
 
+# Builds the command as it is installed, with the part of ICU's data alone that it needs.
+program: deps
+	@Scripts/install-packages $(CURL)
+	$(SWIFT) build $(OPTIMISED) --product fireweed $$(Scripts/trim-icu .build/icu)
+
+$(PROGRAM):
+	$(MAKE) program
+
+# Installs the command, its man page and its completions under PREFIX; `make program` builds it anew first.
+install: $(PROGRAM)
+	Scripts/install-command $(PROGRAM) "$(PREFIX)" "$(DESTDIR)"
+
+# Removes what `make install` installed.
+uninstall:
+	Scripts/install-command --uninstall "$(PREFIX)" "$(DESTDIR)"
+
+# Makes a Debian package of the command, in .build/deb.
+deb: program
+	@Scripts/install-packages dpkg-dev binutils
+	Scripts/make-deb $(PROGRAM) .build/deb
+
+# Gathers the files of a container image, in .build/image; the Dockerfile makes the image of them.
+image: program
+	Scripts/make-image $(PROGRAM) .build/image
+
+# Deletes everything that was built.
 clean:
 	rm -rf .build

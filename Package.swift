@@ -19,13 +19,13 @@ let package = Package(
         .library(name: "Fireweed", targets: ["Fireweed"]),
         .library(name: "FireweedTesting", targets: ["FireweedTesting"]),
         .library(name: "FireweedTestingTraits", targets: ["FireweedTestingTraits"]),
+        .library(name: "FireweedFleet", targets: ["FireweedFleet"]),
         .library(name: "Alamofire", targets: ["Alamofire"]),
         .library(name: "FireweedTransport", targets: ["FireweedTransport"]),
         .executable(name: "fireweed", targets: ["FireweedCLI"]),
     ],
     targets: [
         .systemLibrary(name: "CLinux"),
-        systemLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         systemLibrary("CPublicSuffix", pkgConfig: "libpsl", package: "libpsl-dev"),
@@ -39,7 +39,7 @@ let package = Package(
 
         .target(
             name: "FireweedTransport",
-            dependencies: ["CLinux", "CCurl", "COpenSSL", "CNghttp2", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
+            dependencies: ["CLinux", "COpenSSL", "CNghttp2", "CWslay", "CZlib", "CBrotliDecoder", "CZstd"],
             swiftSettings: settings),
         .target(
             name: "Fireweed",
@@ -49,6 +49,7 @@ let package = Package(
         .target(name: "FireweedTesting", dependencies: ["Fireweed", "COpenSSL", "CNghttp2"], swiftSettings: settings),
         // Apart from the rest: what imports Testing needs its library where it runs.
         .target(name: "FireweedTestingTraits", dependencies: ["FireweedTesting"], swiftSettings: settings),
+        .target(name: "FireweedFleet", dependencies: ["Fireweed", "FireweedTransport"], swiftSettings: settings),
         .target(
             name: "FixtureServer",
             dependencies: ["CLinux", "CMicrohttpd", "CZlib", "CBrotli", "CZstd"],
@@ -56,13 +57,8 @@ let package = Package(
         .target(name: "CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
-            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CommandLanguage"],
+            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "FixtureServer", "CommandLanguage"],
             swiftSettings: settings),
-        .executableTarget(
-            name: "FireweedBench",
-            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CBareLoop"],
-            swiftSettings: settings),
-        .target(name: "CBareLoop", dependencies: ["CCurl"]),
         .executableTarget(
             name: "FireweedChaos",
             dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CAllocationCount"],
@@ -74,10 +70,11 @@ let package = Package(
             name: "CostProbe", dependencies: ["Fireweed", "FireweedTesting", "CAllocationCount"],
             swiftSettings: settings),
         .target(name: "CAllocationCount"),
+        .executableTarget(name: "FleetProbe", dependencies: ["FireweedFleet"], swiftSettings: settings),
         .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(
             name: "FuzzTargets",
-            dependencies: ["Fireweed", "FireweedTesting", "FireweedTransport", "CommandLanguage"],
+            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "FireweedTransport", "CommandLanguage"],
             path: "Fuzz/Targets",
             swiftSettings: settings),
         .executableTarget(
@@ -91,11 +88,15 @@ let package = Package(
         // the `malloc` that counts. They are built all the same, with everything else of the package.
         .testTarget(
             name: "FireweedTests",
-            dependencies: ["Fireweed", "FixtureServer", "FuzzTargets"],
+            dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "FuzzTargets"],
             swiftSettings: settings),
         .testTarget(
             name: "FireweedTestingTests", dependencies: ["FireweedTesting", "FireweedTestingTraits"],
             exclude: ["Documentation/Recordings", "Traits/Recordings"], swiftSettings: settings),
+        .testTarget(
+            name: "FireweedFleetTests",
+            dependencies: ["FireweedFleet", "FireweedTesting", "FixtureServer"],
+            swiftSettings: settings),
         .testTarget(
             name: "FixtureServerTests",
             dependencies: ["FixtureServer"],
@@ -107,3 +108,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The benchmarks measure libcurl beside Fireweed. `make bench` installs its headers.
+if Context.environment["FIREWEED_BENCH"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "FireweedBench", dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CBareLoop"],
+            swiftSettings: settings),
+        .target(name: "CBareLoop", linkerSettings: [.linkedLibrary("curl")]),
+    ]
+}

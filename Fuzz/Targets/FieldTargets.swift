@@ -6,66 +6,6 @@ import Foundation
 import FoundationNetworking
 
 extension FuzzTarget {
-    /// Lines as libcurl hands them over: each in a call of its own, or many in one.
-    static let responseHead = FuzzTarget("response-head", maximumByteCount: 4096) { bytes in
-        let single = HeadReader()
-        var heads = 0
-        var isOpen = true
-        var rest = bytes
-        while isOpen, !rest.isEmpty {
-            let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
-            var found: ResponseHead?
-            isOpen = rest[..<end].withUnsafeBytes { line in
-                single.append(line) { event in
-                    switch event {
-                    case .none: return true
-                    case .exceeded, .malformed: return false
-                    case .informational(let head), .head(let head):
-                        found = head
-                        return true
-                    }
-                }
-            }
-            if let found {
-                heads += 1
-                try check(found)
-            }
-            rest = rest[end...]
-        }
-        var gatheredHeads = 0
-        let isWhole = bytes.withUnsafeBytes { lines in
-            HeadReader().append(lines) { event in
-                switch event {
-                case .none: return true
-                case .exceeded, .malformed: return false
-                case .informational, .head:
-                    gatheredHeads += 1
-                    return true
-                }
-            }
-        }
-        try expect(isWhole == isOpen && gatheredHeads == heads, "lines mean the same, one by one or gathered")
-    }
-
-    private static func check(_ head: ResponseHead) throws {
-        try expect((100...999).contains(head.status), "a status has three digits")
-        let fields = head.fields
-        for field in fields {
-            try expect(!field.value.hasByte("\n") && !field.name.hasByte("\n"), "a field is one line")
-            // A name that is no token is shown in another form than it has on the wire.
-            guard FieldSyntax.isToken(field.name) else { continue }
-            try expect(head.contains(field.name), "a field that is listed is there")
-            let values = fields.filter { $0.name.isEqualIgnoringASCIICase(field.name) }.map(\.value)
-            try expectEqual(head.values(of: field.name), values, "the values of a name are those that are listed")
-            try expectEqual(head.value(of: field.name), values.joined(separator: ", "), "several are one list")
-        }
-        try expect(head.contentLength.map { $0 >= 0 } ?? true, "no length is negative")
-        try expectEqual(head.keeping { _ in true }.fields, fields, "what is kept stays as it is")
-        let edited = head.setting("Age", to: "1")
-        try expectEqual(edited.values(of: "age"), ["1"], "a field that is set is there once")
-        _ = head.httpURLResponse(for: Samples.url)
-    }
-
     static let mediaType = FuzzTarget("media-type", maximumByteCount: 512) { bytes in
         guard let type = MIMEType(bytes.text) else { return }
         try expect(!type.type.isEmpty && !type.subtype.isEmpty, "a media type has two parts")

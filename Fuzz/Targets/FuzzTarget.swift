@@ -30,7 +30,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         // Messages of HTTP/1.1, content codings, and proxies.
         http1Response, chunked, codings, socks, connect,
         // Header sections and fields.
-        responseHead, setCookie, cookieDomain, cookieDate, httpDate, cacheControl, cacheFields, storedHead, mediaType,
+        setCookie, cookieDomain, cookieDate, httpDate, cacheControl, cacheFields, storedHead, mediaType,
         contentDisposition, retryAfter, contentRange, strictTransport, challenges, location, webSocketHandshake,
         webSocketExtensions, traceContext,
         // What is written down or taken over by people.
@@ -38,7 +38,9 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         // What people type at the command.
         json, requestItems,
         // What FireweedTesting reads.
-        serverRequest, recording,
+        serverRequest, serverFrames, serverHTTP2, urlPattern, recording,
+        // What the server of a fleet answers.
+        resp, fleetEntry,
     ]
 }
 

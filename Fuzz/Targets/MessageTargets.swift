@@ -1,7 +1,9 @@
 // The engine's codecs: HTTP/1.1, content codings, and what is said to proxies.
 
+import Fireweed
 import FireweedTransport
 import Foundation
+import FoundationNetworking
 
 extension FuzzTarget {
     /// The request in the first byte, then responses.
@@ -13,7 +15,10 @@ extension FuzzTarget {
         let found = rest.cuttings.map { ResponseFound($0, expectation, closes: choice & 8 != 0) }
         try expectEqual(found[0], found[1], "a response does not depend on pieces")
         try expectEqual(found[0], found[2], "a response does not depend on pieces")
-        for head in found[0].heads { try check(head) }
+        for head in found[0].heads {
+            try check(head)
+            try checkQuestions(head)
+        }
         try check(found[0], method: method)
     }
 
@@ -46,6 +51,22 @@ extension FuzzTarget {
         guard let second = again.heads.first else { return }
         try expectEqual(second.fields, head.fields, "fields survive being read again")
         try expectEqual(second.reason, head.reason, "the reason survives being read again")
+    }
+
+    /// What is asked of a head agrees with its fields.
+    private static func checkQuestions(_ head: ResponseHead) throws {
+        let fields = head.fields
+        for field in fields {
+            try expect(head.contains(field.name), "a field that is listed is there")
+            let values = fields.filter { $0.name.isEqualIgnoringASCIICase(field.name) }.map(\.value)
+            try expectEqual(head.values(of: field.name), values, "the values of a name are those that are listed")
+            try expectEqual(head.value(of: field.name), values.joined(separator: ", "), "several are one list")
+        }
+        try expect(head.contentLength.map { $0 >= 0 } ?? true, "no length is negative")
+        try expectEqual(head.keeping { _ in true }.fields, fields, "what is kept stays as it is")
+        let edited = head.setting("Age", to: "1")
+        try expectEqual(edited.values(of: "age"), ["1"], "a field that is set is there once")
+        _ = head.httpURLResponse(for: Samples.url)
     }
 
     static let chunked = FuzzTarget("chunked", maximumByteCount: 4096) { bytes in

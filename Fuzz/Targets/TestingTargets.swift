@@ -57,6 +57,101 @@ extension FuzzTarget {
     }
 }
 
+extension FuzzTarget {
+    /// Frames of a WebSocket's client.
+    static let serverFrames = FuzzTarget("server-frames", maximumByteCount: 4096) { bytes in
+        let found = bytes.cuttings.map { FrameEventsFound($0) }
+        try expectEqual(found[0], found[1], "messages do not depend on pieces")
+        try expectEqual(found[0], found[2], "messages do not depend on pieces")
+        let codes: Set<UInt16> = [1002, 1007, 1009]
+        try expect(found[0].refusal.map { codes.contains($0.code) } ?? true, "a refusal has a code of its own")
+        var byteCount = 0
+        for event in found[0].events {
+            switch event {
+            case .message(let message): byteCount += message.byteCount
+            case .ping(let content):
+                try expect(content.count <= 125, "a ping is short")
+                byteCount += content.count
+            case .close(let code, let reason):
+                try expect(code != 1005 || reason.isEmpty, "a reason comes with a code")
+                try expect(reason.count <= 123, "a reason is short")
+                byteCount += reason.count
+            }
+        }
+        try expect(byteCount <= bytes.count, "content is a part of what came")
+    }
+
+    /// Frames of an HTTP/2 client, behind its preface and its settings.
+    static let serverHTTP2 = FuzzTarget("server-http2", maximumByteCount: 4096) { bytes in
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let whole = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + settings + bytes
+        // In two pieces, and no more: libnghttp2 counts a CONTINUATION frame with each piece of its head, up to eight.
+        let place = whole.count * Int(bytes.first ?? 0) / 256
+        let pieces = [whole[..<place], whole[place...]].filter { !$0.isEmpty }
+        let found = [[whole[...]], pieces].map { HTTP2RequestsFound($0).requests }
+        try expectEqual(found[0], found[1], "requests do not depend on pieces")
+        for request in found[0] {
+            try expect(request.content.count <= bytes.count, "content is a part of what came")
+        }
+    }
+
+    /// A pattern, and a URL that is matched.
+    static let urlPattern = FuzzTarget("url-pattern", maximumByteCount: 512) { bytes in
+        var lines = bytes.textLines[...]
+        let (pattern, url) = (lines.removeFirst(), lines.first ?? "")
+        let request = RecordedRequest(method: "GET", url: url, fields: [], body: Data())
+        func parameters(_ pattern: URLPattern) -> [String: String]? {
+            guard case .success(let answer) = Stubs([Stub.any(pattern)]).answer(to: request) else { return nil }
+            return answer.1.parameters
+        }
+        try expect(parameters("**") != nil, "two asterisks match every URL")
+        guard let found = parameters(URLPattern(pattern)) else { return }
+        for (name, value) in found {
+            try expect(pattern.contains("{\(name)}"), "a parameter has its placeholder")
+            try expect(!value.isEmpty, "a placeholder stands for something")
+        }
+    }
+}
+
+/// What the mock server's reader of frames finds.
+private struct FrameEventsFound: Equatable {
+    private(set) var events: [FrameReader.Event] = []
+    private(set) var refusal: FrameReader.Refusal?
+
+    init(_ pieces: [ArraySlice<UInt8>]) {
+        var reader = FrameReader(PieceStream(pieces), after: Data())
+        do throws(FrameReader.Refusal) {
+            while let event = try reader.next() {
+                events.append(event)
+                if case .close = event { return }
+            }
+        } catch {
+            refusal = error
+        }
+    }
+}
+
+/// What comes of frames, and answers none of it.
+private final class HTTP2RequestsFound: RequestHandler, @unchecked Sendable {
+    // SAFETY: one thread makes the connection, and serves it.
+    private(set) var requests: [RequestsFound.Request] = []
+
+    init(_ pieces: [ArraySlice<UInt8>]) {
+        // No number of a descriptor: the stream has the bytes.
+        HTTP2ServerConnection(PieceStream(pieces), -1) { self }.serve(after: Data())
+    }
+
+    func earlyFault(for request: RecordedRequest) -> ServerFault? { nil }
+
+    func take(_ request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>? {
+        requests.append(
+            RequestsFound.Request(
+                method: request.method.rawValue, target: request.urlText, fields: request.fields, content: request.body)
+        )
+        return nil
+    }
+}
+
 /// What the mock server's reader finds.
 private struct RequestsFound: Equatable {
     struct Request: Equatable {

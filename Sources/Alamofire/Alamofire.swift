@@ -2,7 +2,7 @@
 
 @_exported public import Fireweed
 
-// Names of Apple's that Linux does not have, or whose types nobody but Foundation can make. Code of apps names them in
+// Apple's names that Linux does not have, or whose types only Foundation can make. Code of apps names them in
 // its own declarations; each stands for the type that Fireweed uses instead. Names that only Fireweed uses are not
 // repeated here.
 

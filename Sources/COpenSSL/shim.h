@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -38,15 +39,12 @@ static inline long fw_bio_bytes(BIO *_Nonnull memory, char *_Nullable *_Nonnull 
 static inline long fw_ssl_ctx_add_chain(SSL_CTX *_Nonnull context, X509 *_Nonnull certificate) {
     return SSL_CTX_add1_chain_cert(context, certificate);
 }
-static inline long fw_ssl_ctx_clear_chain(SSL_CTX *_Nonnull context) { return SSL_CTX_clear_chain_certs(context); }
 static inline long fw_ssl_ctx_set_maximum_version(SSL_CTX *_Nonnull context, int version) {
     return SSL_CTX_set_max_proto_version(context, version);
 }
 
 // Renegotiation would ask a verifier about a connection that has long gone to other transfers.
 static const uint64_t fw_ssl_no_renegotiation = SSL_OP_NO_RENEGOTIATION;
-// What libcurl leaves set for proxies when it is told so, which tells their handshakes from the origins'.
-static const uint64_t fw_ssl_proxy_mark = SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS;
 
 static inline void *_Nullable fw_ssl_of_verification(X509_STORE_CTX *_Nonnull context) {
     return X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -78,12 +76,8 @@ static inline int fw_crl_stack_push(STACK_OF(X509_CRL) *_Nonnull stack, X509_CRL
 }
 static inline void fw_crl_stack_free(STACK_OF(X509_CRL) *_Nullable stack) { sk_X509_CRL_free(stack); }
 
-typedef void (*fw_release_function)(void *_Nullable parent, void *_Nullable owner, CRYPTO_EX_DATA *_Nullable data,
-                                    int index, long number, void *_Nullable argument);
-// A place in every `SSL_CTX` for an owner, who is released with it.
-static inline int fw_ssl_ctx_index(fw_release_function _Nullable release) {
-    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release);
-}
+// A place in every `SSL_CTX` for an owner, who outlives it.
+static inline int fw_ssl_ctx_index(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
 static inline long fw_ssl_ctx_set_minimum_version(SSL_CTX *_Nonnull context, int version) {
     return SSL_CTX_set_min_proto_version(context, version);

@@ -17,7 +17,7 @@ package struct Item: Sendable, Equatable {
     package init?(_ word: String) {
         let (characters, isEscaped) = Self.unescaped(word)
         for index in characters.indices where !isEscaped[index] {
-            // At one place the longer separator wins.
+            // At the same position, the longer separator wins.
             for (separator, kind) in Self.separators {
                 let end = index + separator.count
                 guard end <= characters.count, Array(characters[index..<end]) == separator,
@@ -41,7 +41,7 @@ package struct Item: Sendable, Equatable {
         self.value = value
     }
 
-    /// True for what becomes content.
+    /// True for an item that becomes part of the content.
     package var isData: Bool {
         switch kind {
         case .text, .json, .file, .textFromFile, .jsonFromFile: true
@@ -49,7 +49,7 @@ package struct Item: Sendable, Equatable {
         }
     }
 
-    /// True for a file that is sent as one.
+    /// True for a file that is sent as a file.
     package var isFile: Bool { kind == .file }
 
     /// True when the value is the path of a file to read.

@@ -1,4 +1,4 @@
-// JSON as a tree that keeps what was written.
+// A JSON tree that keeps the written form of numbers and strings.
 
 /// A JSON value (RFC 8259): members in their order, numbers and strings as they were written.
 package indirect enum JSONNode: Equatable, Sendable {
@@ -28,7 +28,7 @@ package indirect enum JSONNode: Equatable, Sendable {
         self = .string(JSONEscapes.escaped(text))
     }
 
-    /// What the value is, in the words of JSON.
+    /// The JSON type of the value.
     package var typeName: String {
         switch self {
         case .literal("true"), .literal("false"): "a boolean"
@@ -88,7 +88,7 @@ package indirect enum JSONNode: Equatable, Sendable {
 
 /// The escapes of JSON strings (RFC 8259 §7).
 package enum JSONEscapes {
-    /// Plain text as it stands between quotes.
+    /// Plain text with its escapes, for the inside of quotes.
     package static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -107,7 +107,7 @@ package enum JSONEscapes {
         return escaped
     }
 
-    /// The plain text of what stands between quotes; a half of a surrogate pair becomes U+FFFD.
+    /// The plain text of an escaped string; an unpaired surrogate becomes U+FFFD.
     package static func unescaped(_ string: String) -> String {
         guard string.utf8.contains(UInt8(ascii: "\\")) else { return string }
         var units: [UInt16] = []

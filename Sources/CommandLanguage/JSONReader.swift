@@ -29,7 +29,7 @@ package struct JSONReader {
         return value
     }
 
-    /// The values that follow one another in a text, as in NDJSON; `nil` when something else is among them.
+    /// The values of a text with one value after the other, as in NDJSON; `nil` when a part of the text is not JSON.
     package static func sequence(_ text: String) -> [JSONNode]? {
         var reader = JSONReader(text)
         var values: [JSONNode] = []
@@ -116,7 +116,7 @@ package struct JSONReader {
         return .array(elements)
     }
 
-    /// What stands between the quotes, escapes and all.
+    /// The text between the quotes, with its escapes.
     private mutating func string() throws -> String {
         position += 1
         let start = position

@@ -1,12 +1,12 @@
-// Names of fields that say where in a JSON value they belong, as in `user[tags][]`.
+// Field names that are paths into a JSON value, such as `user[tags][]`.
 
-/// A name, taken apart.
+/// A parsed field name.
 package struct NestedName: Equatable {
     /// One step into a value.
     package enum Step: Equatable {
         case member(String)
         case index(Int)
-        /// Behind the last element of an array.
+        /// After the last element of an array.
         case end
     }
 
@@ -21,12 +21,12 @@ package struct NestedName: Equatable {
 
     /// The largest index: an array has that many elements at once.
     package static let maximumIndex = 9_999
-    /// The most brackets: values are built and written by functions that call themselves for each of them.
+    /// The largest number of brackets: values are built and written by recursive functions.
     private static let maximumDepth = 512
 
-    /// Reads `a[b][0][]`, `[0][x]` or `[]`; a backslash takes the meaning from a bracket, or makes a number a name.
+    /// Parses `a[b][0][]`, `[0][x]` or `[]`; a backslash makes a bracket literal, or a number a name.
     ///
-    /// Throws `UsageError` that points at the place.
+    /// Throws `UsageError` with the position of the error.
     package init(_ text: String) throws {
         self.text = text
         let characters = Array(text)
@@ -99,7 +99,7 @@ package struct JSONBuilder {
     /// The value: an object without members before there is a field.
     package var value: JSONNode { root ?? .object([]) }
 
-    /// Puts a value where a name says; throws `UsageError` where something of another type is there.
+    /// Sets the value at the path of a name; throws `UsageError` when a value of another type is there.
     package mutating func set(_ value: JSONNode, at name: NestedName) throws {
         root = try Self.setting(value, in: root, name, from: 0)
     }

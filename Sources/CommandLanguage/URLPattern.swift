@@ -1,8 +1,8 @@
 // URLs with ranges and alternatives; pure.
 
-/// A word that stands for several URLs: `{a,b}` and `{1..9}`, `[1-9]`, `[001-100]`, `[a-z]` and `[0-100:10]`.
+/// A pattern for several URLs: `{a,b}` and `{1..9}`, `[1-9]`, `[001-100]`, `[a-z]` and `[0-100:10]`.
 ///
-/// Brackets and braces with anything else in them are text, as `[::1]` and `filter[name]` have it.
+/// Other brackets and braces are literal, as in `[::1]` and `filter[name]`.
 package struct URLPattern: Sendable, Equatable {
     /// A part that stands for itself, or for one of several texts.
     package enum Part: Sendable, Equatable {
@@ -34,19 +34,19 @@ package struct URLPattern: Sendable, Equatable {
     }
 
     package let parts: [Part]
-    /// How many URLs it stands for.
+    /// The number of URLs.
     package let count: Int
 
-    /// The most URLs that one command line may stand for.
+    /// The largest number of URLs of one command line.
     package static let maximumCount = 10_000_000
 
-    /// A word that stands for itself alone.
+    /// A literal URL.
     package init(literal word: String) {
         parts = [.text(word)]
         count = 1
     }
 
-    /// Reads a word; throws `UsageError` for one that stands for too many URLs.
+    /// Parses a pattern; throws `UsageError` for a pattern with too many URLs.
     package init(_ word: String) throws {
         var parts: [Part] = []
         var text = ""
@@ -76,9 +76,9 @@ package struct URLPattern: Sendable, Equatable {
         self.count = count
     }
 
-    /// The URL of a number, and the texts that its parts have there, without those that stand for themselves.
+    /// The URL with this number, and the texts of its variable parts.
     ///
-    /// The last part changes first.
+    /// The last part varies fastest.
     package func url(at index: Int) -> (text: String, values: [String]) {
         var rest = index
         var texts: [String] = []

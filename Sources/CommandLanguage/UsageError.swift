@@ -1,6 +1,6 @@
-// Command lines that cannot be understood.
+// Errors in command lines.
 
-/// Why a command line cannot be understood, in one sentence.
+/// A command line that cannot be parsed, with the reason in one sentence.
 package struct UsageError: Error, Equatable {
     /// The sentence.
     package let message: String

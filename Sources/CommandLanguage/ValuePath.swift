@@ -13,9 +13,9 @@ package struct ValuePath: Equatable, Sendable {
     package let steps: [Step]
     package let text: String
 
-    /// Reads a path; `nil` for what is not one.
+    /// Parses a path; `nil` for invalid text.
     ///
-    /// The first dot may be left out, and `.` alone is the whole.
+    /// The first dot may be omitted; `.` alone is the whole value.
     package init?(_ text: String) {
         self.text = text
         var steps: [Step] = []
@@ -60,7 +60,7 @@ package struct ValuePath: Equatable, Sendable {
         return name.isEmpty ? nil : String(name)
     }
 
-    /// The values at the path, in order; `nil` when a member or an element of it is not there.
+    /// The values at the path, in order; `nil` when a member or an element of the path does not exist.
     package func values(in root: JSONNode) -> [JSONNode]? {
         var values = [root]
         for step in steps {
@@ -86,7 +86,7 @@ package struct ValuePath: Equatable, Sendable {
 }
 
 extension JSONNode {
-    /// The value for a line of its own: a string without its quotes and escapes, anything else as JSON.
+    /// The value as a line of output: a string without its quotes and escapes, any other value as JSON.
     package var plainText: String {
         if case .string(let string) = self { return JSONEscapes.unescaped(string) }
         return text

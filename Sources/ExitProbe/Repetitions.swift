@@ -58,7 +58,7 @@ struct Repetitions {
 
     private typealias Undecided = (request: DataRequest, ends: AsyncStream<Void>)
 
-    /// Makes a request, and waits for the head of its response; nobody decides whether it goes on.
+    /// Makes a request, and waits for the head of its response; the handler never decides.
     private func undecided(_ path: String) async -> Undecided {
         let (heads, head) = AsyncStream<Void>.makeStream()
         let (ends, end) = AsyncStream<Void>.makeStream()

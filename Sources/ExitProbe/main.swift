@@ -37,7 +37,7 @@ if urls.first == "--repeat", urls.count > 2 {
 }
 
 // `ExitProbe --fork URL`: a request, then a fork; prints what a request of the parent's session ends with in the child,
-// and whether the parent's goes on.
+// and whether the parent's continues.
 if urls.first == "--fork", let url = urls.dropFirst().first {
     try await Forking(session: session, url: url).run()
     exit(0)

@@ -21,14 +21,20 @@ do {
         Terminal.write("\(Help.text(of: topic))\n")
         code = .success
     case .version:
-        Terminal.write("fireweed \(AFInfo.version) (\(CurlTransport.engineVersion))\n")
+        Terminal.write("fireweed \(AFInfo.version) (\(EngineTransport.engineVersion))\n")
+        code = .success
+    case .generate(let file):
+        Terminal.write(Array(file.text.utf8))
         code = .success
     case .serve(let port, let folder):
         code = await ServeRunner(port: port, folder: folder, invocation: invocation).run()
+    case .fetch: code = await (try FetchRunner(invocation)).run()
     case .webSocket: code = try await WebSocketRunner(invocation).run()
     case .status(let target): code = await StatusRunner(target: target, watches: invocation.watches).run()
     case .request:
-        if invocation.showsDebugging { Terminal.tell("* fireweed \(AFInfo.version), \(CurlTransport.engineVersion)\n") }
+        if invocation.showsDebugging {
+            Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
+        }
         let input = StandardInput.content(for: invocation)
         code =
             invocation.urlCount > 1

@@ -25,17 +25,22 @@ public struct SessionTrait: TestTrait, SuiteTrait, TestScoping {
     /// Counts for the tests of a suite, and of suites in it.
     public let isRecursive = true
     private let run: @Sendable (@Sendable () async throws -> Void) async throws -> Void
+    /// Tells this trait from others of a test; copies have the same one.
+    private let id = UUID()
 
     fileprivate init(run: @escaping @Sendable (@Sendable () async throws -> Void) async throws -> Void) {
         self.run = run
     }
 
-    /// Runs a test with the session.
+    /// Runs a test with the session, where no trait of the test or of an inner suite gives another one.
     ///
     /// - Throws: what the test throws, and what the session's preparation and end throw.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+        // A test has the traits of its suites too, the outermost first.
+        let innermost = test.traits.last { $0 is SessionTrait } as? SessionTrait
+        guard innermost == nil || innermost?.id == id else { return try await function() }
         try await run(function)
     }
 }
@@ -47,6 +52,7 @@ extension Trait where Self == SessionTrait {
     ///   - clock: makes the session's clock, for each test a new one.
     ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
     ///   - stubs: makes the stubs, for each test anew; the first one that matches answers.
+    /// - Returns: a trait for a test or a suite; every test gets a session of its own.
     public static func stubbed(
         clock: @escaping @Sendable () -> any SessionClock = { SystemClock() }, expectsAllCalls: Bool = false,
         @StubsBuilder _ stubs: @escaping @Sendable () -> [Stub]
@@ -67,12 +73,13 @@ extension Trait where Self == SessionTrait {
     ///   - match: how a request finds its exchange.
     ///   - redaction: what is left out of the archive.
     ///   - maximumAge: an older recording is reported as a warning of the test; `nil`, the default, reports none.
-    ///   - transport: makes what sends; a `CurlTransport` with default options by default.
+    ///   - transport: makes what sends; an `EngineTransport` with default options by default.
     ///   - file: the file beside which the folder `Recordings` is; the caller's.
+    /// - Returns: a trait for a test or a suite; every test gets a session of its own.
     public static func recording(
         _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
         redaction: Redaction = .standard, maximumAge: Duration? = nil,
-        wrapping transport: @escaping @Sendable () -> any Transport = { CurlTransport() }, file: String = #filePath
+        wrapping transport: @escaping @Sendable () -> any Transport = { EngineTransport() }, file: String = #filePath
     ) -> SessionTrait {
         SessionTrait { function in
             try await withRecording(

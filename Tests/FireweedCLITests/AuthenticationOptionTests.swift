@@ -6,7 +6,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Credentials on the command line", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Credentials on the command line", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct AuthenticationOptionTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("The command and curl", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The command and curl", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CURLCommandTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Options for scripts, and messages", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Options for scripts, and messages", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CheckTests {
     let server: FixtureServer
     let folder: TemporaryFolder
@@ -18,6 +18,14 @@ struct CheckTests {
     }
 
     private func text(_ result: CommandResult) -> String { String(decoding: result.output, as: UTF8.self) }
+
+    @Test(
+        "--offline refuses to print a response alone, which there is not",
+        arguments: ["-b", "-h", "--meta", "--print=hb"])
+    func offlineResponse(option: String) throws {
+        let result = try run("--offline", option, "h.example")
+        #expect(result.code == 64 && result.errors.contains("--offline sends nothing"), "\(result.errors)")
+    }
 
     @Test("--expect ends with 5 and says what was found when something does not hold")
     func expect() throws {
@@ -112,12 +120,12 @@ struct CheckTests {
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("a line of a head that is too long is refused in words")
-    func longLine() throws {
-        let long = "HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 150_000))\r\n\r\n"
+    @Test("a head that is too long is refused in words")
+    func longHead() throws {
+        let long = "HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 350_000))\r\n\r\n"
         let scripted = try ScriptedServer.start([.receiveHead, .send(long), .close])
         let result = try run(scripted.url().absoluteString)
-        #expect(result.code == 6 && result.errors.contains("longer than the limit of 102400 bytes"), "\(result.errors)")
+        #expect(result.code == 6 && result.errors.contains("longer than the limit of 307200 bytes"), "\(result.errors)")
     }
 
     @Test("a handshake that hangs ends fireweed ws with the code for time-outs, however short its input is")
@@ -137,6 +145,15 @@ struct CheckTests {
         #expect(result.code == 6 && result.output.isEmpty && result.errors.contains("redirect"), "\(result.errors)")
     }
 
+    @Test(
+        "a server that hangs up on a handshake may not speak TLS, and the message says so",
+        arguments: [[ScriptedServer.Step.shutdownWrite, .hold], [.receive(byteCount: 1), .reset]])
+    func handshake(script: [ScriptedServer.Step]) throws {
+        let scripted = try ScriptedServer.start(script)
+        let result = try run(scripted.url().absoluteString.replacing("http:", with: "https:"))
+        #expect(result.code == 7 && result.errors.contains("perhaps it does not speak TLS"), "\(result.errors)")
+    }
+
     @Test("options of the configuration file hold where the command line has no others")
     func configuration() throws {
         try Data("# defaults\n--print h\n--check-status\n--binary\n".utf8).write(to: folder.file("config"))
@@ -147,6 +164,17 @@ struct CheckTests {
         #expect(try run("--no-check-status", url, environment: environment).code == 0)
         try Data("http://evil.example\n".utf8).write(to: folder.file("config"))
         #expect(try run(url, environment: environment).code == 64)
+    }
+
+    @Test("an empty configuration, a device and no file have no options, and what cannot be read is an error")
+    func emptyConfiguration() throws {
+        let url = server.url("/get").absoluteString
+        for path in ["/dev/null", "", folder.file("none").path] {
+            let result = try run(url, environment: ["FIREWEED_CONFIG": path])
+            #expect(result.code == 0 && result.errors.isEmpty, "\(path): \(result.errors)")
+        }
+        let refused = try run(url, environment: ["FIREWEED_CONFIG": folder.url.path])
+        #expect(refused.code == 64 && refused.errors.hasSuffix("cannot be read: Is a directory\n"), "\(refused.errors)")
     }
 
     @Test("--remote-time gives a file the server's time")
@@ -167,6 +195,14 @@ struct CheckTests {
         #expect(try run("-o", "f", server.url("/bytes/10").absoluteString, "Accept-Encoding:gzip").code == 0)
         #expect(server.requests.last?.field("Accept-Encoding") == "gzip")
         #expect(try run("--max-expansion", "0", server.url("/get").absoluteString).code == 64)
+        // Zeros are compressed to a thousandth.
+        let zeros = try #require(CodingEndpoints.gzip(Data(count: 48 << 20)))
+        server.route("/zeros") { _ in
+            FixtureResponse(fields: [("Content-Encoding", "gzip")], body: .data(zeros))
+        }
+        let refused = try run("-o", "zeros", server.url("/zeros").absoluteString)
+        #expect(refused.code == 6 && refused.errors.contains("(--max-expansion)"), "\(refused.errors)")
+        #expect(try run("-o", "zeros", "--max-expansion", "5000", server.url("/zeros").absoluteString).code == 0)
     }
 
     @Test("a name of a download never begins with a dash")
@@ -219,7 +255,7 @@ struct CheckTests {
     @Test("--debug says what the library does")
     func debug() throws {
         let result = try run("--debug", server.url("/get").absoluteString)
-        #expect(result.errors.hasPrefix("* fireweed ") && result.errors.contains("*   Trying 127.0.0.1"))
+        #expect(result.errors.hasPrefix("* fireweed ") && result.errors.contains("* Trying 127.0.0.1"))
     }
 
     @Test("HTTP versions can be chosen")

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The command as it is run", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The command as it is run", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CommandTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Options of the connection", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Options of the connection", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ConnectionOptionTests {
     let server: FixtureServer
     let folder: TemporaryFolder

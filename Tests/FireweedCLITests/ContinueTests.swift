@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Downloads of the command that go on", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Resumed downloads of the command", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ContinueTests {
     let folder: TemporaryFolder
 
@@ -45,7 +45,7 @@ struct ContinueTests {
         return String(text.prefix(64))
     }
 
-    /// Bytes that nobody could guess, in a document of the server.
+    /// Unpredictable bytes, in a document of the server.
     private func makeDocument(_ server: NginxServer, byteCount: Int) throws -> URL {
         let file = server.documents.appendingPathComponent("big.bin")
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)
@@ -83,7 +83,7 @@ struct ContinueTests {
             let process = try start(command, ["--download", "-c", url])
             // From none to a twelfth of the file further than the last one got.
             let aim = size("big.bin.part") + Int.random(in: 1...(total / 12))
-            #expect(kill(process, whenPartialHas: aim), "the command ended by itself: \(errors)")
+            #expect(kill(process, whenPartialHas: aim), "the command ended before the kill: \(errors)")
             kept.append(size("big.bin.part"))
         }
         try server.endPauses()
@@ -105,7 +105,7 @@ struct ContinueTests {
         #expect(sent >= total && sent < total + 10 * 16_000_000, "sent \(sent)")
     }
 
-    @Test("a file size limit is a clear error that keeps what came, and the next run goes on")
+    @Test("a file size limit is a clear error that keeps the content, and the next run continues")
     func sizeLimit() throws {
         let server = try NginxServer(logsAccess: true)
         let url = try makeDocument(server, byteCount: 3_000_000).absoluteString

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Retries, redirects and archives on the command line", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Retries, redirects and archives on the command line", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ExchangeOptionTests {
     let server: FixtureServer
     let folder: TemporaryFolder

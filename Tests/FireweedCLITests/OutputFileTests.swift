@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("The file that --output names", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The file that --output names", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct OutputFileTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("The progress bar", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The progress bar", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ProgressTests {
     @Test(
         "a bar has the share, the size, the rate and the time that is left, within the width",

@@ -17,11 +17,9 @@ final class RunningCommand {
 
     /// Runs the command.
     ///
-    /// - Parameters:
-    ///   - onTerminal: whether the command has a terminal of its own, where what is typed and what is shown are one
-    ///     stream.
-    ///   - next: a command of the shell that runs on the same terminal afterwards.
-    ///   - hasInput: whether standard input is a pipe, for `type`; otherwise it is empty.
+    /// With `onTerminal`, the command has a terminal of its own, where input and output are one stream; `next` is a
+    /// command of the shell that runs on the same terminal afterwards. With `hasInput`, standard input is a pipe, for
+    /// `type`; otherwise it is empty.
     init(
         _ arguments: [String], in folder: URL = FileManager.default.temporaryDirectory, onTerminal: Bool = false,
         then next: String? = nil, hasInput: Bool = true, environment: [String: String] = [:]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Several URLs", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Several URLs", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SeveralURLTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("fireweed ws and fireweed status, as they are run", .timeLimit(.minutes(Patience.minutes)))
+@Suite("fireweed ws and fireweed status, as they are run", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SocketCommandTests {
     /// Runs the built command, with input from a pipe.
     private func run(_ arguments: [String], input: Data = Data()) throws -> (output: Data, errors: String, code: Int32)

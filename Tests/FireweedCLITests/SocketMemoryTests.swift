@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 /// A process that does nothing else, so that its memory is that of the WebSocket.
-@Suite("What fireweed ws holds in memory for a reader that rests", .timeLimit(.minutes(Patience.minutes)), .serialized)
+@Suite(
+    "Memory of fireweed ws with a paused reader", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct SocketMemoryTests {
     private static let mebibyte = 1 << 20
     /// Far less than the GiB that could come, and more than the program with all its libraries takes.
@@ -39,7 +40,7 @@ struct SocketMemoryTests {
         }
     }
 
-    @Test("the server stands still, memory stays flat, and all of it comes when the reader goes on")
+    @Test("the server stops, memory stays flat, and everything comes when the reader continues")
     func plain() async throws {
         let stalls = EventLog<Int>()
         let frame = WebSocketPeer.Frame(2, [UInt8](repeating: 7, count: 1 << 16))

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The options and the environment of fireweed ws", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The options and the environment of fireweed ws", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SocketOptionTests {
     private let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Content from standard input", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Content from standard input", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StandardInputTests {
     let server: FixtureServer
     let folder: TemporaryFolder

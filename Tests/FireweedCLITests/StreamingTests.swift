@@ -5,7 +5,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("Content as it comes", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Streaming output", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StreamingTests {
     private static let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
@@ -127,7 +127,7 @@ struct ContentPrinterTests {
         #expect(shown[1] == "event: add\ndata: {\n    \"a\": 1\n}\n\n: ping\n\ndata: [2Jx\n\n")
     }
 
-    @Test("a terminal gets text as it comes, with whole characters, and a note in the place of bytes that are none")
+    @Test("a terminal gets text at once, with whole characters, and a note instead of bytes that are not text")
     func terminalText() {
         var printer = ContentPrinter(form: .text, text: text, type: nil)
         let euro = Array("€".utf8)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("On a terminal", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Terminal output", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TerminalTests {
     private static let evil = "a\u{1B}]0;title\u{7}b\u{9B}2Jc\u{7F}\r"
     private static let clean = "a]0;titleb2Jc"

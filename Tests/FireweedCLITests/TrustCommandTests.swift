@@ -4,15 +4,15 @@ import Testing
 
 @testable import FireweedCLI
 
-@Suite("The command and trust", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Trust options of the command", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TrustCommandTests {
-    let gallery: CertificateGallery
+    let testCertificates: TestCertificates
     let server: OpenSSLServer
     let url: String
 
     init() throws {
-        gallery = try CertificateGallery.shared
-        server = try OpenSSLServer([gallery.server, gallery.intermediate])
+        testCertificates = try TestCertificates.shared
+        server = try OpenSSLServer([testCertificates.server, testCertificates.intermediate])
         url = server.url().absoluteString
     }
 
@@ -41,13 +41,13 @@ struct TrustCommandTests {
         let warned = try run("--verify=no", url)
         #expect(warned.code == 0 && warned.errors.contains("warning"), "\(warned)")
         #expect(try run("-k", url).errors.contains("warning"))
-        let trusted = try run("--verify=\(gallery.root.certificate.path)", url)
+        let trusted = try run("--verify=\(testCertificates.root.certificate.path)", url)
         #expect(trusted.code == 0 && trusted.errors.isEmpty, "\(trusted)")
     }
 
     @Test("--pin demands a key of the chain; several are alternatives")
     func pin() throws {
-        let authority = "--cacert=\(gallery.root.certificate.path)"
+        let authority = "--cacert=\(testCertificates.root.certificate.path)"
         let wrong = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         let refused = try run(authority, "--pin", wrong, url)
         #expect(refused.code == 7, "\(refused)")
@@ -61,7 +61,7 @@ struct TrustCommandTests {
 
     @Test("--show-cert draws the chain as a tree, trusted or not")
     func showCertificate() throws {
-        let trusted = try run("--cacert=\(gallery.root.certificate.path)", "--show-cert", url)
+        let trusted = try run("--cacert=\(testCertificates.root.certificate.path)", "--show-cert", url)
         #expect(trusted.code == 0)
         let lines = trusted.errors.split(separator: "\n").map(String.init)
         #expect(lines.first == "localhost: trusted")
@@ -78,8 +78,8 @@ struct TrustCommandTests {
 
     @Test("--tls-min refuses older versions")
     func minimumVersion() throws {
-        let old = try OpenSSLServer([gallery.server, gallery.intermediate], ["-tls1_2"])
-        let authority = "--cacert=\(gallery.root.certificate.path)"
+        let old = try OpenSSLServer([testCertificates.server, testCertificates.intermediate], ["-tls1_2"])
+        let authority = "--cacert=\(testCertificates.root.certificate.path)"
         #expect(try run(authority, "--tls-min=1.2", old.url().absoluteString).code == 0)
         #expect(try run(authority, "--tls-min=1.3", old.url().absoluteString).code == 7)
         #expect(try run("--tls-min=1.4", url).code == 64)
@@ -87,8 +87,8 @@ struct TrustCommandTests {
 
     @Test("--tls-max and --ssl refuse newer versions")
     func maximumVersion() throws {
-        let new = try OpenSSLServer([gallery.server, gallery.intermediate], ["-tls1_3"])
-        let authority = "--cacert=\(gallery.root.certificate.path)"
+        let new = try OpenSSLServer([testCertificates.server, testCertificates.intermediate], ["-tls1_3"])
+        let authority = "--cacert=\(testCertificates.root.certificate.path)"
         #expect(try run(authority, "--tls-max=1.3", new.url().absoluteString).code == 0)
         for option in ["--tls-max=1.2", "--ssl=tls1.2"] {
             #expect(try run(authority, option, new.url().absoluteString).code == 7, "\(option)")
@@ -97,17 +97,18 @@ struct TrustCommandTests {
 
     @Test("--cert and --key are shown to servers that ask, in PEM and PKCS #12")
     func clientCertificate() throws {
-        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
-        let archive = gallery.foundry.folder.file("client-\(UUID()).p12")
-        try gallery.foundry.run([
+        let issued = try testCertificates.generator.issue(
+            "Client", ["extendedKeyUsage=clientAuth"], by: testCertificates.root)
+        let archive = testCertificates.generator.folder.file("client-\(UUID()).p12")
+        try testCertificates.generator.run([
             "pkcs12", "-export", "-in", issued.certificate.path, "-inkey", issued.key.path, "-out", archive.path,
             "-passout", "pass:secret",
         ])
         let strict = try OpenSSLServer(
-            [gallery.server, gallery.intermediate],
-            ["-Verify", "1", "-verify_return_error", "-CAfile", gallery.root.certificate.path])
+            [testCertificates.server, testCertificates.intermediate],
+            ["-Verify", "1", "-verify_return_error", "-CAfile", testCertificates.root.certificate.path])
         let url = strict.url().absoluteString
-        let authority = "--cacert=\(gallery.root.certificate.path)"
+        let authority = "--cacert=\(testCertificates.root.certificate.path)"
         #expect(try run(authority, url).code == 7)
         let pem = try run(authority, "--cert", issued.certificate.path, "--key", issued.key.path, url)
         #expect(pem.code == 0, "\(pem)")

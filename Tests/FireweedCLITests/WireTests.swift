@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What is shown and sent is what is on the wire", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Wire output of the command", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WireTests {
     let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Endpoints, judged by curl", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Fixture endpoints", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct EndpointTests {
     let server: FixtureServer
 

@@ -20,7 +20,7 @@ extension AsyncStream.Continuation.BufferingPolicy {
     }
 }
 
-/// Elements in their order; both ends cost the same however many there are, and what was taken is released at once.
+/// A queue whose operations take constant time however long it is, and that releases elements when they are taken.
 struct ElementQueue<Element> {
     private var storage: [Element?] = []
     private var head = 0
@@ -47,7 +47,7 @@ struct ElementQueue<Element> {
     }
 }
 
-/// Elements on their way from any thread to one waiting reader.
+/// A buffer between any threads and one waiting reader.
 final class StreamBuffer<Element: Sendable>: Sendable {
     private struct State {
         var elements = ElementQueue<Element>()
@@ -90,7 +90,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         reader?.resume(returning: element)
     }
 
-    /// Lets the reader take what is there, or not even that, and no more.
+    /// Ends the sequence, after the elements that wait or without them.
     func finish(discarding: Bool = false) {
         let reader = state.withLock { state in
             state.isFinished = true

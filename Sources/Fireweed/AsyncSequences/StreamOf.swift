@@ -2,14 +2,14 @@
 
 import Synchronization
 
-/// An async sequence of what comes of a request; each iterator gets everything from its making on.
+/// An async sequence of the events of a request; each iterator gets all events from its making on.
 ///
-/// Nothing happens before an iterator is made. The iterator that goes before the end, or whose task is cancelled, ends
-/// its own sequence; for a stream's content it also cancels the request, unless that was turned off.
+/// Nothing happens before an iterator is made. An iterator that is released before the end, or whose task is cancelled,
+/// ends its own sequence; for a stream's content it also cancels the request, unless that was turned off.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     /// The iterator.
     public typealias AsyncIterator = Iterator
-    /// What is kept when elements come faster than they are read.
+    /// Which elements are kept when they come faster than they are read.
     public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
 
     private let open: @Sendable () -> StreamSource<Element>
@@ -18,12 +18,12 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
         self.open = open
     }
 
-    /// Makes an iterator, for which elements are kept from now on.
+    /// Makes an iterator; elements are buffered for it from now on.
     public func makeAsyncIterator() -> Iterator {
         Iterator(open())
     }
 
-    /// Gives the elements one by one, to one task at a time.
+    /// Returns the elements one by one, to one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
         private let produce: @Sendable () async -> Element?
         private let token: TerminationToken
@@ -44,14 +44,14 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Where the elements of one iterator come from.
+/// The source of one iterator's elements.
 struct StreamSource<Element: Sendable>: Sendable {
     let next: @Sendable () async -> Element?
-    /// Called once, when the iterator goes or its task is cancelled.
+    /// Called once, when the iterator is released or its task is cancelled.
     let onTermination: @Sendable () -> Void
 }
 
-/// Calls back once, at the latest when the iterator that holds it goes.
+/// Calls back once, at the latest when the iterator that holds it is released.
 final class TerminationToken: Sendable {
     private let onTermination: Mutex<(@Sendable () -> Void)?>
 

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 
 extension Attempt {
-    /// Where a walk stands: at which link, on the way out or back.
+    /// The position of a walk: the link that it has reached, on the way out or back.
     enum Place: Sendable {
         case out(Int)
         case back(Int, ResponseHead)
@@ -16,19 +16,19 @@ extension Attempt {
     struct Parked {
         let number: Int
         let place: Place
-        var exchange: Exchange
-        /// Tells the link that its decision is not needed any more.
+        var exchange: AttemptExchange
+        /// Notifies the link that its decision is not needed any more.
         var stop: (@Sendable () -> Void)?
     }
 
-    /// What follows when the present response is left.
+    /// What follows once the present response is abandoned.
     enum Next {
         indirect case message(OutgoingMessage)
-        /// The answer of the link with this index.
+        /// The answer that the link with this index gave instead of the wire.
         case answer(LocalAnswer, link: Int)
     }
 
-    /// What a link makes of a failure.
+    /// What a link does about a failure.
     enum Recovery {
         case next(Next)
         case failure(TransferFailure)
@@ -36,7 +36,7 @@ extension Attempt {
 
     // MARK: Out
 
-    /// Lets the present message walk the chain.
+    /// Sends the present message down the chain.
     func launch() {
         let exchange = state.withLock { $0.exchange }
         // A `URLProtocol` class may know another scheme; it is not asked for a WebSocket.
@@ -45,7 +45,7 @@ extension Attempt {
         walkOut(from: 0, exchange)
     }
 
-    private func walkOut(from start: Int, _ exchange: consuming Exchange) {
+    private func walkOut(from start: Int, _ exchange: consuming AttemptExchange) {
         var exchange = exchange
         for index in start..<links.indices.upperBound {
             let decision = links[index].send(&exchange, for: self)
@@ -54,8 +54,8 @@ extension Attempt {
         send(exchange)
     }
 
-    /// Sends a message that every link let pass.
-    private func send(_ exchange: consuming Exchange) {
+    /// Sends a message that every link has passed.
+    private func send(_ exchange: consuming AttemptExchange) {
         guard exchange.webSocket == nil || core.transport.abilities.contains(.webSockets) else {
             return fail(with: .reported(MissingAbility.webSockets))
         }
@@ -69,21 +69,23 @@ extension Attempt {
     }
 
     private func start(
-        _ control: any TransferControl, of exchange: consuming Exchange,
+        _ control: any TransferControl, of exchange: consuming AttemptExchange,
         answering answer: (LocalAnswer, link: Int)? = nil
     ) {
+        let leads = exchange.lead != nil
         handle(.sends) { state in
             state.exchange = exchange
             state.source = answer?.0.source ?? .network
             state.answeringLink = answer?.link
             state.control = control
         }
+        if leads, isSuspended { endFetch(.handedOver) }
     }
 
     // MARK: Back
 
-    /// Lets the head of a response walk the chain, where it concerns a link; then the request is asked, if it wants to
-    /// be.
+    /// Sends the head of a response up the chain, to the links that it concerns; then asks the request, if it wants
+    /// heads.
     func walkBack(_ head: ResponseHead) {
         var (exchange, answeringLink) = state.withLock { ($0.exchange, $0.answeringLink) }
         if answeringLink == nil {
@@ -96,8 +98,12 @@ extension Attempt {
         walkBack(head, from: (answeringLink ?? links.indices.upperBound) - 1, exchange, isInCall: true)
     }
 
-    /// - Parameter isInCall: whether this is inside of the transport's call, whose result tells it what may move.
-    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming Exchange, isInCall: Bool) {
+    /// Asks the links about a response head, from the link at `start` outward.
+    ///
+    /// `isInCall` is true inside the transport's call that delivered the head: the result of that call then tells the
+    /// transport what may move.
+    private func walkBack(_ head: ResponseHead, from start: Int, _ exchange: consuming AttemptExchange, isInCall: Bool)
+    {
         var exchange = exchange
         for index in stride(from: start, through: 0, by: -1)
         where exchange.awaitsHead || links.concerns(head, at: index) {
@@ -118,16 +124,16 @@ extension Attempt {
         handle(.asks)
         switch request.attempt(self, didReceive: head) {
         case .proceed: handle(.passes, withholding: isInCall ? .setFlow : [])
-        case .wait: break
+        case .wait: endFetch(.handedOver)
         }
     }
 
-    /// What follows in place of an answer that did not come; `nil` when the failure stands.
+    /// The message or answer that replaces a missing response; `nil` when the failure is final.
     func recovery(from failure: TransferFailure) -> Recovery? {
         var exchange = state.withLock { $0.exchange }
         for index in links.indices.reversed() {
             switch links[index].recover(from: failure, in: &exchange, for: self) {
-            case .pass, .wait: continue
+            case .pass, .wait, .later: continue
             case .answer(let answer): return .next(.answer(answer, link: index))
             case .again(let message): return .next(.message(message))
             case .fail(let failure): return .failure(failure)
@@ -138,16 +144,19 @@ extension Attempt {
 
     // MARK: Decisions
 
-    /// Does what a link has decided.
-    func follow(_ decision: Decision, at place: Place, _ exchange: Exchange) {
+    /// Performs a link's decision.
+    func follow(_ decision: Decision, at place: Place, _ exchange: consuming AttemptExchange) {
         switch (decision, place) {
         case (.pass, .out(let index)): walkOut(from: index + 1, exchange)
         case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, exchange, isInCall: false)
         case (.wait(let wait), _): self.wait(wait, at: place, exchange)
+        case (.later(let queue, let decide), _):
+            guard let number = park(at: place, exchange) else { return }
+            queue.async { [self] in resume(number, decide) }
         case (.answer(let answer), .out(let index)):
             start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
         case (.answer(let answer), .back(let index, _)): leave(exchange, for: .answer(answer, link: index))
-        case (.again(let message), .out): walkOut(from: 0, Exchange(message))
+        case (.again(let message), .out): walkOut(from: 0, AttemptExchange(message))
         case (.again(let message), .back): leave(exchange, for: .message(message))
         case (.fail(let failure), .out):
             state.withLock { state in
@@ -159,24 +168,16 @@ extension Attempt {
         }
     }
 
-    /// Leaves the present response for something else.
-    private func leave(_ exchange: Exchange, for next: Next) {
+    /// Abandons the present response for another message or answer.
+    private func leave(_ exchange: consuming AttemptExchange, for next: Next) {
         handle(.leaves(isRecorded: exchange.recorder != nil)) { state in
             state.exchange = exchange
             state.next = next
         }
     }
 
-    private func wait(_ wait: Wait, at place: Place, _ exchange: Exchange) {
-        let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
-        var number: Int?
-        handle(event) { state in
-            guard !state.life.isCancelled, state.life.stage != .ended else { return }
-            state.waitCount += 1
-            number = state.waitCount
-            state.parked = Parked(number: state.waitCount, place: place, exchange: exchange)
-        }
-        guard let number else { return }
+    private func wait(_ wait: Wait, at place: Place, _ exchange: consuming AttemptExchange) {
+        guard let number = park(at: place, exchange) else { return }
         let stop = wait.begin { [self] decide in resume(number, decide) }
         let isOver = state.withLock { state in
             guard state.parked?.number == number else { return true }
@@ -187,8 +188,23 @@ extension Attempt {
         if isOver { stop() }
     }
 
-    /// Continues with a walk that waited; the first call for a number counts.
-    private func resume(_ number: Int, _ decide: @Sendable (inout Exchange) -> Decision) {
+    /// Keeps the walk until a link decides.
+    ///
+    /// - Returns: the number under which the walk is continued; `nil` when the attempt is over.
+    private func park(at place: Place, _ exchange: AttemptExchange) -> Int? {
+        let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
+        var number: Int?
+        handle(event) { state in
+            guard !state.life.isCancelled, state.life.stage != .ended else { return }
+            state.waitCount += 1
+            number = state.waitCount
+            state.parked = Parked(number: state.waitCount, place: place, exchange: exchange)
+        }
+        return number
+    }
+
+    /// Continues a walk that waited; only the first call with a number has an effect.
+    private func resume(_ number: Int, _ decide: @Sendable (inout AttemptExchange) -> Decision) {
         let parked = state.withLock { state -> Parked? in
             // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
             guard state.parked?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
@@ -202,9 +218,11 @@ extension Attempt {
         follow(decision, at: parked.place, parked.exchange)
     }
 
-    /// Continues with what follows the response that was left; on the session's queue.
-    func goOn() {
+    /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.
+    func proceed() {
         doChores()
+        // What was to be stored of the response is stored.
+        endFetch(state.withLock { $0.head == nil ? .handedOver : .stored })
         let next = state.withLock { state -> Next? in
             guard let next = state.next.take() else { return nil }
             state.control = nil
@@ -214,7 +232,7 @@ extension Attempt {
             state.leftByteCount = 0
             state.head = nil
             state.response = nil
-            if case .message(let message) = next { state.exchange = Exchange(message) }
+            if case .message(let message) = next { state.exchange = AttemptExchange(message) }
             return next
         }
         switch next {
@@ -227,12 +245,12 @@ extension Attempt {
 
     // MARK: Chores
 
-    /// Whether links have put something off that has not begun.
+    /// Whether links have deferred work that has not begun.
     var hasChores: Bool { state.withLock { !$0.exchange.chores.isEmpty } }
 
-    /// Begins what links have put off, unless that was done.
+    /// Begins the work that links have deferred, unless it has begun.
     func doChores() {
-        let (chores, group) = state.withLock { state -> ([Exchange.Chore], DispatchGroup?) in
+        let (chores, group) = state.withLock { state -> ([AttemptExchange.Chore], DispatchGroup?) in
             guard !state.exchange.chores.isEmpty else { return ([], nil) }
             let group = state.chores ?? DispatchGroup()
             state.chores = group
@@ -243,7 +261,7 @@ extension Attempt {
         for chore in chores { chore(group) }
     }
 
-    /// Calls `body` when what links have put off is done: at once when there was nothing, else on `queue`.
+    /// Calls `body` when deferred work is done: immediately when there is none, else on `queue`.
     func afterChores(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         doChores()
         // Without waiting: most of it is done already.

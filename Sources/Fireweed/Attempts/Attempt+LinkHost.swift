@@ -10,11 +10,15 @@ extension Attempt: LinkHost {
 
     var handlesCookies: Bool { record.existing?.httpShouldHandleCookies ?? true }
 
+    var idleTimeout: TimeInterval { core.settings.idleTimeout(of: record.existing) }
+
     var mainDocument: URL? { record.existing?.mainDocumentURL }
 
     var redirectHandler: (any RedirectHandler)? { owner?.redirectHandler }
 
-    /// Downloads are answered by the cache, and not stored: their content is in a file already.
+    /// What may be stored: nothing for a download, whose content is in a file.
+    ///
+    /// The cache may still answer a download.
     var storingWishes: StoringWishes {
         guard kind != .download else { return StoringWishes(stores: false) }
         return StoringWishes(asks: kind != .webSocket && owner?.asksAboutStoring == true)

@@ -69,7 +69,7 @@ final class BackgroundValidation: Sendable {
         self.decision = decision
     }
 
-    /// Lets the next stale answer of this URL begin a validation again.
+    /// Ends the validation, so that the next stale answer of this URL can begin another one.
     func finish(_ attempt: Attempt) {
         attempt.doChores()
         // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin

@@ -6,10 +6,10 @@ import FoundationNetworking
 import Synchronization
 
 extension Attempt: ProtocolHost {
-    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
+    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         guard let classes = core.protocolClasses else { return completion(nil) }
         ProtocolThread.shared.perform { [self] in
-            // Nobody is asked for an attempt that is to end.
+            // No class is asked for an attempt that is to end.
             guard !state.withLock({ $0.life.isCancelled || $0.life.stage == .ended }) else { return completion(nil) }
             let accepted = classes.accepting(self) { protocolRequest(of: exchange) }
             guard let (type, request) = accepted else { return completion(nil) }
@@ -27,7 +27,7 @@ extension Attempt: ProtocolHost {
     /// A message as a `URLProtocol` sees it, made at each call.
     ///
     /// Content is in `httpBodyStream`, and never in `httpBody`, as on Apple's platforms.
-    private func protocolRequest(of exchange: Exchange) -> URLRequest {
+    private func protocolRequest(of exchange: AttemptExchange) -> URLRequest {
         let message = exchange.message
         var request = message.urlRequest ?? Redirection.urlRequest(of: message)
         request.url = message.url
@@ -41,28 +41,30 @@ extension Attempt: ProtocolHost {
         return request
     }
 
-    /// Calls `body` with the stored response for a message, which a class may find valid.
+    /// Calls `body` with the stored response for a message; a protocol class may confirm that the response is still
+    /// valid.
     private func findStored(
-        for exchange: Exchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
+        for exchange: AttemptExchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         let url = exchange.url
         guard let cache = core.cache, cache.mayHold(url) else { return body(nil) }
         let request = CacheQuery(exchange, policy: cachePolicy, in: cache)
         guard cache.needsLook(request) else { return body(nil) }
-        cache.queue.async { body(cache.stored(for: request)?.cachedURLResponse(for: url)) }
+        cache.select(for: request) { body($0?.cachedURLResponse(for: url)) }
     }
 
     // MARK: What a protocol reports
 
-    /// Calls `body` with the task, which shows the offer's request meanwhile.
+    /// Calls `body` with the task, which shows the request of the offer during the call.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result {
         state.withLock { $0.protocolOffer = offer }
         defer { state.withLock { $0.protocolOffer = nil } }
         return body(sessionTask)
     }
 
-    /// A response came; it stands as it is: neither its status nor its `Set-Cookie` fields have an effect, as on
-    /// Apple's platforms.
+    /// Takes a protocol's response.
+    ///
+    /// The response is final: neither its status nor its `Set-Cookie` fields have an effect, as on Apple's platforms.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow {
         guard let http = response as? HTTPURLResponse ?? placeholder(for: response) else {
             handle(.delivers)
@@ -75,11 +77,15 @@ extension Attempt: ProtocolHost {
         case .made(let policy):
             if let cache = core.cache {
                 let exchange = state.withLock { $0.exchange }
+                var chores: [AttemptExchange.Chore] = []
                 let recorder = ResponseRecorder.note(
                     head, to: CacheQuery(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
                     isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,
-                    storing: storingWishes)
-                state.withLock { $0.exchange.recorder = recorder }
+                    storing: storingWishes, chores: &chores)
+                state.withLock { [chores] state in
+                    state.exchange.recorder = recorder
+                    state.exchange.chores += chores
+                }
             }
         case .stored: state.withLock { $0.source = .cache }
         }
@@ -87,8 +93,8 @@ extension Attempt: ProtocolHost {
         return state.withLock { $0.life.holds.flow }
     }
 
-    /// The protocol wants another request to be sent; the redirect handler decides, and the classes are asked about the
-    /// next message.
+    /// Follows a protocol to another request: the redirect handler decides, and the classes are asked about the next
+    /// message.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse) {
         let given = (response as? HTTPURLResponse).map { ($0, ResponseHead($0)) }
         // A redirect is counted by its status.
@@ -102,22 +108,21 @@ extension Attempt: ProtocolHost {
         follow(decision, at: .back(0, shown), exchange)
     }
 
-    /// Answers a challenge of the protocol: as the session's delegate decides, else with the request's credential,
-    /// once.
-    func answer(_ challenge: ShownChallenge) {
+    /// Answers a protocol's challenge: as the session's delegate decides, else once with the request's credential.
+    func answer(_ challenge: SendableChallenge) {
         owningRequest?.attempt(self, didReceive: challenge)
         guard core.options.delegate.isSubclass else { return answer(challenge, by: .byDefault) }
-        let settle = firstOnly { [self] (answer: ChallengeAnswer) in
+        let decide = firstOnly { [self] (answer: ChallengeAnswer) in
             ProtocolThread.shared.perform { [self] in self.answer(challenge, by: answer) }
         }
         core.options.rootQueue.async { [self] in
             core.options.delegate.urlSession(core.urlSession, task: sessionTask, didReceive: challenge.value) {
-                settle(ChallengeAnswer(disposition: $0, credential: $1))
+                decide(ChallengeAnswer(disposition: $0, credential: $1))
             }
         }
     }
 
-    private func answer(_ shown: ShownChallenge, by answer: ChallengeAnswer) {
+    private func answer(_ shown: SendableChallenge, by answer: ChallengeAnswer) {
         let challenge = shown.value
         guard let sender = challenge.sender else { return }
         switch answer.disposition {
@@ -157,9 +162,10 @@ extension Attempt: ProtocolHost {
         }
     }
 
-    /// What begins a download whose protocol gave no HTTP response, since a file needs a head.
+    /// The response that begins a download when the protocol's response is not an HTTP response, since a file needs a
+    /// head.
     ///
-    /// Other requests have no response then.
+    /// Other requests then have no response.
     private func placeholder(for response: URLResponse?) -> HTTPURLResponse? {
         guard case .download = kind else { return nil }
         let fields = response?.mimeType.map { [Field(name: "Content-Type", value: $0)] } ?? []

@@ -32,7 +32,7 @@ extension Attempt: TransferConsumer {
         request?.attempt(self, didReceiveChallenge: head)
     }
 
-    /// The response brings the bytes from `offset` on; those in front of them are counted as received.
+    /// Counts from `offset`, at which the response begins; the bytes before it count as received.
     func startCounting(at offset: Int64) {
         state.withLock { $0.firstByteOffset = offset }
     }
@@ -40,7 +40,7 @@ extension Attempt: TransferConsumer {
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow {
         let bytes = content.bytes
         let delivery = state.withLock { $0.delivery(of: bytes.count) }
-        delivery.recorder?.append(bytes)
+        if let recorder = delivery.recorder, !recorder.append(bytes) { endFetch(.unshared) }
         guard delivery.isWanted else {
             if delivery.isTooLong { state.withLock { $0.control }?.discard() }
             return delivery.flow
@@ -67,10 +67,15 @@ extension Attempt: TransferConsumer {
     func transferDidFinish(_ end: consuming TransferEnd) {
         var end = end
         end.failure = end.failure?.refined(for: record.url)
-        let mayRecover = state.withLock { state in
-            state.life.stage == .sent && state.failure == nil && state.head == nil && state.answeringLink == nil
+        // A link that answers may end without a response, as a `URLProtocol` may.
+        let (lacksHead, isWebSocket) = state.withLock { state in
+            (
+                state.life.stage == .sent && state.failure == nil && state.head == nil && state.answeringLink == nil,
+                state.message.webSocket != nil
+            )
         }
-        let recovery = mayRecover ? end.failure.flatMap { self.recovery(from: $0) } : nil
+        if lacksHead, !isWebSocket, end.failure == nil { end.failure = .withoutResponse }
+        let recovery = lacksHead ? end.failure.flatMap { self.recovery(from: $0) } : nil
         if case .failure(let failure) = recovery { end.failure = failure }
         let effects = state.withLock { [end] state in
             for report in end.earlierReports { state.note(report) }
@@ -86,11 +91,11 @@ extension Attempt: TransferConsumer {
     }
 }
 
-/// Where a piece of content goes.
+/// How a piece of content is treated.
 private struct Delivery {
-    /// Whether the content is the owner's.
+    /// Whether the owner gets it.
     var isWanted = false
-    /// Whether more has come of a response that was left than is worth reading.
+    /// Whether an abandoned response has brought more than is worth reading.
     var isTooLong = false
     var request: Request?
     var progress: Progress?
@@ -100,7 +105,7 @@ private struct Delivery {
 }
 
 extension Attempt.State {
-    /// So much of a response that was left is read, so that it can be stored.
+    /// Bytes of an abandoned response that are read so that the response can be stored: 64 KiB.
     private static let leftLimit = 64 * 1024
 
     fileprivate mutating func delivery(of byteCount: Int) -> Delivery {

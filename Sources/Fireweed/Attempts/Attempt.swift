@@ -6,50 +6,50 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Carries one try of a request over the wire, following redirects, and keeps what there is to know about it.
+/// One try of a request: sends its messages, follows redirects, and keeps the results.
 ///
-/// The transport calls it on its own thread; the request controls it from any. What users see of it is
-/// `URLSessionTask`, which is made only when someone asks.
+/// The transport calls it on its own thread; the request controls it from any thread. Users see it as a
+/// `URLSessionTask`, which is made only when someone asks for it.
 final class Attempt: Sendable {
     struct State {
         var owner: Owner?
         var life = AttemptState()
         /// The number of the request's decision that the attempt follows.
         var intentNumber: UInt64 = 0
-        /// How often somebody who takes content had room again.
+        /// How often the owner's buffer had room again.
         var roomCount = 0
         var control: (any TransferControl)?
-        /// The present message, as far as it has come.
-        var exchange: Exchange
-        /// What follows when the present response is left.
+        /// The present message and its response so far.
+        var exchange: AttemptExchange
+        /// What follows once the present response is abandoned.
         var next: Next?
         /// A walk that waits for a link's decision.
         var parked: Parked?
-        /// How many walks have waited.
+        /// The number of walks that have waited so far.
         var waitCount = 0
-        /// The link that gave the present answer; `nil` for one of the wire.
+        /// The link that gave the present response; `nil` for a response of the wire.
         var answeringLink: Int?
-        /// How the present transfer has ended, while somebody still decides about its response.
+        /// The end of the present transfer, while the decision about its response is pending.
         var transferEnd: TransferEnd?
-        /// Bytes of a response that came after it was left.
+        /// Bytes of a response that came after it was abandoned.
         var leftByteCount = 0
         var head: ResponseHead?
         var records: [ExchangeRecord] = []
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
-        /// What is entered while work that links have put off is under way; `nil` before there was any.
+        /// Entered while deferred work of links is under way; `nil` before there is any.
         var chores: DispatchGroup?
         var receivedByteCount: Int64 = 0
-        /// Bytes that an earlier download has left: the response brings the rest alone.
+        /// Bytes that an earlier download has left: the response brings the rest.
         var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
         weak var task: URLSessionTask?
         var taskSettings: TaskSettings?
-        /// What a task's `progress` gave, once somebody has asked for it.
+        /// The task's `progress`; `nil` until it is first read.
         var progress: Progress?
-        /// Where the present message's response comes from.
+        /// Where the present response comes from.
         var source = AnswerSource.network
         /// What the task shows while a `URLProtocol` class is asked about it, or made for it.
         var protocolOffer: ProtocolOffer?
@@ -58,7 +58,8 @@ final class Attempt: Sendable {
 
         /// Feeds an event to the table.
         ///
-        /// An end takes over the cause that the transfer gave, unless there was one before.
+        /// When the attempt ends, the cause of the transfer's end becomes the cause of the attempt's, unless there is
+        /// an earlier one.
         mutating func handle(_ event: AttemptState.Event) -> AttemptState.Effects {
             let effects = life.handle(event)
             if effects.contains(.end) { failure = failure ?? transferEnd?.failure }
@@ -70,7 +71,7 @@ final class Attempt: Sendable {
             if life.stage != .ended { failure = failure ?? cause }
         }
 
-        /// Notes what a try of the present message took.
+        /// Adds the report of a try of the present message.
         mutating func note(_ report: TransferReport) {
             var report = report
             // What ended before it came to a transport has no time of its own.
@@ -81,8 +82,8 @@ final class Attempt: Sendable {
                     source: source))
         }
 
-        /// Gives an attempt that ended before it sent anything a transaction, so that it has metrics as every other
-        /// one.
+        /// Adds a transaction for an attempt that ended before it sent anything, so that it has metrics like every
+        /// other attempt.
         mutating func noteUnsentHop() {
             guard records.isEmpty else { return }
             var report = TransferReport()
@@ -117,7 +118,7 @@ final class Attempt: Sendable {
         links = core.links.behind(own)
         cachePolicy = core.settings.cachePolicy(of: message.urlRequest)
         deadlineNanoseconds = core.settings.deadlineNanoseconds(on: core.clock)
-        state = Mutex(State(owner: owner, exchange: Exchange(message)))
+        state = Mutex(State(owner: owner, exchange: AttemptExchange(message)))
     }
 
     // MARK: Control
@@ -141,9 +142,9 @@ final class Attempt: Sendable {
         if effects.contains(.launch) { launch() }
         if effects.contains(.stopWaiting), let parked = state.withLock({ $0.parked.take() }) { parked.stop?() }
         if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
-        if effects.contains(.goOn) { core.options.rootQueue.async { self.goOn() } }
+        if effects.contains(.proceed) { core.options.rootQueue.async { self.proceed() } }
         if effects.contains(.save) { save() }
-        if effects.contains(.end) { tellOfEnd() }
+        if effects.contains(.end) { notifyOfEnd() }
     }
 
     private func steer(_ effects: AttemptState.Effects) {
@@ -160,11 +161,12 @@ final class Attempt: Sendable {
 
     func suspend() {
         handle(.suspend)
+        endFetch(.handedOver)
     }
 
-    /// Does what the request was told last.
+    /// Suspends or resumes the attempt, as the request was suspended or resumed last.
     ///
-    /// Two threads may call this in another order than the request was told: the highest number counts.
+    /// Two threads may call this out of order: the highest number wins.
     func follow(isSuspended: Bool, number: UInt64) {
         let effects = state.withLock { state -> AttemptState.Effects in
             guard number > state.intentNumber else { return [] }
@@ -172,12 +174,13 @@ final class Attempt: Sendable {
             return isSuspended ? state.handle(.suspend) : state.handle(.resume).union(state.handle(.start))
         }
         perform(effects)
+        if isSuspended { endFetch(.handedOver) }
     }
 
-    /// Whether the attempt was told to stand still last.
+    /// Whether the last call suspended the attempt.
     var isSuspended: Bool { state.withLock { $0.life.holds.reasons.contains(.suspended) } }
 
-    /// Ends the attempt, now or as soon as the transport says so; the owner is told of the end once.
+    /// Ends the attempt, immediately or once the transport has ended the transfer; the owner is notified once.
     func cancel(with failure: TransferFailure = .cancelled) {
         handle(.cancel) { $0.fail(failure) }
     }
@@ -188,7 +191,7 @@ final class Attempt: Sendable {
         handle(.fails) { $0.fail(failure) }
     }
 
-    /// Ends an attempt that was never begun and that has no waiter; the owner is not told.
+    /// Ends an attempt that has not begun and that no task waits for, without notifying the owner.
     func abandon() {
         state.withLock { $0.owner = nil }
         cancel()
@@ -199,20 +202,24 @@ final class Attempt: Sendable {
         handle(.passes)
     }
 
-    /// Lets content come again, after the owner had enough of it.
+    /// Lets content come again, once the owner has room.
     func resumeIntake() {
         handle(.room) { $0.roomCount += 1 }
     }
 
-    /// Offers content to somebody, and says what may move after that.
+    /// Offers content to the owner, and returns what may move after that.
     func flow(afterOffering offer: () -> Intake) -> Flow {
         let (roomCount, flow) = state.withLock { ($0.roomCount, $0.life.holds.flow) }
         return hold(after: offer(), offeredAt: roomCount, flow)
     }
 
-    /// - Parameter roomCount: the count before the offer. Where it has changed, there was room again before this call.
+    /// Stops the content after an offer that filled the owner's buffer, and returns what may move.
+    ///
+    /// `roomCount` is the count from before the offer. A different count now means that the owner had room again before
+    /// this call: the content is not stopped then.
     func hold(after intake: Intake, offeredAt roomCount: Int, _ flow: Flow) -> Flow {
         guard intake == .isFull else { return flow }
+        endFetch(.handedOver)
         return state.withLock { state in
             // The transfer is told by the answer to its call.
             if state.roomCount == roomCount { _ = state.handle(.full) }
@@ -220,7 +227,7 @@ final class Attempt: Sendable {
         }
     }
 
-    /// Stores what has come; then the attempt continues.
+    /// Stores the response; then the attempt continues.
     private func save() {
         let recorder = state.withLock { state in
             state.exchange.recorder.take()
@@ -229,13 +236,32 @@ final class Attempt: Sendable {
         recorder.save(deciding: storingDecision) { self.handle(.saved) }
     }
 
-    private func tellOfEnd() {
-        let (owner, failure) = state.withLock { state in
+    /// Tells requests that wait for the response of this one, where that has not been done.
+    func endFetch(_ outcome: FetchOutcome) {
+        state.withLock { $0.exchange.lead.take() }?.end(outcome)
+    }
+
+    private func notifyOfEnd() {
+        let (owner, failure, lead, ownFailure) = state.withLock { state in
             state.control = nil
             state.exchange.recorder = nil
             state.noteUnsentHop()
-            return (state.owner.take(), state.failure)
+            let failure = state.life.isCancelled ? nil : state.transferEnd?.failure
+            return (state.owner.take(), state.failure, state.exchange.lead.take(), failure)
         }
+        if let lead { lead.end(failure == nil ? .stored : outcome(of: ownFailure)) }
         owner?.attemptDidComplete(self, failure: failure)
+    }
+
+    /// What requests that wait for the response are told after a failure; `nil` when the exchange did not fail itself.
+    ///
+    /// A cancel, or a deadline of this request alone, is no failure of theirs.
+    private func outcome(of failure: TransferFailure?) -> FetchOutcome {
+        switch failure {
+        case .cancelled, nil: return .handedOver
+        case .exchange(.timedOut, _, _) where (deadlineNanoseconds ?? .max) <= core.clock.monotonicNanoseconds:
+            return .handedOver
+        case .some(let failure): return .failed(failure)
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 import FireweedTransport
 
-/// Where an attempt stands, and why bytes of its transfer may not move.
+/// The stage of an attempt, and the reasons why bytes of its transfer may not move.
 ///
-/// Pure: events go in, effects come out, and `Attempt` performs them outside its lock. Messages, heads and failures are
-/// kept beside it; the table knows only that they are there.
+/// Pure: events go in, effects come out, and `Attempt` performs the effects outside its lock. Messages, heads and
+/// failures are kept in `Attempt`; the table only knows that they exist.
 struct AttemptState: Sendable {
-    /// What the present transfer has said of its end.
+    /// Whether and how the present transfer has ended.
     enum Wire: Hashable, Sendable {
         case open
         case over(hasFailed: Bool)
@@ -18,47 +18,46 @@ struct AttemptState: Sendable {
         case ready
         /// The next message is being made; there is no transfer.
         case preparing
-        /// A link needs time for the next message.
+        /// A link needs time to decide about the next message.
         case waiting
-        /// A transfer runs, and its head has not come.
+        /// A transfer runs; no head has come.
         case sent
-        /// The head is there. Somebody decides what becomes of the response.
+        /// A head has come; a link or the owner decides about the response.
         case deciding(Wire)
         /// The content of the response goes to the owner.
         case delivering
-        /// The rest of the response is not wanted; another message follows when its transfer has ended.
+        /// The response is abandoned; another message follows when its transfer has ended.
         case leaving
-        /// Everything has come. Somebody decides what is stored of it; then another message follows, or the end.
-        case saving(thenGoesOn: Bool)
-        /// The transfer was told to end, and has not done so yet.
+        /// The whole response has come and is being stored; then another message follows, or the end.
+        case saving(thenProceeds: Bool)
+        /// The transfer was told to end, and has not ended yet.
         case cancelling
         case ended
     }
 
     enum Event: Hashable, Sendable {
-        /// Somebody wants the attempt to begin.
+        /// The attempt begins.
         case start
         case suspend, resume
-        /// The consumer has enough of it, or has room again.
+        /// The owner's buffer is full, or has room again.
         case full, room
-        /// The attempt is to end: its owner, its deadline or a failure says so.
+        /// The owner, the deadline or a failure ends the attempt.
         case cancel
-        /// A link needs time for the next message.
+        /// A link needs time to decide about the next message.
         case waits
         /// The link has decided: the message passes to the next link.
         case wakes
         /// The next message cannot be sent.
         case fails
-        /// The next message was made, and has its transfer.
+        /// The next message is ready, and has its transfer.
         case sends
         /// The head came, and a link or the owner is asked about it.
         case asks
-        /// The head came, and no one has to be asked.
+        /// A head came, and no link or owner has to be asked about it.
         case delivers
-        /// The one who was asked lets the response pass.
+        /// The link or owner that was asked lets the response pass.
         case passes
-        /// Another message is to be sent instead of this response; `isRecorded` when the response is to be stored all
-        /// the same.
+        /// The response is abandoned for another message; `isRecorded` when the response is to be stored nevertheless.
         case leaves(isRecorded: Bool)
         /// The transfer has ended; `isRecorded` when a whole response is to be stored.
         case finishes(hasFailed: Bool, isRecorded: Bool)
@@ -74,7 +73,7 @@ struct AttemptState: Sendable {
 
         /// Make the next message, and send it.
         static let launch = Effects(rawValue: 1 << 0)
-        /// Tell the link that is asked that its decision is not needed any more.
+        /// Notify the waiting link that its decision is not needed any more.
         static let stopWaiting = Effects(rawValue: 1 << 1)
         /// Start the transfer.
         static let startTransfer = Effects(rawValue: 1 << 2)
@@ -83,17 +82,17 @@ struct AttemptState: Sendable {
         /// Discard the rest of the response.
         static let discard = Effects(rawValue: 1 << 4)
         static let cancelTransfer = Effects(rawValue: 1 << 5)
-        /// Go on with the message that follows.
-        static let goOn = Effects(rawValue: 1 << 6)
+        /// Continue with the message that follows.
+        static let proceed = Effects(rawValue: 1 << 6)
         /// Store the response.
         static let save = Effects(rawValue: 1 << 7)
-        /// Tell the owner of the end.
+        /// Notify the owner of the end.
         static let end = Effects(rawValue: 1 << 8)
     }
 
     private(set) var stage = Stage.ready
     private(set) var holds = TransferHolds()
-    /// True once the attempt is to end: whatever is decided after that makes no difference.
+    /// True once the attempt is to end: later decisions make no difference.
     private(set) var isCancelled = false
     /// Whether a response that waits for a decision is to be stored.
     private var isRecorded = false
@@ -101,7 +100,7 @@ struct AttemptState: Sendable {
     /// True from its beginning to its end.
     var isRunning: Bool { stage != .ready && stage != .ended }
 
-    /// True while there is a transfer that may be told what may move.
+    /// True while there is a transfer whose flow can be set.
     private var hasTransfer: Bool {
         switch stage {
         case .sent, .deciding(.open), .delivering, .leaving: true
@@ -129,10 +128,10 @@ struct AttemptState: Sendable {
         case .passes: return pass()
         case .leaves(let isRecorded): return leave(isRecorded)
         case .finishes(let hasFailed, let isRecorded): return finish(hasFailed, isRecorded)
-        case .fallsBack: return stage == .sent ? goOn() : finish(true, false)
+        case .fallsBack: return stage == .sent ? proceed() : finish(true, false)
         case .saved:
-            guard case .saving(let goesOn) = stage else { return [] }
-            return goesOn ? goOn() : end()
+            guard case .saving(let proceeds) = stage else { return [] }
+            return proceeds ? proceed() : end()
         }
     }
 
@@ -152,7 +151,7 @@ struct AttemptState: Sendable {
             isCancelled = true
             return .cancelTransfer
         case .preparing:
-            isCancelled = true  // whoever makes the message sees it
+            isCancelled = true  // the code that makes the message sees it
             return []
         case .cancelling, .ended: return []
         }
@@ -163,14 +162,14 @@ struct AttemptState: Sendable {
         let effects = change { $0.remove(.deciding) }
         switch wire {
         case .open: return effects.union(become(.delivering))
-        case .over(hasFailed: false) where isRecorded: return become(.saving(thenGoesOn: false), .save)
+        case .over(hasFailed: false) where isRecorded: return become(.saving(thenProceeds: false), .save)
         case .over: return end()
         }
     }
 
     private mutating func leave(_ isRecorded: Bool) -> Effects {
         switch stage {
-        case .deciding(.over): return saveAndGoOn()
+        case .deciding(.over): return saveAndProceed()
         case .sent, .deciding(.open):
             // What is to be stored has to come.
             let effects = become(.leaving, isRecorded ? [] : .discard)
@@ -184,10 +183,10 @@ struct AttemptState: Sendable {
         case .deciding(.open):
             self.isRecorded = isRecorded && !hasFailed
             return become(.deciding(.over(hasFailed: hasFailed)))
-        case .delivering where isRecorded && !hasFailed: return become(.saving(thenGoesOn: false), .save)
+        case .delivering where isRecorded && !hasFailed: return become(.saving(thenProceeds: false), .save)
         case .leaving:
             self.isRecorded = isRecorded && !hasFailed
-            return isCancelled ? end() : saveAndGoOn()
+            return isCancelled ? end() : saveAndProceed()
         case .sent, .delivering, .cancelling: return end()
         case .ready, .preparing, .waiting, .deciding(.over), .saving, .ended: return []
         }
@@ -195,15 +194,15 @@ struct AttemptState: Sendable {
 
     // MARK: Changes
 
-    private mutating func saveAndGoOn() -> Effects {
-        isRecorded ? become(.saving(thenGoesOn: true), .save) : goOn()
+    private mutating func saveAndProceed() -> Effects {
+        isRecorded ? become(.saving(thenProceeds: true), .save) : proceed()
     }
 
-    /// Continues with another message; what held the last response back does not hold back the next one.
-    private mutating func goOn() -> Effects {
+    /// Continues with another message; the reasons that held the last response back do not hold the next one.
+    private mutating func proceed() -> Effects {
         holds.remove([.deciding, .full])
         isRecorded = false
-        return become(.preparing, .goOn)
+        return become(.preparing, .proceed)
     }
 
     private mutating func end() -> Effects {

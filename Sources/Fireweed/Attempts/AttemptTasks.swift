@@ -162,7 +162,7 @@ final class AttemptDownloadTask: URLSessionDownloadTask, AttemptTask, @unchecked
     override func resume() { attempt.resume() }
     override func suspend() { attempt.suspend() }
     override func cancel() { attempt.cancelTask() }
-    /// Cancels the try without resume data: `DownloadRequest.cancel(byProducingResumeData:)` makes them.
+    /// Cancels the try, and produces no resume data: `DownloadRequest.cancel(byProducingResumeData:)` does.
     override func cancel(byProducingResumeData completionHandler: @escaping (Data?) -> Void) {
         cancel()
         completionHandler(nil)
@@ -285,7 +285,7 @@ extension Attempt {
 }
 
 extension TransferFailure {
-    /// A task was cancelled for itself: its request may be retried.
+    /// The failure of a task that was cancelled through its own `cancel()`: its request may be retried.
     static let taskCancelled = TransferFailure.exchange(.cancelled, detail: "the task was cancelled", engineCode: 0)
 }
 

@@ -3,12 +3,12 @@
 import Foundation
 public import FoundationNetworking
 
-/// One try of a request on the wire: Foundation's class, so that code that says `URLSessionTask` works as it is.
+/// One try of a request on the wire, as Foundation's own class: code that uses `URLSessionTask` works unchanged.
 ///
-/// A retry makes the next task; redirects stay inside one. A task is made when it is first asked for. Two tasks are
-/// equal when they stand for the same try. `cancel()`, `suspend()` and `resume()` of a task act on this try only:
-/// prefer the methods of `Request`. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are kept
-/// and given back; they change nothing about the transfer.
+/// A retry makes the next task; a redirect does not. A task is made when it is first asked for. Two tasks are equal
+/// when they stand for the same try. `cancel()`, `suspend()` and `resume()` of a task affect this try only: prefer the
+/// methods of `Request`. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are stored and
+/// returned, and have no effect on the transfer.
 public typealias SessionTask = URLSessionTask
 
 /// A task whose response's content is kept in memory or streamed.

@@ -2,16 +2,16 @@
 
 import FireweedTransport
 
-/// The reasons for which bytes may not move, and the decision that they amount to.
+/// The reasons why bytes may not move, and the flow that follows from them.
 struct TransferHolds: Sendable {
     struct Reason: OptionSet {
         let rawValue: UInt8
 
         /// The request was suspended.
         static let suspended = Reason(rawValue: 1)
-        /// Somebody decides about the head of the response.
+        /// A link or the owner decides about the head of the response.
         static let deciding = Reason(rawValue: 2)
-        /// The consumer has more than enough.
+        /// The owner's buffer is full.
         static let full = Reason(rawValue: 4)
     }
 

@@ -3,7 +3,7 @@
 import Foundation
 import FoundationNetworking
 
-/// What a delegate says about a challenge.
+/// A delegate's decision about a challenge.
 struct ChallengeAnswer: @unchecked Sendable {
     // SAFETY: a credential has no settable members.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)

@@ -5,11 +5,11 @@ import Foundation
 import FoundationNetworking
 import Glibc
 
-/// Finds the credentials of an origin, and keeps those that were accepted.
+/// Finds the credentials of an origin, and stores accepted ones.
 ///
-/// The order: the request's own, the URL's userinfo, the netrc file at once, and the storage of the configuration when
-/// there is a challenge. Credentials of the request that are refused are not replaced by others: the 401 is the
-/// response then.
+/// The order: the request's own; then the URL's userinfo and the netrc file, with the first message; then the
+/// configuration's storage, after a challenge. When credentials of the request are refused, no others are tried: the
+/// 401 is the response.
 struct CredentialSource: @unchecked Sendable {
     // SAFETY: the storage synchronises itself, and is never changed for another.
     private let storage: URLCredentialStorage?
@@ -22,7 +22,7 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: Before the first message to an origin
 
-    /// True when the message to a URL may have to be changed by `completing`; cheap, since every message is asked.
+    /// Whether `completing` may have to change the message to a URL; cheap, since every message is checked.
     func concerns(_ urlText: String) -> Bool {
         guard netrc == nil else { return true }
         // Byte by byte, Swift takes ten times as long for it, and every message is asked.
@@ -40,8 +40,8 @@ struct CredentialSource: @unchecked Sendable {
         return .exchange(.badURL, detail: "the user or the password in the URL has a line break in it", engineCode: 0)
     }
 
-    /// The message without userinfo in its URL, and with credentials from there or from the netrc file where it has
-    /// none.
+    /// The message without userinfo in its URL, and with credentials from the userinfo or from the netrc file unless it
+    /// has some.
     func completing(_ message: OutgoingMessage) -> OutgoingMessage {
         var message = message
         if let (text, user, password) = Userinfo.split(message.url.absoluteString), let url = URL(string: text) {
@@ -60,8 +60,7 @@ struct CredentialSource: @unchecked Sendable {
 
     // MARK: After a challenge
 
-    /// The message again, with credentials that fit one of the challenges and were not refused already; `nil` when
-    /// there are none.
+    /// The message with credentials for one of the challenges that were not refused yet; `nil` when there are none.
     func answering(_ challenges: [HTTPChallenge], to message: OutgoingMessage) -> OutgoingMessage? {
         guard !message.hasOwnCredentials, !message.fields.contains("Authorization") else { return nil }
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
@@ -111,7 +110,7 @@ struct CredentialSource: @unchecked Sendable {
         return next.answering([challenge])
     }
 
-    /// As many credentials as are tried for one message, whatever a server asks for.
+    /// How many credentials are tried for one message.
     private static let maximumRefusals = 4
 
     private func candidates(for challenge: HTTPChallenge, of url: URL) -> [(user: String, password: String)] {
@@ -122,10 +121,10 @@ struct CredentialSource: @unchecked Sendable {
         return found
     }
 
-    /// What the storage has for the challenge's protection space; the default credential comes first.
+    /// The credentials in the storage for the challenge's protection space, the default credential first.
     ///
-    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds what was stored
-    /// with another object: we compare their values.
+    /// Foundation on Linux compares protection spaces by identity, so that its own look-up never finds a credential
+    /// that was stored with another object: we compare the values.
     private func stored(for challenge: HTTPChallenge, of url: URL) -> [URLCredential] {
         guard let storage else { return [] }
         return storage.allCredentials.flatMap { space, credentials -> [URLCredential] in
@@ -156,7 +155,7 @@ struct CredentialSource: @unchecked Sendable {
 }
 
 extension HTTPChallenge {
-    /// Which of several challenges is taken: the one that gives least away.
+    /// The rank of a scheme: of several challenges, the one whose answer reveals least is answered.
     fileprivate var strength: Int {
         switch known {
         case .digest: 3 + (DigestAnswer(self)?.algorithm.rawValue ?? 0)
@@ -168,7 +167,7 @@ extension HTTPChallenge {
 }
 
 extension URLProtectionSpace {
-    /// True when the challenge of this origin is for this space; a space without a realm is for all of the origin.
+    /// Whether a challenge of this origin belongs to this space; a space without a realm covers all of the origin.
     fileprivate func covers(_ challenge: HTTPChallenge, of url: URL) -> Bool {
         CanonicalHost.text(of: host) == url.host.map(CanonicalHost.text) && port == url.effectivePort
             && (`protocol` ?? "http").lowercased() == url.scheme?.lowercased()
@@ -183,19 +182,19 @@ extension URL {
 }
 
 extension RequestMessage.Credentials {
-    /// False when something in it could forge a field of the message, or would end it early.
+    /// Whether user and password can be sent; a character that could forge or end a field cannot.
     var isSendable: Bool { FieldSyntax.isValue(user) && FieldSyntax.isValue(password) }
 }
 
 extension OutgoingMessage {
-    /// Takes credentials that are the request's own.
+    /// Uses credentials of the request itself.
     mutating func adopt(_ credentials: RequestMessage.Credentials) {
         guard credentials.isSendable else { return }
         self.credentials = credentials
         hasOwnCredentials = true
     }
 
-    /// Drops everything that belongs to the origin which is left.
+    /// Removes everything that belongs to the previous origin.
     mutating func forgetCredentials() {
         credentials = nil
         hasOwnCredentials = false

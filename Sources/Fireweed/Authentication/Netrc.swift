@@ -3,7 +3,7 @@
 import FireweedTransport
 public import Foundation
 
-/// What a `.netrc` file says about hosts, for sessions that are given it.
+/// The entries of a `.netrc` file, for sessions that are made with it.
 ///
 /// ```swift
 /// let session = Session(netrc: try Netrc.ofUser())
@@ -19,6 +19,11 @@ public struct Netrc: Sendable, Equatable {
         public var password: String?
 
         /// Makes an entry.
+        ///
+        /// - Parameters:
+        ///   - machine: the host; `nil`, the default, makes the `default` entry.
+        ///   - login: the user; `nil`, the default, for none.
+        ///   - password: the password; `nil`, the default, for none.
         public init(machine: String? = nil, login: String? = nil, password: String? = nil) {
             self.machine = machine
             self.login = login

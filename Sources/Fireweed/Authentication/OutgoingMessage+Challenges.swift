@@ -7,8 +7,8 @@ extension OutgoingMessage {
     /// The credentials that the transport uses; `nil` for those that may answer Digest, which wait for a challenge
     /// here.
     ///
-    /// libcurl 7.88 answers SHA-512-256 wrongly and `qop=auth-int` without the content, and gives up at an unknown
-    /// algorithm beside another scheme. For WebSockets the transport answers.
+    /// Digest is answered by another message, whose answer covers content that is in memory (`qop=auth-int`, RFC 7616
+    /// §3.4.3). For WebSockets the transport answers.
     var transportCredentials: RequestMessage.Credentials? {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return credentials }
         return nil

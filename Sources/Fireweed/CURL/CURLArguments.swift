@@ -1,8 +1,8 @@
-// From the words of a curl command to options and URLs, in their order.
+// The arguments of a curl command.
 
-/// One argument, understood.
+/// One parsed argument.
 struct CURLArgument: Equatable {
-    /// The option as it was written, for messages.
+    /// The option as written, for error messages.
     let written: String
     let meaning: CURLMeaning
     /// The option's long name without its dashes; empty for a URL.
@@ -14,7 +14,7 @@ struct CURLArgument: Equatable {
 /// Reads words as curl does: `-XPOST`, `-sS`, `--data x`, `--`; and `--data=x`, which documents write and curl refuses.
 struct CURLArguments {
     private(set) var all: [CURLArgument] = []
-    /// Whether brackets and braces in the URL are nothing but themselves.
+    /// Whether brackets and braces in the URL are literal (`--globoff`).
     private(set) var takesURLLiterally = false
 
     init(_ words: [[UInt8]]) throws {

@@ -5,16 +5,16 @@ import Foundation
 
 /// Writes the command: one that a POSIX shell can run, and that sends the same bytes.
 ///
-/// It begins as Alamofire's does, `$ curl -v`, and is written as that one where that is safe.
+/// The command begins with `$ curl -v`, and is written like Alamofire's where Alamofire's form is safe.
 struct CURLCommand {
     let method: String
     let url: URL
     let fields: [Field]
     var credential: (user: String, password: String)?
-    /// How the credential may be shown.
+    /// Whether credentials are shown or hidden.
     var schemes = AuthenticationSchemes.password
     var content = CURLContent.none
-    /// Whether `fields` are all that is sent, so that curl has to be told to add nothing.
+    /// Whether `fields` are all fields of the message, so that the command must stop curl from adding others.
     var isComplete = true
 
     /// Fields that follow from the content.
@@ -37,10 +37,10 @@ struct CURLCommand {
 
     private var hasContent: Bool { if case .none = sentContent { false } else { true } }
 
-    /// What curl has to do, or not to do, to the request.
+    /// The options that change how curl sends the request.
     private var behaviour: [String] {
         var options: [String] = []
-        if method == "HEAD", !hasContent { options.append("-I") }  // with -X alone, it would wait for content
+        if method == "HEAD", !hasContent { options.append("-I") }  // with -X alone, curl would wait for content
         let text = url.absoluteString
         if text.contains(where: "[]{}".contains) { options.append("-g") }
         if text.contains("/.") { options.append("--path-as-is") }
@@ -60,7 +60,7 @@ struct CURLCommand {
         return options
     }
 
-    /// Only after a challenge and as it demands, unless there is one scheme alone.
+    /// The scheme when only one is allowed; else `--anyauth`, with which curl sends credentials only after a challenge.
     private var schemeOption: [String] {
         switch schemes {
         case .basic: ["--basic"]
@@ -71,13 +71,14 @@ struct CURLCommand {
         }
     }
 
-    /// `-b` would read a file where there is no `=`, or an `@` at the start; and leave out what is too long.
+    /// Whether `-b` can send the field: for a value without `=`, or with `@` at the start, it would read a file, and it
+    /// drops values that are too long.
     private func isCookieOption(_ field: Field) -> Bool {
         field.name.isEqualIgnoringASCIICase("Cookie") && field.value.utf8.first != UInt8(ascii: "@")
             && (field.value.contains("=") || field.value == SecretFields.mark) && field.value.utf8.count < 8000
     }
 
-    /// The URL, with the user and password that `-u` would split at the wrong colon.
+    /// The URL, with the user and password in it when `-u` would split them at the wrong colon.
     private var target: String {
         guard let credential, credential.user.contains(":"),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -94,7 +95,7 @@ struct CURLCommand {
         let sent = fields.filter { field in
             !isCookieOption(field) && !Self.framing.contains(where: field.name.isEqualIgnoringASCIICase)
         }
-        // "Name;" is curl's way to say a field without a value; "Name:" takes one away that it would add.
+        // "Name;" is curl's syntax for a field without a value; "Name:" removes a field that curl would add.
         let options = sent.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         var removed: [String] = []
         if hasContent {

@@ -1,13 +1,13 @@
-// Content in a shell's words.
+// Request content in a shell command.
 
 import Foundation
 
 extension CURLContent {
-    /// More than Linux takes in one argument (`MAX_ARG_STRLEN` is 128 KiB) does not go into the command line, but into
-    /// a pipe.
+    /// The largest content of a command line, in bytes; longer content is piped, since an argument on Linux has at most
+    /// 128 KiB (`MAX_ARG_STRLEN`).
     private static let argumentLimit = 100_000
 
-    /// What stands before `curl`, and its own options.
+    /// The commands before `curl`, and the options of `curl`, that send the content.
     var shellText: (pipe: String, options: [String]) {
         switch self {
         case .none: return ("", [])

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Reads them, where that is allowed.
+/// Reads the files that a command names, where reading is allowed.
 struct CURLFiles {
-    /// Where relative paths begin; `nil` forbids reading.
+    /// The folder of relative paths; `nil` forbids reading.
     let folder: URL?
     let standardInput: [UInt8]?
 
-    /// The content of a file; `-` is standard input, as far as the command itself says what that is.
+    /// The content of a file; `-` is standard input, which only `printf` in the same command can provide.
     func content(of path: String, for option: String) throws -> [UInt8] {
         if path == "-", let standardInput { return standardInput }
         let url = try url(of: path, for: option)
@@ -18,7 +18,7 @@ struct CURLFiles {
         return Array(data)
     }
 
-    /// The place of a file that may be read.
+    /// The URL of a file; throws when reading is not allowed.
     func url(of path: String, for option: String) throws -> URL {
         guard let folder, path != "-" else { throw CURLParsingError.fileNotRead(option: option, path: path) }
         return path.hasPrefix("/") ? URL(fileURLWithPath: path) : folder.appendingPathComponent(path)

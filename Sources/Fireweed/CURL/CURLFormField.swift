@@ -17,14 +17,14 @@ struct CURLFormField: Equatable {
     var type: String?
     var fileName: String?
 
-    /// Takes the value as it is, as `--form-string` does; `nil` without a name.
+    /// Makes a field with a literal value, as `--form-string` does; `nil` without a name.
     init?(literally text: String) {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
         name = String(text[..<equals])
         source = .text(String(text[text.index(after: equals)...]))
     }
 
-    /// Reads a value of `-F`; `nil` for what curl would warn about, nested multiparts, and headers and encoders of
+    /// Reads a value of `-F`; `nil` for values that curl warns about, nested multiparts, and headers and encoders of
     /// parts.
     init?(_ text: String) {
         guard let literal = CURLFormField(literally: text), case .text(let value) = literal.source else { return nil }

@@ -1,6 +1,6 @@
-// The options of curl that are understood: one table.
+// The table of supported curl options.
 
-/// What an option means for a request.
+/// The effect of an option on a request.
 enum CURLMeaning: Equatable {
     // With a value.
     case method, header, user, bearer, cookie, userAgent, referer, maximumTime, url
@@ -10,10 +10,10 @@ enum CURLMeaning: Equatable {
     case upload
     // Without one.
     case query, head
-    /// Says nothing about the request: what curl shows, where it saves, how it connects.
+    /// The option has no effect on the request: output, files, connections.
     case ignored
     case ignoredValue
-    /// For a session to do: without it the request would take another way, or be trusted otherwise.
+    /// Only a session can do this: without it, the request would use another route or another trust.
     case session
     case sessionValue
 
@@ -65,7 +65,7 @@ struct CURLOption {
         row("user", "u", .user), row("oauth2-bearer", .bearer), row("cookie", "b", .cookie),
         row("user-agent", "A", .userAgent), row("referer", "e", .referer), row("max-time", "m", .maximumTime),
         row("upload-file", "T", .upload),
-        // What the session decides, in the safer or the same way.
+        // Decided by the session, in the same way or a safer one.
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
         row("compressed", .ignored), row("basic", .ignored), row("anyauth", .ignored), row("http1.1", .ignored),
         row("http2", .ignored), row("path-as-is", .ignored), row("connect-timeout", .ignoredValue),
@@ -73,7 +73,7 @@ struct CURLOption {
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),
         row("ipv4", "4", .ignored), row("ipv6", "6", .ignored), row("disable", "q", .ignored),
         row("globoff", "g", .ignored),
-        // What only a session can do.
+        // Only a session can do these.
         row("proxy", "x", .sessionValue), row("proxy-user", "U", .sessionValue), row("noproxy", .sessionValue),
         row("cacert", .sessionValue), row("cert", "E", .sessionValue), row("key", .sessionValue),
         row("pass", .sessionValue), row("cert-type", .sessionValue), row("unix-socket", .sessionValue),
@@ -81,7 +81,7 @@ struct CURLOption {
         row("proto", .sessionValue), row("tlsv1.2", .session), row("tlsv1.3", .session),
         row("tls-max", .sessionValue),
         row("ciphers", .sessionValue), row("http2-prior-knowledge", .session),
-        // What curl shows, and where it saves.
+        // Output and saved files.
         row("verbose", "v", .ignored), row("silent", "s", .ignored), row("show-error", "S", .ignored),
         row("include", "i", .ignored), row("fail", "f", .ignored), row("fail-with-body", .ignored),
         row("buffer", .ignored), row("no-buffer", "N", .ignored), row("progress-bar", "#", .ignored),

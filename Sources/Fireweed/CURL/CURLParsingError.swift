@@ -1,40 +1,40 @@
-// Why a curl command is no request.
+// Errors in curl commands.
 
 public import Foundation
 
 /// Why a `curl` command could not be made into a `URLRequest`.
 ///
-/// It names the first thing, from left to right, that was not understood.
+/// The error names the first unsupported part of the command, from left to right.
 public enum CURLParsingError: Error, Sendable, Equatable {
-    /// A quote was opened and not closed; the character is the quote.
+    /// A quote is not closed; the character is the quote.
     case unbalancedQuote(Character)
-    /// The shell would do more here than make words: a variable, a command substitution, a redirection, a second
+    /// The command uses more of the shell than words: a variable, a command substitution, a redirection, a second
     /// command.
     case shellSyntax(String)
-    /// The command is another one than `curl`; the name is empty when there is none.
+    /// The command is not `curl`; the name is empty when there is no command.
     case notCURL(String)
-    /// An option that is unknown, or that a `URLRequest` has no place for; as it was written.
+    /// The option is unknown, or cannot be expressed in a `URLRequest`; as it was written.
     case unsupportedOption(String)
     /// The option came last, and needs a value.
     case missingValue(option: String)
-    /// The value is none for this option.
+    /// The value is not valid for this option.
     case invalidValue(option: String, value: String)
     /// Two options that exclude each other.
     case conflictingOptions(String, String)
-    /// A file is named, and reading files was not allowed; `-` is standard input.
+    /// The command names a file, and reading files was not allowed; `-` is standard input.
     case fileNotRead(option: String, path: String)
-    /// A file is named that cannot be read.
+    /// The command names a file that cannot be read.
     case unreadableFile(option: String, path: String)
     /// There is no URL.
     case missingURL
     /// There is more than one URL; this is the second.
     case severalURLs(String)
-    /// The URL is none, or stands for several by curl's brackets and braces.
+    /// The URL is not valid, or curl's brackets and braces make it several URLs.
     case invalidURL(String)
 }
 
 extension CURLParsingError: LocalizedError {
-    /// What was not understood, in one sentence.
+    /// The error in one sentence.
     public var errorDescription: String? {
         switch self {
         case .unbalancedQuote(let quote): "A quote is not closed: \(quote)"

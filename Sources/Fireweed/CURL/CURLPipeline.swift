@@ -1,4 +1,4 @@
-// From a command line to the words behind `curl`, and what is piped into it.
+// The shell pipeline of a curl command.
 
 import Foundation
 
@@ -6,7 +6,7 @@ import Foundation
 struct CURLPipeline: Equatable {
     /// The words behind `curl`.
     let arguments: [[UInt8]]
-    /// What `printf` prints; `nil` without one.
+    /// The output of `printf`; `nil` without `printf`.
     let standardInput: [UInt8]?
 
     init(_ text: String) throws {
@@ -18,7 +18,7 @@ struct CURLPipeline: Equatable {
         guard ["curl", "curl.exe"].contains(program.split(separator: "/").last.map(String.init)) else {
             throw CURLParsingError.notCURL(program)
         }
-        // A browser's "Copy all as cURL" ends each command so.
+        // A browser's "Copy all as cURL" ends each command with a semicolon.
         if let last = tokens.last, last == .control(";") || last == .control("&") { tokens = tokens.dropLast() }
         arguments = try tokens.map { token in
             switch token {

@@ -1,4 +1,4 @@
-// From the options of a curl command to a request.
+// Building requests from the options of a curl command.
 
 import Foundation
 import FoundationNetworking
@@ -16,7 +16,7 @@ struct CURLRequestBuilder {
     private var sendsDataInQuery = false
     private var headOption: String?
     private var upload: CURLRequestContent.Upload?
-    /// Whether whoever reads the command does what the request cannot say.
+    /// Whether the caller carries out the options that a request cannot express.
     private let acceptsSessionOptions: Bool
 
     init(files: CURLFiles, acceptsSessionOptions: Bool) {
@@ -83,7 +83,7 @@ struct CURLRequestBuilder {
         .invalidValue(option: argument.written, value: value)
     }
 
-    /// `Name: value`; `Name;` is a field without a value, `Name:` takes away what curl would add.
+    /// Reads `Name: value`; `Name;` is a field without a value, and `Name:` removes a field that curl would add.
     private mutating func add(header line: String, _ argument: CURLArgument) throws {
         // By scalars, as curl reads bytes: a character that combines with the colon does not hide it.
         let scalars = line.unicodeScalars
@@ -92,7 +92,7 @@ struct CURLRequestBuilder {
         }
         let name = String(scalars[..<end])
         let value = Self.trimmed(String(scalars[scalars.index(after: end)...]))
-        // Foundation would drop the field in silence.
+        // Foundation would drop the field without an error.
         guard FieldSyntax.isValue(value) else { throw invalid(argument, line) }
         if scalars[end] == ";" {
             guard value.isEmpty else { throw invalid(argument, line) }
@@ -106,7 +106,7 @@ struct CURLRequestBuilder {
         }
     }
 
-    /// White space around a value is no part of it (RFC 9110 §5.5); what Unicode has beside it is.
+    /// The value without the spaces and tabs around it (RFC 9110 §5.5); other Unicode white space is part of a value.
     private static func trimmed(_ value: String) -> String {
         value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     }
@@ -172,7 +172,7 @@ struct CURLRequestBuilder {
         if content.isJSON { setDefault(.accept("application/json"), in: &request) }
     }
 
-    /// Sets what curl adds on its own, unless the command has it or takes it away.
+    /// Sets the fields that curl adds, unless the command sets or removes them.
     private func setDefault(_ header: HTTPHeader, in request: inout URLRequest) {
         guard request.value(forHTTPHeaderField: header.name) == nil,
             !removedHeaders.contains(where: header.name.isEqualIgnoringASCIICase)

@@ -1,8 +1,8 @@
-// The content that a curl command's options add up to.
+// The request content of a curl command.
 
 import Foundation
 
-/// Gathers `-d` and its kin, or `-F`.
+/// Collects the content of `-d` and the options like it, or of `-F`.
 struct CURLRequestContent {
     let files: CURLFiles
     private(set) var data: [UInt8]?
@@ -49,7 +49,7 @@ struct CURLRequestContent {
         guard kind != .raw, value.first == UInt8(ascii: "@") else { return value }
         let path = String(decoding: value.dropFirst(), as: UTF8.self)
         let content = try files.content(of: path, for: argument.written)
-        // What curl leaves out of a text file: carriage returns, line feeds, NULs.
+        // curl drops carriage returns, line feeds and NULs of a text file.
         return kind == .text ? content.filter { ![0x0D, 0x0A, 0x00].contains($0) } : content
     }
 
@@ -66,7 +66,7 @@ struct CURLRequestContent {
         return separator == 0 ? Self.escape(content) : value[..<separator] + [UInt8(ascii: "=")] + Self.escape(content)
     }
 
-    /// Everything but RFC 3986's unreserved characters.
+    /// Percent-encodes all characters except RFC 3986's unreserved ones.
     private static func escape(_ bytes: [UInt8]) -> [UInt8] {
         bytes.flatMap { byte -> [UInt8] in
             switch byte {

@@ -1,11 +1,11 @@
-// What a curl command shows.
+// Credentials in curl commands.
 
-/// Whether a `curl` command shows what would let its reader in.
+/// Whether a `curl` command shows credentials.
 public enum CURLSecrets: Sendable {
-    /// Everything is there, and the command sends the same request.
+    /// The command shows everything, and sends the same request.
     case shown
-    /// For logs: `REDACTED` stands for the values of `Authorization`, `Cookie`, `Set-Cookie` and `Proxy-Authorization`,
-    /// for user and password, and for the user information of the URL.
+    /// For logs: `REDACTED` replaces the values of `Authorization`, `Cookie`, `Set-Cookie` and `Proxy-Authorization`,
+    /// user and password, and the userinfo of the URL.
     ///
     /// The rest of the URL, other fields and the content are shown as they are.
     case hidden

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What curl makes of a URL on its command line.
+/// Reads a URL of a command line as curl does.
 enum CURLTarget {
     /// The URL, with `http` where it has no scheme; throws for patterns that stand for several, and for schemes other
     /// than HTTP's.
@@ -19,10 +19,9 @@ enum CURLTarget {
         return url
     }
 
-    /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when one stands for a
-    /// pattern.
+    /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when it has a pattern.
     ///
-    /// An IPv6 address in brackets is none.
+    /// The brackets of an IPv6 address are not a pattern.
     private static func withoutPatterns(_ text: String) -> String? {
         let authorityEnd = authority(of: text).upperBound
         var result = ""

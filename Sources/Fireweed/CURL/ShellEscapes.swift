@@ -48,7 +48,7 @@ enum ANSIQuotedText {
 
 /// Formats of `printf` without conversions.
 enum PrintfFormat {
-    /// What `printf` would print; throws for a conversion.
+    /// The output of `printf`; throws for a conversion.
     static func bytes(of format: [UInt8]) throws -> [UInt8] {
         var result: [UInt8] = []
         var position = 0
@@ -70,9 +70,9 @@ enum PrintfFormat {
     }
 }
 
-/// What both have in common.
+/// The escapes that both syntaxes have.
 enum Escapes {
-    /// Reads one escape, from behind its backslash; what is none keeps the backslash.
+    /// Reads one escape, from after its backslash; an unknown escape keeps the backslash.
     static func read(_ bytes: [UInt8], _ position: inout Int) -> [UInt8] {
         let byte = bytes[position]
         var end = position

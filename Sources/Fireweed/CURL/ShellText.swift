@@ -4,7 +4,7 @@ package import Foundation
 
 /// Quoting for the shell (POSIX.1-2017, Shell & Utilities §2.2), safe in a script and pasted at a prompt.
 package enum ShellText {
-    /// The text without quotes where no shell sees anything special in it, else quoted.
+    /// The text without quotes when it has no special characters, else quoted.
     package static func word(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
@@ -55,7 +55,7 @@ package enum ShellText {
         return text + "'"
     }
 
-    /// True for what does not survive being pasted: control characters, but for the line feed and the tab.
+    /// True for characters that cannot be pasted: control characters except the line feed and the tab.
     static func isControl(_ scalar: UnicodeScalar) -> Bool {
         scalar.value < 0x20 && scalar != "\n" && scalar != "\t" || (0x7F...0x9F).contains(scalar.value)
     }

@@ -1,8 +1,8 @@
-// From a command line to its words, as a shell makes them.
+// Splits command lines into words like a shell.
 
-/// What a shell's first look at a command line gives.
+/// A token of a command line.
 package enum ShellToken: Equatable {
-    /// A word without its quotes; bytes, because `$'\xFF'` is no text.
+    /// A word without its quotes; bytes, because `$'\xFF'` is not UTF-8.
     case word([UInt8])
     /// `|`, `;`, `&`, `<`, `>` and their doubles.
     case control(String)
@@ -10,8 +10,8 @@ package enum ShellToken: Equatable {
 
 /// Splits a command line into words (POSIX.1-2017, Shell & Utilities §2.2, §2.3), with bash's `$'…'`; pure.
 ///
-/// Variables, globs with a match, and commands inside commands need a shell and are errors, but for `$(printf '…')`,
-/// which is how we write control characters ourselves. A `\0` in `$'…'` is a NUL, where bash would end the word.
+/// Variables, globs with a match and command substitutions need a shell and are errors, except `$(printf '…')`, which
+/// `ShellText` writes for control characters. A `\0` in `$'…'` is a NUL, where bash would end the word.
 package struct ShellWords {
     private let bytes: [UInt8]
     private var position = 0
@@ -68,7 +68,7 @@ package struct ShellWords {
         word = nil
     }
 
-    /// A line break ends a command, where there is one to end.
+    /// A line break ends a command that has words.
     private mutating func endLine() {
         endWord()
         if case .word? = tokens.last { tokens.append(.control("\n")) }
@@ -93,7 +93,7 @@ package struct ShellWords {
 
     // MARK: Quotes
 
-    /// A backslash outside quotes: the next character is itself, a line break is nothing.
+    /// A backslash outside quotes: the next character is literal, and a line break is removed.
     private mutating func escaped() {
         if peek == UInt8(ascii: "\r"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "\n") {
             position += 1
@@ -141,7 +141,7 @@ package struct ShellWords {
         }
     }
 
-    /// A `$`: itself before what begins no name, else something to expand.
+    /// A `$`: literal when no name follows, else an expansion.
     private mutating func variable() throws {
         if bytes[position...].starts(with: "(printf '".utf8) {
             position += "(printf '".utf8.count
@@ -159,7 +159,7 @@ package struct ShellWords {
         append([UInt8(ascii: "$")])
     }
 
-    /// `$(printf '…')`, from behind its quote; line feeds at its end are lost, as in a shell.
+    /// Reads `$(printf '…')` from after the opening quote; line feeds at its end are removed, as in a shell.
     private mutating func printed() throws {
         let start = position
         while let byte = next(), byte != UInt8(ascii: "'") {}

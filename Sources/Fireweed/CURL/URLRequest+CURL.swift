@@ -6,17 +6,17 @@ public import FoundationNetworking
 extension URLRequest {
     /// Makes the request that a `curl` command sends, as browsers' "Copy as cURL" and documents of APIs print it.
     ///
-    /// Words are split as a POSIX shell does it, with bash's `$'…'`; the prompt `$` may stand in front. What only a
-    /// shell knows, such as variables, is an error. Of curl's options these have their meaning: `-X`, `-H`, `-d`,
+    /// The command is split into words like in a POSIX shell, with bash's `$'…'`; a prompt `$` before it is ignored.
+    /// Syntax that needs a shell, such as variables, is an error. Supported options of curl: `-X`, `-H`, `-d`,
     /// `--data-raw`, `--data-binary`, `--data-urlencode`, `--json`, `-G`, `-I`, `-F`, `--form-string`, `-T`, `-u` and
     /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
     ///
-    /// Accepted without effect, because a session decides about them or because they are about what curl shows: `-k`
+    /// These options have no effect, because a session decides about them or because they change curl's output: `-k`
     /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--anyauth`, `--http1.1`,
     /// `--http2`, `--path-as-is`, `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
     /// `-q`, `--retry` and its kin, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`,
-    /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since without it the request
-    /// would be another one.
+    /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request
+    /// would differ without it.
     ///
     /// curl's own `User-Agent` and `Accept` are not added; the session's fields are, when the request is sent. A form
     /// is encoded in memory.
@@ -29,12 +29,12 @@ extension URLRequest {
     ///   - command: the command.
     ///   - folder: where the files are that options name (`-d @file`, `-F f=@file`), so that they may be read. `nil`,
     ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
-    /// - Throws: `CURLParsingError` for the first thing that is not understood.
+    /// - Throws: `CURLParsingError` for the first unsupported part of the command.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
         try self.init(cURL: command, readingFilesIn: folder, acceptingSessionOptions: false)
     }
 
-    /// Makes the request, and accepts options that `CURLExchangeOptions` gives to whoever does what they say.
+    /// Makes the request, and accepts options that `CURLExchangeOptions` gives to callers that carry them out.
     package init(cURL command: String, readingFilesIn folder: URL?, acceptingSessionOptions: Bool) throws {
         let pipeline = try CURLPipeline(command)
         let arguments = try CURLArguments(pipeline.arguments)
@@ -46,7 +46,7 @@ extension URLRequest {
     }
 }
 
-/// Options of a curl command that are about the exchange and what is shown of it, and not about the request.
+/// The options of a curl command that change the exchange or the output, and not the request.
 package enum CURLExchangeOptions {
     /// Long names without dashes and values, in order; throws `CURLParsingError`.
     ///

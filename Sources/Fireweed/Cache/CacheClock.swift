@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// What the caches of new sessions take for the time, in place of their session's clock: tests let hours pass.
+/// Replaces the clock of new sessions' caches, so that tests can let hours pass.
 package enum CacheClock {
     @TaskLocal package static var now: (@Sendable () -> Date)?
 }

@@ -2,11 +2,11 @@
 
 package import Foundation
 
-/// The directives of a `Cache-Control` field, as far as a private cache obeys them.
+/// The directives of a `Cache-Control` field that a private cache obeys.
 ///
-/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). What is meant to be a number
-/// and is none makes a response stale (§4.2.1), and never makes a cache more generous. Of one that comes twice, the
-/// first counts.
+/// Names are compared without case, and arguments may be tokens or quoted strings (§5.2). An argument that should be a
+/// number and is not makes a response stale (§4.2.1), and never makes a cache more generous. Of a directive that comes
+/// twice, the first counts.
 package struct CacheControl: Equatable, Sendable {
     /// How stale a response a request takes (§5.2.1.2).
     package enum Staleness: Equatable, Sendable {
@@ -19,7 +19,7 @@ package struct CacheControl: Equatable, Sendable {
     /// True when there is any directive, known or not.
     package var isPresent = false
     package var noStore = false
-    /// Fields that `no-cache` names do not matter: it is taken as if it named none (§5.2.2.4).
+    /// Field names in `no-cache` are ignored: the directive counts as if it named none (§5.2.2.4).
     package var noCache = false
     package var isPublic = false
     package var isPrivate = false
@@ -105,7 +105,7 @@ package struct CacheControl: Equatable, Sendable {
         return delta(argument).map { .seconds($0) }
     }
 
-    /// Digits alone; whatever is too large is the greatest there is (§1.2.2).
+    /// A number of seconds: digits only; a number that is too large becomes the greatest one (§1.2.2).
     static func delta(_ text: String?) -> TimeInterval? {
         guard let text, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return min(Int(text).map(TimeInterval.init) ?? greatestDelta, greatestDelta)

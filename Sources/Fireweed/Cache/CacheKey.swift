@@ -3,16 +3,16 @@
 import FireweedTransport
 import Foundation
 
-/// The key of a target URI: the URI in one spelling, without fragment and user information (RFC 9110 §4.2.3).
+/// The key of a target URI: the normalised URI, without fragment and user information (RFC 9110 §4.2.3).
 ///
-/// The method is no part of it: only answers to GET are stored.
+/// The method is not part of the key: only responses to GET are stored.
 enum CacheKey {
     static func text(of url: URL) -> String {
         let text = url.absoluteString
         return isNormal(text) ? text : normalised(text)
     }
 
-    /// True for what most URLs are: nothing has to be changed.
+    /// Whether the text is its own normal form, as it is for most URLs.
     private static func isNormal(_ text: String) -> Bool {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),

@@ -4,16 +4,16 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// A message and what of it matters to a cache (RFC 9111 §4).
+/// A message, with the properties that matter to a cache (RFC 9111 §4).
 struct CacheQuery: Sendable {
-    /// What can be read off the fields alone, so that a block that many requests share is read once.
+    /// The properties that follow from the fields alone: a field block that many requests share is parsed once.
     struct Facts: Sendable {
         var control = CacheControl()
-        /// Fields with which the client itself asks for validation or a part (RFC 9110 §13.1, §14.2): the answer is
-        /// then its own.
+        /// Whether the client itself validates or asks for a part (RFC 9110 §13.1, §14.2): the response is then passed
+        /// through.
         var hasOwnCondition = false
         var hasRange = false
-        /// True when the client validates a response of its own.
+        /// Whether the client validates a response of its own.
         var validatesOwn = false
 
         init() {}
@@ -56,13 +56,12 @@ struct CacheQuery: Sendable {
     /// Credentials that are not among the fields, as text.
     var credentials: String? { message.credentials.map { "\($0.user):\($0.password)" } }
 
-    /// True when a stored response may answer: one for the whole of what GET gives, without a condition of the
-    /// client's.
+    /// Whether a stored response may answer: the client asks for the whole representation, without conditions.
     var isAnswerable: Bool {
         (method == "GET" || method == "HEAD") && !facts.hasOwnCondition && !hasContent
     }
 
-    /// True when the policy lets stored responses be looked for.
+    /// Whether the policy allows a look-up.
     var looksIntoCache: Bool {
         switch policy {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false
@@ -70,7 +69,7 @@ struct CacheQuery: Sendable {
         }
     }
 
-    /// True when the request changes what its target is (RFC 9110 §9.2.1); an unknown method may.
+    /// Whether the method may change the target (RFC 9110 §9.2.1); true for an unknown method.
     var isUnsafe: Bool {
         switch method {
         case "GET", "HEAD", "OPTIONS", "TRACE": false

@@ -2,20 +2,23 @@
 
 public import FoundationNetworking
 
-/// Decides what becomes of a response that could be stored in the session's cache.
+/// Decides whether a response is stored in the session's cache, and may change it first.
 ///
-/// A handler is asked about each response to a data request that the network, or a `URLProtocol`, gave, if the session
-/// has a place to store responses: a success (2xx) to GET, whether or not its fields say anything about caching, and
-/// any other response that RFC 9111 lets the session store. It is not asked about `no-store` of the request or the
-/// response (RFC 9111 §5.2), a partial response, a response that is too large for the store, or one that the cache
-/// gave.
+/// A session with a store asks about responses to data requests that come from the network or from a `URLProtocol`:
+/// every success (2xx) to GET, whatever its fields say about caching, and every other response that RFC 9111 lets the
+/// session store. The session does not ask about a request or a response with `no-store` (RFC 9111 §5.2), a partial
+/// response, a response that is too large for the store, or a response from the cache.
 public protocol CachedResponseHandler: Sendable {
-    /// Called with the whole response; `completion` takes the one to store, or `nil` to store none.
+    /// Decides whether a response is stored, and with which fields; called on the session's root queue.
     ///
     /// A response without a lifetime (RFC 9111 §4.2.1) and without a validator (RFC 9110 §8.8) is of no use in a cache,
     /// and is not stored as it is. The handler makes it storable with a field such as `Cache-Control: max-age=60`.
     ///
-    /// To be called once, from anywhere; the response reaches its handlers in any case.
+    /// - Parameters:
+    ///   - task: the task that brought the response.
+    ///   - response: the whole response.
+    ///   - completion: takes the response to store, or `nil` to store none. Call it once, on any thread: the request
+    ///     ends after the decision.
     @preconcurrency
     func dataTask(
         _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,

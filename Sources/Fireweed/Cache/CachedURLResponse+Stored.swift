@@ -5,11 +5,12 @@ import Foundation
 import FoundationNetworking
 
 extension StoredResponse {
-    /// Where our own part of `userInfo` stands in a `URLCache`.
+    /// The key of the stored head in the `userInfo` of a `CachedURLResponse`.
     static let headKey = "Fireweed.head"
     /// Marks a response that must not reach a disk.
     ///
-    /// The policy of the `CachedURLResponse` says less: in memory, responses that may reach the disk have it too.
+    /// The policy of the `CachedURLResponse` is not enough: a `URLCache` also gives it to responses in memory that may
+    /// reach the disk.
     static let memoryOnlyKey = "Fireweed.memoryOnly"
 
     /// The response as a `CachedResponseHandler` sees it.
@@ -20,7 +21,7 @@ extension StoredResponse {
             storagePolicy: isMemoryOnly ? .allowedInMemoryOnly : .allowed)
     }
 
-    /// The response that a handler wants stored in place of this one; `nil` when it wants none.
+    /// The response as a handler has changed it; `nil` when the change forbids storing it.
     func replaced(by cached: CachedURLResponse) -> StoredResponse? {
         guard cached.storagePolicy != .notAllowed else { return nil }
         var head = head
@@ -31,7 +32,7 @@ extension StoredResponse {
         return changed
     }
 
-    /// Reads what a `URLCache` holds: our own, or what somebody else has put there.
+    /// Reads a response of a `URLCache`: one that we stored, or one of other code.
     init?(_ cached: CachedURLResponse) {
         guard let response = cached.response as? HTTPURLResponse else { return nil }
         let own = (cached.userInfo?[Self.headKey] as? Data).flatMap { data in
@@ -44,7 +45,7 @@ extension StoredResponse {
 }
 
 extension StoredHead {
-    /// The head of a response that was not stored by us, of which is known only what its fields say.
+    /// The head of a response that other code stored, of which only the fields are known.
     fileprivate init(foreign response: HTTPURLResponse, _ userInfo: [AnyHashable: Any]?) {
         let head = ResponseHead(status: response.statusCode, fields: response.fieldList)
         let date = head.value(of: "Date").flatMap { HTTPDate.parse($0) } ?? Date(timeIntervalSince1970: 0)
@@ -55,7 +56,7 @@ extension StoredHead {
             userInfo: Self.encodedUserInfo(userInfo))
     }
 
-    /// Takes over status and fields where they differ from ours.
+    /// Takes over status and fields where they differ from the stored ones.
     fileprivate mutating func adopt(_ response: HTTPURLResponse) {
         let changed = response.headers
         let same = self.response.httpURLResponse(for: response.url ?? URL(fileURLWithPath: "/"))
@@ -66,7 +67,7 @@ extension StoredHead {
             requestTime: requestTime, responseTime: responseTime)
     }
 
-    /// Property lists alone survive a disk: anything else is left out.
+    /// `userInfo` as a property list; other values are left out, since only property lists can be written to a disk.
     static func encodedUserInfo(_ userInfo: [AnyHashable: Any]?) -> Data? {
         var named = userInfo as? [String: Any] ?? [:]
         named[StoredResponse.headKey] = nil
@@ -75,7 +76,7 @@ extension StoredHead {
         return try? PropertyListSerialization.data(fromPropertyList: named, format: .binary, options: 0)
     }
 
-    /// What `encodedUserInfo` encoded.
+    /// The values that `encodedUserInfo` encoded.
     var decodedUserInfo: [AnyHashable: Any]? {
         userInfo.flatMap { try? PropertyListSerialization.propertyList(from: $0, format: nil) as? [String: Any] }
     }

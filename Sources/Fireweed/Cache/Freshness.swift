@@ -5,16 +5,17 @@ package import Foundation
 
 /// The arithmetic of freshness, in seconds.
 package enum Freshness {
-    /// The statuses that a cache may take to be fresh without being told so (RFC 9110 §15.1).
+    /// The statuses that a cache may treat as fresh without explicit freshness (RFC 9110 §15.1).
     static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
-    /// The share of a representation's age that it is taken to stay the same (§4.2.2).
+    /// The heuristic lifetime, as a share of the representation's age (§4.2.2).
     private static let heuristicShare = 0.1
-    /// No guess is longer than this: a week.
+    /// The longest heuristic lifetime: a week.
     private static let heuristicLimit: TimeInterval = 7 * 86_400
 
-    /// For how many seconds since it was made a response is fresh (§4.2.1).
+    /// The freshness lifetime of a response, in seconds (§4.2.1).
     ///
-    /// `max-age` wins over `Expires`; what is no date is in the past (§5.3); a guess is made only when nothing is said.
+    /// `max-age` wins over `Expires`; an `Expires` that is not a date is in the past (§5.3); the heuristic applies only
+    /// when the response has neither.
     package static func lifetime(of stored: StoredHead, control: CacheControl) -> TimeInterval {
         if let maxAge = control.maxAge { return maxAge }
         let head = stored.response
@@ -41,7 +42,7 @@ package enum Freshness {
         return initial + max(0, now.timeIntervalSince(stored.responseTime))
     }
 
-    /// The `Age` field; the first of several counts, and none that is no number (§5.1).
+    /// The `Age` field, in seconds; the first of several counts, and a field that is not a number is ignored (§5.1).
     package static func announcedAge(of head: ResponseHead) -> TimeInterval {
         guard let value = head.values(of: "Age").first else { return 0 }
         let first = value.split(separator: ",", maxSplits: 1).first.map { $0.trimmingCharacters(in: .whitespaces) }

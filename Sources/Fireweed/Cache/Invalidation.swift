@@ -5,8 +5,10 @@ import Foundation
 
 /// The rules for invalidating stored responses, on plain values.
 enum Invalidation {
-    /// The keys whose responses are no good after this answer: the target, and what `Location` and `Content-Location`
-    /// name on the same origin; none after an error, or when the method changes nothing.
+    /// The keys whose responses a message has invalidated: the target, and `Location` and `Content-Location` on the
+    /// same origin.
+    ///
+    /// None after an error, or when the method is safe.
     static func keys(after head: ResponseHead, to request: CacheQuery) -> [String] {
         guard request.isUnsafe, (200..<400).contains(head.status) else { return [] }
         let named = ["Location", "Content-Location"].compactMap { name -> URL? in

@@ -5,14 +5,14 @@
 /// A response to a request that was sent before an invalidation of its key may be older than the change that caused the
 /// invalidation. Such a response is not stored.
 struct Invalidations {
-    /// Keys that are remembered; what was forgotten counts as invalidated.
+    /// How many keys are remembered; a forgotten key counts as invalidated.
     private static let limit = 4096
 
     /// How many invalidations there were.
     private(set) var count = 0
     /// The number of the latest invalidation of each key.
     private var latest: [String: Int] = [:]
-    /// Requests that were sent before this number may have been overtaken by an invalidation that was forgotten.
+    /// Requests sent before this number may have been overtaken by a forgotten invalidation.
     private var forgotten = 0
 
     mutating func add(_ key: String) {

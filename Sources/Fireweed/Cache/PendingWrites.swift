@@ -2,28 +2,50 @@
 
 import Foundation
 
-/// The writes that a store has not carried out yet, in order.
+/// The writes that a store has not performed yet, in order.
 ///
-/// A look combines the store's responses with these writes. So a look never waits for a write, and never misses one.
+/// A look-up combines the store's responses with these writes. So a look-up never waits for a write, and never misses
+/// one.
 struct PendingWrites {
     /// One change of a store.
-    enum Write {
-        case store(StoredResponse)
+    enum Write: Sendable {
+        /// With the store's revision of the key before the request, if there was a look.
+        case store(StoredResponse, revision: UInt64?)
         case updateHead(StoredHead)
         case remove
+
+        /// Carries the write out; `hasFailedBefore` removes what an earlier write should have replaced.
+        func perform(on store: any ResponseStore, for key: String, hasFailedBefore: Bool) throws {
+            if hasFailedBefore { try store.removeResponses(for: key) }
+            switch self {
+            case .store(let response, _): try store.store(response, for: key)
+            case .updateHead(let head): try store.updateHead(head, for: key)
+            case .remove: try store.removeResponses(for: key)
+            }
+        }
+
+        /// The same for an asynchronous store.
+        func perform(on store: any AsyncResponseStore, for key: String, hasFailedBefore: Bool) async throws {
+            if hasFailedBefore { try await store.removeResponses(for: key) }
+            switch self {
+            case .store(let response, let revision): try await store.store(response, for: key, revision: revision)
+            case .updateHead(let head): try await store.updateHead(head, for: key)
+            case .remove: try await store.removeResponses(for: key)
+            }
+        }
     }
 
-    /// What the writes of one key come to.
-    struct Outcome {
+    /// The combined effect of the writes of one key.
+    struct Outcome: Sendable {
         static let none = Outcome()
 
-        /// Responses that the store has yet to take.
+        /// Responses that are still to be written.
         fileprivate(set) var responses: [StoredResponse] = []
         /// Newer heads of responses that the store has, by identifier.
         fileprivate(set) var heads: [UInt64: StoredHead] = [:]
-        /// True when nothing counts that the store has for the key.
+        /// Whether the responses of the key in the store are obsolete.
         fileprivate(set) var hidesStored = false
-        /// True when the last write failed: the store may have what should be gone.
+        /// Whether the last write failed: the store may still have obsolete responses.
         fileprivate(set) var hasFailed = false
         fileprivate var writeCount = 0
 
@@ -31,7 +53,7 @@ struct PendingWrites {
 
         fileprivate mutating func apply(_ write: Write) {
             switch write {
-            case .store(let response):
+            case .store(let response, _):
                 responses.removeAll { $0.head.variant == response.head.variant }
                 responses.append(response)
             case .updateHead(let head):
@@ -48,7 +70,7 @@ struct PendingWrites {
         }
     }
 
-    /// Bytes of responses that may wait; what comes beyond them is not stored.
+    /// Bytes of responses that may wait; further responses are not stored.
     private static let byteLimit = 16 << 20
     /// Keys whose writes failed that are remembered.
     private static let failureLimit = 4096
@@ -61,14 +83,15 @@ struct PendingWrites {
     private var queue: [Int: (key: String, write: Write)] = [:]
     private var nextNumber = 0
 
-    /// What the writes of a key come to; `nil` when there are none.
+    /// The combined effect of the writes of a key; `nil` when there are none.
     subscript(key: String) -> Outcome? { outcomes[key] }
 
-    /// Adds a write, and returns what the store has to do: too much to wait becomes a removal of what the response
-    /// replaces.
+    /// Adds a write, and returns the write that the store has to perform.
+    ///
+    /// A response that is too much to wait becomes a removal of the response that it replaces.
     mutating func add(_ write: Write, for key: String) -> Write {
         var accepted = write
-        if case .store(let response) = write, byteCount + response.byteCount > Self.byteLimit { accepted = .remove }
+        if case .store(let response, _) = write, byteCount + response.byteCount > Self.byteLimit { accepted = .remove }
         var outcome = outcomes.removeValue(forKey: key) ?? Outcome()
         let before = outcome.byteCount
         outcome.apply(accepted)
@@ -86,9 +109,9 @@ struct PendingWrites {
         return (key, write, outcomes[key]?.hasFailed ?? false)
     }
 
-    /// Notes the end of a write.
+    /// Records the end of a write.
     ///
-    /// A write that failed hides what the store has for the key, until a later write has removed that.
+    /// A write that failed hides the store's responses of the key, until a later write has removed them.
     mutating func finish(_ key: String, hasFailed: Bool) {
         guard var outcome = outcomes.removeValue(forKey: key) else { return }
         outcome.writeCount -= 1

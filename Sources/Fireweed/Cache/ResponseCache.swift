@@ -6,51 +6,99 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Looks for stored responses and stores new ones, for one session.
+/// Looks up stored responses and stores new ones, for one session.
 ///
-/// Looks happen on `queue`, writes on a queue of their own, so that no look waits for a write. What was given to be
-/// stored is seen by every later look, whether the store has it or not (`PendingWrites`).
+/// Look-ups run on `queue` and writes on a queue of their own, so that no look-up waits for a write. Neither queue
+/// waits for an `AsyncResponseStore`. Every later look-up finds a response that was given to `save`, whether it is
+/// written or not (`PendingWrites`).
 final class ResponseCache: Sendable {
     let queue = DispatchQueue(label: "fireweed.cache")
     let now: @Sendable () -> Date
     let separatesCookies: Bool
-    private let store: any ResponseStore
+    let backing: CacheBacking
+    /// `nil` when equal requests are all sent.
+    let fetches: SharedFetches?
+    /// The clock of limits.
+    let clock: any SessionClock
     private let writeQueue = DispatchQueue(label: "fireweed.cache.writes")
     private let writes = Mutex(PendingWrites())
-    /// How many invalidations there were: read for every request, without the lock.
+    /// The number of invalidations: read for every request, without the lock.
     private let invalidationCount = Atomic(0)
-    /// The session's own fields, which most requests send unchanged, and what they say.
+    /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheQuery.Facts
-    /// The keys that are being validated behind an answer.
+    /// The keys that are being validated while a stale response is used.
     private let refreshing = Mutex<Set<String>>([])
 
-    init(store: any ResponseStore, sharedFields: FieldBlock, now: @escaping @Sendable () -> Date) {
-        self.store = store
+    /// Makes a cache; with `coalesces`, equal requests that are under way at the same time are fetched once.
+    init(
+        _ backing: Backing, sharedFields: FieldBlock, clock: any SessionClock = SystemClock(),
+        coalesces: Bool = false, now: @escaping @Sendable () -> Date
+    ) {
+        self.backing =
+            switch backing {
+            case .direct(let store): .direct(store)
+            case .remote(let store): .remote(AsyncStoreCalls(store, clock: clock, queue: queue))
+            }
         self.sharedFields = sharedFields
         self.now = now
-        separatesCookies = store.separatesCookies
+        self.clock = clock
+        fetches = coalesces ? SharedFetches() : nil
+        separatesCookies =
+            switch backing {
+            case .direct(let store): store.separatesCookies
+            case .remote(let store): store.separatesCookies
+            }
         sharedFacts = CacheQuery.Facts(sharedFields)
+    }
+
+    convenience init(
+        store: any ResponseStore, sharedFields: FieldBlock, now: @escaping @Sendable () -> Date
+    ) {
+        self.init(.direct(store), sharedFields: sharedFields, now: now)
+    }
+
+    /// What a cache is made on.
+    enum Backing {
+        case direct(any ResponseStore)
+        case remote(any AsyncResponseStore)
     }
 
     /// The cache of a session that has none: nothing is ever found.
     static let none = ResponseCache(store: EmptyResponseStore(), sharedFields: FieldBlock([])) { Date() }
 
-    /// The store that a session was given, else the one of its configuration, if that has room.
-    static func store(_ given: (any ResponseStore)?, _ configuration: URLSessionConfiguration) -> (any ResponseStore)? {
-        if let given { return given }
+    /// The store that the session was given, else the configuration's `urlCache` if it has any capacity.
+    static func backing(
+        _ asyncStore: (any AsyncResponseStore)?, _ store: (any ResponseStore)?,
+        _ configuration: URLSessionConfiguration
+    ) -> Backing? {
+        if let asyncStore { return .remote(asyncStore) }
+        if let store { return .direct(store) }
         guard let cache = configuration.urlCache, cache.memoryCapacity > 0 || cache.diskCapacity > 0 else { return nil }
-        return URLCacheStore(cache)
+        return .direct(URLCacheStore(cache))
     }
 
-    var maximumEntryByteCount: Int { store.maximumEntryByteCount }
+    var maximumEntryByteCount: Int {
+        switch backing {
+        case .direct(let store): store.maximumEntryByteCount
+        case .remote(let calls): calls.store.maximumEntryByteCount
+        }
+    }
 
     /// Whether a response can be stored that must not reach a disk.
-    var storesInMemory: Bool { store.isInMemory }
+    var storesInMemory: Bool {
+        if case .direct(let store) = backing { store.isInMemory } else { false }
+    }
 
     /// False when certainly nothing is stored for a target.
     func mayHold(_ url: URL) -> Bool {
-        store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: url))
+        guard case .direct(let store) = backing else { return true }
+        return store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: url))
+    }
+
+    private func mayHold(_ key: String) -> Bool {
+        guard case .direct(let store) = backing else { return true }
+        return store.mayHoldResponses && store.mayHoldResponse(for: key)
     }
 
     /// True when the client wants an answer from the cache or none (RFC 9111 §5.2.1.7).
@@ -62,7 +110,7 @@ final class ResponseCache: Sendable {
         fields === sharedFields ? sharedFacts : CacheQuery.Facts(fields)
     }
 
-    /// True when it takes a look into the store to know what to do.
+    /// Whether a look-up in the store is needed to decide about a request.
     func needsLook(_ request: CacheQuery) -> Bool {
         guard request.isAnswerable, request.looksIntoCache else { return false }
         return mayHold(request.url)
@@ -70,57 +118,13 @@ final class ResponseCache: Sendable {
 
     // MARK: On the queue
 
-    /// What to do about a request, and the stored response that this is about.
-    func decide(_ request: CacheQuery) -> (decision: CacheDecision, stored: StoredResponse?) {
-        let found = needsLook(request) ? select(for: request) : nil
-        return (ReuseRules.decide(request, stored: found?.head, now: now()), found)
-    }
-
-    /// The stored response for a request, whatever its age.
-    func stored(for request: CacheQuery) -> StoredResponse? {
-        select(for: request)
-    }
-
-    /// The stored response that `Vary` and credentials select; of several, the one with the latest `Date` (RFC 9111 §4,
-    /// §4.1).
-    ///
-    /// A store that fails, or is busy for too long, has nothing.
-    private func select(for request: CacheQuery) -> StoredResponse? {
-        let key = CacheKey.text(of: request.url)
-        let pending = writes.withLock { $0[key] } ?? .none
-        let waiting = pending.responses.map(\.head)
-        let latest = Self.latest(of: waiting.indices, in: waiting, for: request)
-        let arriving = latest.map { pending.responses[$0] }
-        guard !pending.hidesStored else { return arriving }
-        let found = try? store.response(for: key) { heads in
-            let heads = heads.map { pending.heads[$0.identifier] ?? $0 }
-            let kept = heads.indices.filter { index in !waiting.contains { $0.variant == heads[index].variant } }
-            guard let index = Self.latest(of: kept, in: heads, for: request) else { return nil }
-            return arriving.map { Self.isOlder($0.head, heads[index]) } ?? true ? index : nil
-        }
-        guard var found else { return arriving }
-        found.head = pending.heads[found.head.identifier] ?? found.head
-        return found
-    }
-
-    private static func latest(
-        of indices: some Sequence<Int>, in heads: [StoredHead], for request: CacheQuery
-    ) -> Int? {
-        indices.filter { heads[$0].hasSoundDates && heads[$0].variant.matches(request) }
-            .max { isOlder(heads[$0], heads[$1]) }
-    }
-
-    private static func isOlder(_ left: StoredHead, _ right: StoredHead) -> Bool {
-        (left.originDate, left.responseTime) < (right.originDate, right.responseTime)
-    }
-
-    /// Freshens a stored response by a 304, and gives it as it is now.
+    /// Updates a stored response with the fields of a 304, and returns the updated response.
     func freshen(
         _ stored: StoredResponse, by answer: ResponseHead, to request: CacheQuery, requestTime: Date,
         responseTime: Date
     ) -> StoredResponse {
         var stored = stored
-        stored.head = Validation.freshened(
+        stored.head = RevalidationRules.freshened(
             stored.head, by: answer, requestTime: requestTime, responseTime: responseTime)
         // The answer may forbid what the response allowed (RFC 9111 §5.2.2.5).
         let isForbidden = CacheControl(stored.head.response.value(of: "Cache-Control")).noStore
@@ -128,13 +132,16 @@ final class ResponseCache: Sendable {
         return stored
     }
 
-    /// Learns from an answer that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 to the client's own
-    /// question (§4.3.4).
-    func learn(from answer: ResponseHead, to request: CacheQuery, requestTime: Date, responseTime: Date) {
-        guard let stored = select(for: request) else { return }
+    /// Updates a stored response by a response that is not stored itself: to HEAD (RFC 9111 §4.3.5), or a 304 for the
+    /// client's own conditions (§4.3.4).
+    func learn(
+        from answer: ResponseHead, to request: CacheQuery, about stored: StoredResponse, requestTime: Date,
+        responseTime: Date
+    ) {
         let isSame =
             answer.status == 304
-            ? Validation.identifiesStrongly(stored.head, answer) : Validation.headIsAbout(stored.head, answer)
+            ? RevalidationRules.identifiesStrongly(stored.head, answer)
+            : RevalidationRules.headIsAbout(stored.head, answer)
         if isSame {
             _ = freshen(stored, by: answer, to: request, requestTime: requestTime, responseTime: responseTime)
         } else if answer.status != 304 {
@@ -144,32 +151,41 @@ final class ResponseCache: Sendable {
 
     // MARK: From any thread
 
-    /// When a request is sent, by the clock and among the invalidations.
+    /// When a request was sent, by the clock and in the order of invalidations.
     struct Moment: Sendable {
         let time: Date
         fileprivate let invalidationCount: Int
-
-        /// Before everything.
-        static let past = Moment(time: Date(timeIntervalSince1970: 0), invalidationCount: 0)
+        /// The store's own number of the key, by the look before.
+        let revision: UInt64?
     }
 
-    var moment: Moment {
-        Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring))
+    var moment: Moment { moment(after: nil) }
+
+    /// The present moment; `revision` is what the look gave that precedes the request.
+    func moment(after revision: UInt64?) -> Moment {
+        Moment(time: now(), invalidationCount: invalidationCount.load(ordering: .acquiring), revision: revision)
     }
 
-    /// Stores the response to a request that was sent at this moment; every look from now on finds it.
+    /// What a store has yet to take, with what it has.
+    func selection(for request: CacheQuery) -> StoreSelection {
+        let key = CacheKey.text(of: request.url)
+        return StoreSelection(request, key: key, pending: writes.withLock { $0[key] } ?? .none)
+    }
+
+    /// Stores the response to a request that was sent at this moment; every later look-up finds it.
     ///
     /// A response that a change at the origin may have overtaken is not stored.
     func save(_ response: StoredResponse, for url: URL, sentAt moment: Moment) {
         let key = CacheKey.text(of: url)
         let accepted = writes.withLock { writes -> PendingWrites.Write? in
             guard !writes.invalidations.contains(key, since: moment.invalidationCount) else { return nil }
-            return writes.add(.store(response), for: key)
+            return writes.add(.store(response, revision: moment.revision), for: key)
         }
         if let accepted { begin(accepted, for: key) }
     }
 
-    /// Forgets what a change at the origin made useless (RFC 9111 §4.4), before any later look, and what is on its way.
+    /// Removes the responses of keys that a change at the origin has invalidated (RFC 9111 §4.4), those on their way
+    /// included.
     func invalidate(_ keys: [String]) {
         for key in keys {
             let isWaiting = writes.withLock { writes in
@@ -177,11 +193,11 @@ final class ResponseCache: Sendable {
                 invalidationCount.store(writes.invalidations.count, ordering: .releasing)
                 return writes[key] != nil
             }
-            if isWaiting || store.mayHoldResponses && store.mayHoldResponse(for: key) { write(.remove, for: key) }
+            if isWaiting || mayHold(key) { write(.remove, for: key) }
         }
     }
 
-    /// Calls `completion` when the store has everything that was given so far.
+    /// Calls `completion` when everything that was given to be stored so far is written.
     func flush(_ completion: @escaping @Sendable () -> Void) {
         // Looks come first: what they learn is written too.
         queue.async { self.writeQueue.async(execute: completion) }
@@ -192,28 +208,48 @@ final class ResponseCache: Sendable {
     }
 
     private func begin(_ write: PendingWrites.Write, for key: String) {
-        if case .store = write { store.expectResponse(for: key) }
+        if case .store = write, case .direct(let store) = backing { store.expectResponse(for: key) }
         writeQueue.async { self.performNextWrite() }
     }
 
     /// On the queue for writes.
     private func performNextWrite() {
         guard let (key, write, hasFailedBefore) = writes.withLock({ $0.next() }) else { return }
-        var hasFailed = false
-        do {
-            if hasFailedBefore { try store.removeResponses(for: key) }
-            switch write {
-            case .store(let response): try store.store(response, for: key)
-            case .updateHead(let head): try store.updateHead(head, for: key)
-            case .remove: try store.removeResponses(for: key)
+        // A cache that cannot store is no reason to fail a request.
+        switch backing {
+        case .direct(let store):
+            let hasFailed = nil == (try? write.perform(on: store, for: key, hasFailedBefore: hasFailedBefore))
+            writes.withLock { $0.finish(key, hasFailed: hasFailed) }
+        case .remote(let calls):
+            call(calls) {
+                try await write.perform(on: $0, for: key, hasFailedBefore: hasFailedBefore)
+            } completion: {
+                self.writes.withLock { [hasFailed = $0 == nil] in $0.finish(key, hasFailed: hasFailed) }
             }
-        } catch {
-            hasFailed = true  // a cache that cannot store is no reason to fail a request
         }
-        writes.withLock { [hasFailed] in $0.finish(key, hasFailed: hasFailed) }
     }
 
-    /// True when no attempt validates this URL behind an answer already; `endRefresh` has to follow.
+    /// Changes something in an asynchronous store, behind everything that was given to be written so far.
+    func change(_ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void) {
+        guard case .remote(let calls) = backing else { return }
+        writeQueue.async { self.call(calls, work) { _ in } }
+    }
+
+    /// On the queue for writes, which stands still until the call has ended.
+    private func call(
+        _ calls: AsyncStoreCalls, _ work: @escaping @Sendable (any AsyncResponseStore) async throws -> Void,
+        completion: @escaping @Sendable (Void?) -> Void
+    ) {
+        writeQueue.suspend()
+        calls.call(within: calls.changeLimit, work) { [writeQueue] result in
+            completion(result)
+            writeQueue.resume()
+        }
+    }
+
+    /// Begins the validation of a URL while its stale response is used; false when one is under way.
+    ///
+    /// `endRefresh` must follow when the result is true.
     func beginRefresh(of url: URL) -> Bool {
         refreshing.withLock { $0.insert(CacheKey.text(of: url)).inserted }
     }
@@ -221,4 +257,10 @@ final class ResponseCache: Sendable {
     func endRefresh(of url: URL) {
         _ = refreshing.withLock { $0.remove(CacheKey.text(of: url)) }
     }
+}
+
+/// Where a cache keeps its responses.
+enum CacheBacking: Sendable {
+    case direct(any ResponseStore)
+    case remote(AsyncStoreCalls)
 }

@@ -2,7 +2,7 @@
 
 public import FoundationNetworking
 
-/// Stores responses, or not, or changes them.
+/// A handler that stores responses, stores none, or changes them first.
 public struct ResponseCacher: CachedResponseHandler {
     /// What to do with a response that is about to be stored.
     public enum Behavior: Sendable {
@@ -28,7 +28,7 @@ public struct ResponseCacher: CachedResponseHandler {
         self.behavior = behavior
     }
 
-    /// Does what the behaviour says.
+    /// Decides as the behaviour says.
     @preconcurrency
     public func dataTask(
         _ task: URLSessionDataTask, willCacheResponse response: CachedURLResponse,

@@ -1,34 +1,41 @@
 // From a response on its way through to a stored one.
 
+import Dispatch
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// What a request wants to have stored.
+/// Whether the responses of a request are stored.
 struct StoringWishes {
     /// Whether its responses are stored.
     var stores = true
-    /// Whether somebody is asked about every response that could be.
+    /// Whether a handler is asked about every response that could be stored.
     var asks = false
+
+    /// Whether other requests may wait for the response: what a handler will store cannot be told by the head.
+    var mayLead: Bool { stores && !asks }
 }
 
 /// Gathers a response that is to be stored while it is being received, or that a handler may make storable.
 ///
 /// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
 final class ResponseRecorder: Sendable {
+    /// Work that ends before the request ends; the group is entered until then.
+    typealias Chore = @Sendable (DispatchGroup) -> Void
+
     private let head: StoredHead
     /// False for a response that is stored only if a handler changes it.
     private let isStorable: Bool
     /// True for a response that must not reach a disk.
     private let isMemoryOnly: Bool
-    /// True when a stored response is out of date unless this response replaces it.
+    /// Whether a stored response is out of date unless this response replaces it.
     private let outdatesStored: Bool
     private let request: CacheQuery
     private let cache: ResponseCache
     /// When the request was sent.
     private let moment: ResponseCache.Moment
-    /// What has come so far; `nil` once that is too much to be stored.
+    /// The content so far; `nil` once it is too much to be stored.
     private let content = Mutex<Data?>(Data())
 
     private init(
@@ -44,22 +51,23 @@ final class ResponseRecorder: Sendable {
         self.moment = moment
     }
 
-    /// Takes down what the head of a new response means for the cache; gives a recorder when the response is to be
-    /// stored.
+    /// Applies the head of a new response to the cache, and returns a recorder when the response is to be stored.
     ///
-    /// - Parameters:
-    ///   - isValidated: whether the response answers a question about a stored one.
-    ///   - isMemoryOnly: whether the response must not reach a disk.
+    /// `isValidated` is true for the response to a validation of a stored response. `isMemoryOnly` is true when the
+    /// response must not reach a disk. `chores` receives the work that must end before the request ends.
     static func note(
         _ head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isValidated: Bool,
-        isMemoryOnly: Bool = false, cache: ResponseCache, storing wishes: StoringWishes
+        isMemoryOnly: Bool = false, cache: ResponseCache, storing wishes: StoringWishes,
+        chores: inout [Chore]
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
             return nil
         }
         if request.method == "HEAD" || (head.status == 304 && request.facts.validatesOwn) {
-            learn(from: head, to: request, requestTime: moment.time, cache: cache)
+            if let chore = learning(from: head, to: request, requestTime: moment.time, cache: cache) {
+                chores.append(chore)
+            }
             return nil
         }
         let isNewer =
@@ -72,18 +80,33 @@ final class ResponseRecorder: Sendable {
         return recorder
     }
 
-    private static func learn(
+    /// Begins to learn from an answer that is not stored itself; gives what has to end before the request ends.
+    ///
+    /// A look into a `ResponseStore` comes after it in any case, since both are made on one queue.
+    private static func learning(
         from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
-    ) {
-        guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return }
+    ) -> Chore? {
+        guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return nil }
         let now = cache.now()
-        guard cache.mayHold(request.url) else { return }
-        cache.queue.async {
-            cache.learn(from: head, to: request, requestTime: requestTime, responseTime: now)
+        guard cache.mayHold(request.url) else { return nil }
+        let learn = { @Sendable (stored: StoredResponse?) in
+            guard let stored else { return }
+            cache.learn(from: head, to: request, about: stored, requestTime: requestTime, responseTime: now)
+        }
+        guard cache.isRemote else {
+            cache.select(for: request, learn)
+            return nil
+        }
+        return { group in
+            group.enter()
+            cache.select(for: request) { stored in
+                learn(stored)
+                group.leave()
+            }
         }
     }
 
-    /// A recorder for a response that is to be stored, or that somebody is asked about; `nil` for any other.
+    /// A recorder for a response that is to be stored, or that a handler is asked about; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isNewer: Bool,
         isMemoryOnly: Bool, cache: ResponseCache, storing wishes: StoringWishes
@@ -115,18 +138,30 @@ final class ResponseRecorder: Sendable {
             moment: moment)
     }
 
-    /// Adds content that was taken; the record ends when it becomes too large to be stored.
-    func append(_ bytes: UnsafeRawBufferPointer) {
+    /// Whether the response, once it is stored, answers a request that is equal to its own.
+    var answersEqualRequests: Bool {
+        guard isStorable, head.variant.matches(request) else { return false }
+        return if case .answer = ReuseRules.decide(request, stored: head, now: cache.now()) { true } else { false }
+    }
+
+    /// Adds received content; the recording ends when the content becomes too large to be stored.
+    ///
+    /// - Returns: false once the recording has ended.
+    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let limit = cache.maximumEntryByteCount
-        content.withLock { content in
-            guard let count = content?.count, count + bytes.count <= limit else { return content = nil }
+        return content.withLock { content in
+            guard let count = content?.count, count + bytes.count <= limit else {
+                content = nil
+                return false
+            }
             content?.append(contentsOf: bytes)
+            return true
         }
     }
 
     /// Stores the complete response, if `decision` agrees; calls `then` after the decision.
     ///
-    /// - Parameter decision: decides what is stored; `nil` stores the response as it is.
+    /// A `decision` of `nil` stores the response as it is.
     func save(deciding decision: StoringDecision?, then: @escaping @Sendable () -> Void) {
         guard let content = content.withLock({ $0 }) else {
             store(nil)
@@ -155,7 +190,7 @@ final class ResponseRecorder: Sendable {
         isStorable ? response : nil
     }
 
-    /// The response as a handler has made it, if that may be stored.
+    /// The response as a handler has changed it, if that may be stored.
     private func changed(_ response: StoredResponse, by chosen: CachedURLResponse) -> StoredResponse? {
         guard var changed = response.replaced(by: chosen), changed.content.count <= cache.maximumEntryByteCount,
             !changed.isMemoryOnly || cache.storesInMemory
@@ -170,6 +205,6 @@ final class ResponseRecorder: Sendable {
     }
 }
 
-/// Asks about a response that is about to be stored; `completion` is called once, with what is to be stored.
+/// Asks a handler about a response that is about to be stored; `completion` is called once, with the response to store.
 typealias StoringDecision =
     @Sendable (_ response: CachedURLResponse, _ completion: @escaping @Sendable (CachedURLResponse?) -> Void) -> Void

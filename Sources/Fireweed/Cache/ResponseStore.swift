@@ -2,20 +2,20 @@
 
 import Foundation
 
-/// Keeps responses for a session's cache.
+/// A storage for the responses of a session's cache.
 ///
-/// A store decides nothing: whether a response is kept, and whether it answers a request, is RFC 9111's business and
-/// the session's. Every method may wait for a disk and is called off the event loops and off the caller's thread,
-/// unless it says otherwise; any number of sessions, and threads, may use one store. A session looks for responses
-/// while it stores others: a look should not wait for a write, and a look that cannot be answered soon should throw. An
-/// error never fails a request: the cache is then as if empty.
+/// A store makes no decisions: the session decides by RFC 9111 whether a response is stored and whether it answers a
+/// request. Unless a method says otherwise, it may wait for a disk: it is called neither on an event loop nor on the
+/// caller's thread. Any number of sessions and threads may use one store. A session looks up responses while it stores
+/// others: so a look-up should not wait for a write, and should throw when it cannot be answered soon. An error never
+/// fails a request: the cache then counts as empty.
 ///
 /// A store may serve several users: responses to requests with different `Authorization` or `Cookie` fields are kept
-/// apart, unless the response is `public` (see `separatesCookies`).
+/// apart, unless the response is `public` (see ``separatesCookies``).
 ///
-/// - SeeAlso: `SQLiteResponseStore`; the configuration's `urlCache` is used in the same way.
+/// - SeeAlso: ``SQLiteResponseStore``; the configuration's `urlCache` is used in the same way.
 public protocol ResponseStore: AnyObject, Sendable {
-    /// The bytes that one response may have at most, content and head together; larger ones are not offered.
+    /// The largest size of one response in bytes, head and content together; larger responses are not offered.
     var maximumEntryByteCount: Int { get }
 
     /// Whether a stored response answers only requests with the same cookies; true by default.
@@ -35,34 +35,49 @@ public protocol ResponseStore: AnyObject, Sendable {
     /// (`URLCache.StoragePolicy.allowedInMemoryOnly`) is stored nowhere else. Read when such a response comes.
     var isInMemory: Bool { get }
 
-    /// False when certainly nothing is stored at all; asked as `mayHoldResponse(for:)` is, and before it.
+    /// Whether anything may be stored at all; false only when certainly nothing is. Read like `mayHoldResponse(for:)`.
     var mayHoldResponses: Bool { get }
 
-    /// False when certainly nothing is stored for the key.
+    /// Whether something may be stored for the key; false only when certainly nothing is.
     ///
-    /// Asked for every request, on the caller's thread: to be answered at once, without a disk. True is always right.
+    /// Called for every request, on the caller's thread: must return at once, without a disk. True is always correct.
     func mayHoldResponse(for key: String) -> Bool
 
-    /// The stored response that `choose` picks among those of a key, or `nil`.
+    /// Reads one of the responses of a key.
     ///
-    /// `choose` gets the heads of all variants, the most recent first, and gives an index or `nil`.
+    /// - Parameters:
+    ///   - key: the key, which the session makes of the URL.
+    ///   - choose: takes the heads of all variants, the most recent first, and returns the index of the response to
+    ///     read, or `nil`.
+    /// - Returns: the chosen response; `nil` when nothing was chosen.
+    /// - Throws: any error; the session then sends the request as if nothing were stored.
     func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse?
 
-    /// A call of `store(_:for:)` for the key follows soon: from now on something may be there.
+    /// Announces that `store(_:for:)` follows soon: `mayHoldResponse(for:)` must return true from now on.
     ///
-    /// Called on any thread, to return at once.
+    /// Called on any thread; must return at once.
     func expectResponse(for key: String)
 
-    /// Stores a response in place of any of the same key and variant; whole or not at all.
+    /// Stores a response instead of any of the same key and variant; whole or not at all.
+    ///
+    /// - Parameters:
+    ///   - response: the response.
+    ///   - key: the key, which the session makes of the URL.
+    /// - Throws: any error; the response is then not stored, and requests are not affected.
     func store(_ response: StoredResponse, for key: String) throws
 
-    /// Stores another head for the content that the head's identifier stands for; does nothing when it is gone.
+    /// Replaces the head of a stored response, after a 304 (RFC 9111 §4.3.4); does nothing when the response is gone.
+    ///
+    /// - Parameters:
+    ///   - head: the new head; its `identifier` tells whose head it is.
+    ///   - key: the key, which the session makes of the URL.
+    /// - Throws: any error; the older head then stays.
     func updateHead(_ head: StoredHead, for key: String) throws
 
-    /// Forgets all responses of a key.
+    /// Removes all responses of a key.
     func removeResponses(for key: String) throws
 
-    /// Forgets everything.
+    /// Removes all responses.
     func removeAllResponses() throws
 }
 
@@ -73,13 +88,13 @@ extension ResponseStore {
     /// False: responses may reach a disk.
     public var isInMemory: Bool { false }
 
-    /// True: it is not known without a look.
+    /// True: only a look-up tells.
     public var mayHoldResponses: Bool { true }
 
-    /// True: it is not known without a look.
+    /// True: only a look-up tells.
     public func mayHoldResponse(for key: String) -> Bool { true }
 
-    /// Does nothing: for stores that do not say what is missing.
+    /// Does nothing: for stores whose `mayHoldResponse(for:)` is always true.
     public func expectResponse(for key: String) {}
 }
 

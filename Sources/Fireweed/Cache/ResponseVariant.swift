@@ -3,21 +3,27 @@
 package import FireweedTransport
 public import Foundation
 
-/// What the request that was answered had in common with those that the response may answer.
+/// The properties that a request must share with the one that a stored response answered.
 ///
-/// Only digests are kept: cookies and credentials do not get to a disk this way.
+/// Only digests are kept, so that cookies and credentials do not reach a disk.
 public struct ResponseVariant: Sendable, Hashable {
     /// The names in `Vary`, in lower case, sorted.
     public let names: [String]
     /// The SHA-256 of the values that the request had for these names; empty when there are no names.
     public let selection: Data
-    /// The SHA-256 of the request's credentials, its cookies among them; `nil` without any.
+    /// The SHA-256 of the request's credentials and cookies; `nil` without any.
     ///
-    /// Empty when it does not matter who asks: the response is `public`.
-    /// - SeeAlso: `ResponseStore.separatesCookies`.
+    /// Empty for a `public` response, which answers requests of every user.
+    ///
+    /// - SeeAlso: ``ResponseStore/separatesCookies``
     public let credentials: Data?
 
-    /// Makes a variant of what a store has kept.
+    /// Makes a variant from stored values.
+    ///
+    /// - Parameters:
+    ///   - names: the names in `Vary`, in lower case, sorted.
+    ///   - selection: the digest of the values that the request had for these names.
+    ///   - credentials: the digest of the request's credentials and cookies.
     public init(names: [String], selection: Data, credentials: Data?) {
         self.names = names
         self.selection = selection
@@ -26,7 +32,7 @@ public struct ResponseVariant: Sendable, Hashable {
 }
 
 extension ResponseVariant {
-    /// The variant of a response to this request; `nil` when `Vary` says that it answers no other one (§4.1).
+    /// The variant of a response to this request; `nil` when `Vary` says that it answers no other request (§4.1).
     init?(of head: ResponseHead, to request: CacheQuery, control: CacheControl) {
         let listed = Self.names(in: head)
         guard !listed.contains("*") else { return nil }
@@ -62,7 +68,7 @@ extension ResponseVariant {
         return digest(parts.joined(separator: "\n"))
     }
 
-    /// The cookies of a request, in an order of their own: a cookie storage may send the same cookies in another order.
+    /// The cookies of a request, sorted: a cookie storage may send the same cookies in another order.
     private static func cookies(in fields: FieldBlock) -> [String] {
         guard fields.contains("Cookie") else { return [] }
         return fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Cookie") }

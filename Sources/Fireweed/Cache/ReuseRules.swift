@@ -3,18 +3,17 @@
 import Foundation
 import FoundationNetworking
 
-/// What to do about a request.
+/// What is done about a request.
 enum CacheDecision: Sendable {
-    /// Answer with the stored response; `refreshes` when it is to be validated meanwhile (RFC 5861 §3).
+    /// Answer with the stored response; `refreshes` when it is validated meanwhile (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)
-    /// Ask the origin whether the stored response is still good; with an error, it is, when `toleratesError` (RFC 5861
-    /// §4).
+    /// Validate the stored response; with `toleratesError`, it also answers when the origin fails (RFC 5861 §4).
     case validate(StoredHead, toleratesError: Bool)
-    /// Ask the origin.
+    /// Send the request to the origin.
     case fetch
-    /// Answer with 504: the client takes nothing from the origin, and nothing suitable is stored (§5.2.1.7).
+    /// Answer with 504: the client accepts only a stored response, and none is suitable (§5.2.1.7).
     case gatewayTimeout
-    /// Fail: the policy takes nothing from the origin, and nothing is stored.
+    /// Fail: the policy accepts only a stored response, and there is none.
     case fail
 }
 
@@ -31,7 +30,7 @@ enum ReuseRules {
         }
     }
 
-    /// Validation in any case, but for what the origin promised not to change while it is fresh (RFC 8246 §2).
+    /// Validates in any case, except a fresh response that the origin has declared `immutable` (RFC 8246 §2).
     private static func reload(_ stored: StoredHead, now: Date) -> CacheDecision {
         let standing = Standing(stored, now: now)
         if standing.control.isImmutable, standing.isFresh, !standing.control.noCache {
@@ -54,7 +53,7 @@ enum ReuseRules {
     }
 }
 
-/// How a stored response stands at a moment.
+/// Age, lifetime and directives of a stored response at a moment.
 private struct Standing {
     enum Suitability { case suitable, suitableWhileRevalidating, unsuitable }
 
@@ -73,7 +72,7 @@ private struct Standing {
     /// For how many seconds the response has been stale.
     private var staleness: TimeInterval { age - lifetime }
 
-    /// Whether the response will do without asking (§4, §5.2.1).
+    /// Whether the response may be used without validation (§4, §5.2.1).
     func suitability(to wishes: CacheControl) -> Suitability {
         if wishes.noCache || control.noCache { return .unsuitable }
         if let maxAge = wishes.maxAge, age > maxAge { return .unsuitable }
@@ -92,7 +91,7 @@ private struct Standing {
         return .unsuitable
     }
 
-    /// Whether the response will do when the origin fails (RFC 5861 §4), as response or request say.
+    /// Whether the response may be used when the origin fails (RFC 5861 §4), as the response or the request says.
     func toleratesError(_ wishes: CacheControl) -> Bool {
         guard !control.mustRevalidate, !control.noCache else { return false }
         let windows = [control.staleIfError, wishes.staleIfError].compactMap { $0 }

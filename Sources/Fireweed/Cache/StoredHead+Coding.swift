@@ -4,10 +4,10 @@ import FireweedTransport
 package import Foundation
 
 extension StoredHead {
-    /// Of another form nothing is read.
+    /// The version of the encoding; heads of another version are not read.
     private static let form: UInt8 = 1
 
-    /// The head as bytes: numbers in little-endian order, everything of varying length behind its length.
+    /// The head as bytes: numbers in little-endian order, everything of varying length after its length.
     package var encoded: Data {
         var bytes = ByteWriter()
         bytes.append(Self.form)
@@ -25,7 +25,7 @@ extension StoredHead {
         return bytes.data
     }
 
-    /// Reads a head; `nil` when the bytes are none, or when a date in them is damaged.
+    /// Reads a head; `nil` when the bytes are not a head, or when a date in them is damaged.
     package init?(encoded: UnsafeRawBufferPointer) {
         var bytes = ByteReader(rest: encoded[...])
         guard bytes.number(as: UInt8.self) == Self.form, let identifier = bytes.number(as: UInt64.self),
@@ -72,7 +72,7 @@ private struct ByteWriter {
         data.append(contentsOf: bytes)
     }
 
-    /// One byte says whether there is anything.
+    /// Writes one byte that says whether there are bytes, then the bytes.
     mutating func append(optional bytes: Data?) {
         append(UInt8(bytes == nil ? 0 : 1))
         if let bytes { append(bytes) }

@@ -3,9 +3,9 @@
 import FireweedTransport
 import Foundation
 
-/// What is left to deliver of a stored response, piece by piece; for one queue.
+/// The rest of a stored response, delivered piece by piece; for one queue.
 struct StoredPlayback: Sendable {
-    /// So much is offered at a time, so that a consumer can stop it.
+    /// The bytes that are offered at a time, so that a consumer can stop the delivery.
     private static let pieceSize = 64 * 1024
 
     private let head: ResponseHead
@@ -21,7 +21,7 @@ struct StoredPlayback: Sendable {
         self.startNanoseconds = startNanoseconds
     }
 
-    /// Delivers the next piece, and gives the consumer's answer; `nil` when everything has been delivered.
+    /// Delivers the next piece, and returns the consumer's flow; `nil` when everything has been delivered.
     mutating func step(to consumer: any TransferConsumer) -> Flow? {
         guard hasDeliveredHead else {
             hasDeliveredHead = true
@@ -35,7 +35,7 @@ struct StoredPlayback: Sendable {
         }
     }
 
-    /// The numbers of a response that nothing was sent for.
+    /// The report of a response for which nothing was sent.
     var report: TransferReport {
         var report = TransferReport.local(since: startNanoseconds)
         report.responseStart = report.total
@@ -50,9 +50,7 @@ struct StoredPlayback: Sendable {
 }
 
 extension TransferReport {
-    /// The times of an exchange for which nothing was sent, and that ends now.
-    ///
-    /// - Parameter startNanoseconds: when the exchange began, in nanoseconds since 1970.
+    /// The times of an exchange that sent nothing and ends now; it began at `startNanoseconds` since 1970.
     static func local(since startNanoseconds: Int64) -> TransferReport {
         var report = TransferReport()
         report.startNanoseconds = startNanoseconds

@@ -3,26 +3,33 @@
 public import FireweedTransport
 public import Foundation
 
-/// Head and circumstances of a stored response (RFC 9111 §3).
+/// The head of a stored response, with its times and its variant (RFC 9111 §3).
 public struct StoredHead: Sendable {
-    /// A number that no other stored response has; its content never changes.
+    /// The identity of the stored response: no other stored response has it, and the content of this one never changes.
     public let identifier: UInt64
     /// Status and fields, without those that belong to a connection.
     public private(set) var response: ResponseHead
-    /// When the request was sent that the response answered.
+    /// When the request was sent whose response this is.
     public private(set) var requestTime: Date
     /// When the response's head came.
     public private(set) var responseTime: Date
     /// When the origin made the response: its `Date`, or `responseTime` without one.
     ///
-    /// Kept, since reading a date takes longer than reading everything else.
+    /// Stored, since parsing a date takes longer than reading everything else.
     public private(set) var originDate: Date
-    /// What a request must have in common with the one that was answered.
+    /// The properties that a request must share with the one that was answered.
     public var variant: ResponseVariant
     /// What a `CachedResponseHandler` put into `CachedURLResponse.userInfo`, as a binary property list.
     public var userInfo: Data?
 
     /// Makes a head with a new identifier.
+    ///
+    /// - Parameters:
+    ///   - response: status and fields.
+    ///   - requestTime: when the request was sent.
+    ///   - responseTime: when the head of the response came.
+    ///   - variant: what a request must have in common with the one that was answered.
+    ///   - userInfo: a binary property list of a `CachedResponseHandler`; `nil`, the default, for none.
     public init(
         response: ResponseHead, requestTime: Date, responseTime: Date, variant: ResponseVariant, userInfo: Data? = nil
     ) {
@@ -32,13 +39,17 @@ public struct StoredHead: Sendable {
             variant: variant, userInfo: userInfo)
     }
 
-    /// Makes another head for the content of `old`, that came with the same request.
+    /// Makes another head for the content of `old`, with the same request and times.
+    ///
+    /// - Parameters:
+    ///   - old: the head that is replaced.
+    ///   - response: the new status and fields.
     public init(replacing old: StoredHead, response: ResponseHead) {
         self = old
         replace(with: response, requestTime: old.requestTime, responseTime: old.responseTime)
     }
 
-    /// The same content's head with other fields, as they came at another time.
+    /// Replaces fields and times, for the same content.
     mutating func replace(with response: ResponseHead, requestTime: Date, responseTime: Date) {
         self.response = response
         self.requestTime = requestTime
@@ -62,14 +73,14 @@ public struct StoredHead: Sendable {
 
 /// A whole stored response.
 public struct StoredResponse: Sendable {
-    /// Head and circumstances.
+    /// The head, with times and variant.
     public var head: StoredHead
-    /// The content, any content coding taken off.
+    /// The content, with content codings removed.
     public var content: Data
     /// Whether the response must not reach a disk: `URLCache.StoragePolicy.allowedInMemoryOnly`.
     var isMemoryOnly = false
 
-    /// Makes a response of its parts.
+    /// Makes a response of head and content.
     public init(head: StoredHead, content: Data) {
         self.head = head
         self.content = content
@@ -80,7 +91,7 @@ public struct StoredResponse: Sendable {
         self.isMemoryOnly = isMemoryOnly
     }
 
-    /// About how many bytes the response needs in a store.
+    /// An estimate of the bytes that the response takes in a store.
     public var byteCount: Int {
         content.count + head.response.sectionByteCount + (head.userInfo?.count ?? 0) + 256
     }

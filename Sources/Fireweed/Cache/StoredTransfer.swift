@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Delivers a stored response as the wire would: it can be held back, discarded and cancelled.
+/// Delivers a stored response like a response of the wire: it can be suspended, discarded and cancelled.
 final class StoredTransfer: TransferControl {
     private enum Phase { case ready, playing, ended }
 
@@ -17,7 +17,7 @@ final class StoredTransfer: TransferControl {
         var isCancelled = false
     }
 
-    /// Where the consumer is called.
+    /// The queue on which the consumer is called.
     private let queue: DispatchQueue
     private let state: Mutex<State>
 
@@ -33,12 +33,12 @@ final class StoredTransfer: TransferControl {
             _ = state.flow.follow(flow)
             return true
         }
-        if isFirst { queue.async { self.goOn() } }
+        if isFirst { queue.async { self.deliver() } }
     }
 
     func setFlow(_ flow: Flow) {
-        let goesOn = state.withLock { $0.flow.follow(flow) && $0.phase == .playing }
-        if goesOn { queue.async { self.goOn() } }
+        let mayDeliver = state.withLock { $0.flow.follow(flow) && $0.phase == .playing }
+        if mayDeliver { queue.async { self.deliver() } }
     }
 
     func discard() {
@@ -51,8 +51,8 @@ final class StoredTransfer: TransferControl {
         queue.async { self.end(.cancelled) }
     }
 
-    /// Delivers until there is no more, or somebody holds it back; on the queue.
-    private func goOn() {
+    /// Delivers until everything is delivered or the flow stops it; on the queue.
+    private func deliver() {
         while true {
             let next = state.withLock { state -> (StoredPlayback, any TransferConsumer)? in
                 guard state.phase == .playing, state.flow.level == .running, !state.isCancelled,
@@ -70,7 +70,7 @@ final class StoredTransfer: TransferControl {
         }
     }
 
-    /// Tells the consumer of the end; the first call counts.
+    /// Notifies the consumer of the end; only the first call counts.
     private func end(_ failure: TransferFailure?) {
         let (consumer, report) = state.withLock { state in
             state.phase = .ended

@@ -10,7 +10,7 @@ package enum StoringRules {
     static let understoodStatuses: Set<Int> = Set(200...205).union([300, 301, 302, 303, 307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
-    /// True when nothing forbids to store the response to this request (§3), whether that is of use or not.
+    /// Whether RFC 9111 §3 allows storing the response, whether that is useful or not.
     static func mayStore(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard request.method == "GET", !request.hasContent, !request.facts.control.noStore, head.status >= 200,
             head.status != 206, head.status != 304
@@ -18,12 +18,12 @@ package enum StoringRules {
         return control.mustUnderstand ? understoodStatuses.contains(head.status) : !control.noStore
     }
 
-    /// True when a handler may make a response storable that is not: what URLSession asks about (a success, 2xx).
+    /// Whether a handler may make the response storable: a success (2xx), as with Apple's URLSession.
     static func mayBecomeStorable(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         (200..<300).contains(head.status) && mayStore(head, to: request, control: control)
     }
 
-    /// True when the response to this request may be stored, and storing it is of use (§3).
+    /// Whether RFC 9111 §3 allows storing the response, and a later request could use it.
     static func maySave(_ head: ResponseHead, to request: CacheQuery, control: CacheControl) -> Bool {
         guard mayStore(head, to: request, control: control) else { return false }
         if control.maxAge != nil || control.isPublic || control.isPrivate || head.contains("Expires") { return true }

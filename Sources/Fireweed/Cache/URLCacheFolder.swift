@@ -14,9 +14,9 @@ struct URLCacheFolder: Sendable {
 
     private static let suffix = ".storedcachedurlresponse"
 
-    /// Finds the folder and keeps other users out of it; `nil` when the cache has no disk.
+    /// Finds the folder and makes it unreadable for other users; `nil` when the cache has no disk.
     ///
-    /// A folder in which there is anything that Foundation's cache has not written keeps its mode: others may need it.
+    /// A folder with a file that Foundation's cache has not written keeps its mode: other programs may need it.
     init?(of cache: URLCache) {
         guard cache.diskCapacity > 0, let url = Self.url(of: cache) else { return nil }
         self.url = url
@@ -28,7 +28,7 @@ struct URLCacheFolder: Sendable {
         closeFiles()
     }
 
-    /// Takes all rights of other users off the files.
+    /// Makes the files unreadable for other users.
     func closeFiles() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         for name in names where name.hasSuffix(Self.suffix) {

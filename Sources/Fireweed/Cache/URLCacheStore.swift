@@ -5,12 +5,13 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Keeps responses in a `URLCache`, as the configuration names one.
+/// Stores responses in a `URLCache`, such as that of the configuration.
 ///
-/// Foundation's cache on Linux keeps one response for each host and path, whatever scheme, query and method: what it
-/// gives for one URL may belong to another, which is checked here and costs a miss. A look that finds nothing takes it
-/// a good part of a millisecond, and a write to its disk some milliseconds: so misses are remembered for a second, in
-/// which what others store is not seen, and the disk is written behind, while the memory has the response at once.
+/// Foundation's cache on Linux keeps one response for each host and path, whatever the scheme, query and method. So the
+/// response that it returns for one URL may belong to another: this is checked here, and counts as a miss. A look-up
+/// that finds nothing takes it a good part of a millisecond, and a write to its disk some milliseconds. So misses are
+/// remembered for a second, during which responses that other code stores are not found, and the disk is written in the
+/// background, while the memory has the response immediately.
 final class URLCacheStore: ResponseStore, @unchecked Sendable {
     // SAFETY: `URLCache` synchronises itself; everything else here is a `let` or behind the lock.
     private let cache: URLCache
@@ -20,12 +21,11 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
 
     private struct State {
         var misses = MissMemory()
-        /// How many responses are on their way into the cache, for each key: a look that meets one says nothing.
+        /// How many responses of each key are being stored: a miss of such a key is not remembered.
         var expected: [String: Int] = [:]
-        /// How often a response has begun or ended its way into the cache: a look that saw it change says nothing
-        /// either.
+        /// How often a response has begun or finished being stored: a miss that saw it change is not remembered.
         var changeCount = 0
-        /// What has yet to get to the disk; the last of each key.
+        /// Responses that are still to be written to the disk; the last of each key.
         var unwritten: [String: CachedURLResponse] = [:]
         var isWriting = false
     }
@@ -40,7 +40,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         max(cache.memoryCapacity, cache.diskCapacity) / 20
     }
 
-    /// True: what must not reach the disk is kept from it here.
+    /// True: responses that must not reach the disk are kept off it here.
     var isInMemory: Bool { true }
 
     var mayHoldResponses: Bool {
@@ -87,7 +87,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// One that was expected has come, or will not.
+    /// An expected response was stored, or will not be.
     private func endExpectation(of key: String) {
         state.withLock { state in
             state.misses.forget(key)
@@ -175,7 +175,7 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
     }
 }
 
-/// Keys for which nothing was found a moment ago.
+/// The keys of recent misses.
 private struct MissMemory {
     private var keys: Set<String> = []
     private var isEmpty = false
@@ -192,7 +192,7 @@ private struct MissMemory {
         keys.contains(key) && DispatchTime.now().uptimeNanoseconds < end
     }
 
-    /// Notes a miss; `isEmpty` when there was nothing for any key.
+    /// Remembers a miss; with `isEmpty`, nothing is stored for any key.
     mutating func note(_ key: String, isEmpty: Bool) {
         let now = DispatchTime.now().uptimeNanoseconds
         if now >= end {

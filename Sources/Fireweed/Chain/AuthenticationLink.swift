@@ -4,16 +4,16 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Gives messages their credentials, and answers challenges of origins (RFC 9110 §11).
+/// Adds credentials to messages, and answers challenges of origins (RFC 9110 §11).
 ///
-/// Basic and Digest are answered here. NTLM and Negotiate belong to a connection, and a proxy's challenge to the way
-/// there: both are the transport's.
+/// Basic and Digest are answered here. The transport answers NTLM and Negotiate, which authenticate a connection, and
+/// all challenges of proxies.
 struct AuthenticationLink: Link {
     let credentials: CredentialSource
 
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         if credentials.concerns(exchange.urlText) {
             if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
@@ -23,7 +23,7 @@ struct AuthenticationLink: Link {
         return .pass
     }
 
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard head.status == 401 || head.status == 407 else {
             remember(exchange.message, acceptedAfter: exchange.answeredChallenge)
             return .pass
@@ -66,7 +66,7 @@ struct AuthenticationLink: Link {
         return .again(next)
     }
 
-    /// Stores the request's credential when the origin has taken it in answer to a challenge.
+    /// Stores the request's credential after the origin has accepted it.
     private func remember(_ message: OutgoingMessage, acceptedAfter challenge: ResponseHead?) {
         guard let credential = message.remembered, let challenge, challenge.status == 401 else { return }
         credentials.remember(credential, for: HTTPChallenge.all(in: challenge), of: message.url)

@@ -5,24 +5,24 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// What the cache has to know when the answer to a message comes.
+/// What the cache needs when the response to a message comes.
 struct CacheNote: Sendable {
-    /// What was looked for; `nil` for most messages, since nothing is stored for them.
+    /// The result of the look-up; `nil` for most messages, since nothing is stored for them.
     let lookup: CacheLookup?
-    /// When the origin was asked.
+    /// When the message was sent to the origin.
     let moment: ResponseCache.Moment
 
-    /// What answers when the origin cannot.
+    /// The stored response that replaces a failure of the origin (RFC 5861 §4).
     var staleAnswer: StoredResponse? { lookup.flatMap { $0.toleratesError ? $0.stored : nil } }
 }
 
-/// A look into the cache.
+/// The result of a look-up in the cache.
 final class CacheLookup: Sendable {
     /// The request as the cache sees it.
     let query: CacheQuery
-    /// The stored response that the origin was asked about.
+    /// The stored response that is being validated.
     let stored: StoredResponse?
-    /// Whether the stored response may answer in place of an error (RFC 5861 §4).
+    /// Whether the stored response may replace an error (RFC 5861 §4).
     let toleratesError: Bool
 
     init(_ query: CacheQuery, stored: StoredResponse?, toleratesError: Bool) {
@@ -34,11 +34,11 @@ final class CacheLookup: Sendable {
 
 /// Answers messages with stored responses, and stores responses (RFC 9111).
 ///
-/// The policy of a request means something to a session without a cache too.
+/// A session without a cache has the link too: the cache policy of a request has effects without a cache.
 struct CacheLink: Link {
     let cache: ResponseCache?
 
-    /// The errors in whose place a stale response may be used (RFC 5861 §4).
+    /// The server errors that a stale response may replace (RFC 5861 §4).
     private static let toleratedStatuses: Set<Int> = [500, 502, 503, 504]
 
     var interest: HeadInterest {
@@ -47,24 +47,23 @@ struct CacheLink: Link {
 
     // MARK: Out
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let policy = host.cachePolicy
-        if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.telling(policy) }
+        if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.adding(policy) }
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
         switch exchange.cacheUse {
         case .byRules:
             let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.url)
-            guard mayHold || cache.wantsOnlyCached(exchange.fields) else { return ask(nil, of: &exchange, host, cache) }
+            guard mayHold || cache.fetches != nil || cache.wantsOnlyCached(exchange.fields) else {
+                return ask(nil, of: &exchange, host, cache)
+            }
             let query = CacheQuery(exchange, policy: policy, in: cache)
             guard cache.needsLook(query) || !query.mayAsk else {
-                return ask(nil, of: &exchange, host, cache, query)
+                return fetch(CacheFinding(cache.moment), for: query, &exchange, host, cache)
             }
-            return .wait(
-                Wait { resume in
-                    cache.queue.async { resume { exchange in look(for: query, &exchange, host, cache) } }
-                })
+            return look(for: query, host, cache)
         case .unconditional:
             exchange.changeMessage { $0.cacheUse = .byRules }
             return ask(nil, of: &exchange, host, cache, CacheQuery(exchange, policy: policy, in: cache))
@@ -74,19 +73,48 @@ struct CacheLink: Link {
         }
     }
 
-    /// On the cache's queue: looks, and does what the rules say.
+    /// Whether a request may still wait for the fetch of another one.
+    private enum Waiting: Sendable {
+        case allowed
+        /// It has waited: whatever is missing now, the request fetches alone.
+        case over
+    }
+
+    /// Looks, and does what the rules say.
+    ///
+    /// `start` is when the request began to wait for another one, in nanoseconds since 1970.
     private func look(
-        for query: CacheQuery, _ exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache
+        for query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache, waiting: Waiting = .allowed,
+        since start: Int64? = nil
     ) -> Decision {
-        let (decision, stored) = cache.decide(query)
-        switch decision {
+        guard cache.isRemote else {
+            return .later(on: cache.queue) { exchange in
+                act(on: cache.finding(for: query), for: query, &exchange, host, cache, waiting: waiting, since: start)
+            }
+        }
+        let claims = SharedFetches.Key.isPossible(for: query) && host.storingWishes.mayLead
+        return .wait(
+            Wait { resume in
+                cache.look(for: query, claimsFetch: claims) { finding in
+                    resume { exchange in
+                        act(on: finding, for: query, &exchange, host, cache, waiting: waiting, since: start)
+                    }
+                }
+            })
+    }
+
+    /// On the cache's queue.
+    private func act(
+        on finding: CacheFinding, for query: CacheQuery, _ exchange: inout AttemptExchange, _ host: any LinkHost,
+        _ cache: ResponseCache, waiting: Waiting, since start: Int64?
+    ) -> Decision {
+        switch finding.decision {
         case .answer(_, let refreshes):
-            guard let stored else { break }
+            guard let stored = finding.stored else { break }
             if refreshes { host.refresh(exchange.message, about: stored, in: cache) }
-            return answer(stored, to: query, source: .cache, in: cache)
-        case .validate(_, let toleratesError):
-            return ask(stored, of: &exchange, host, cache, query, toleratesError: toleratesError)
-        case .fetch: break
+            exchange.lead?.end(.stored)
+            return answer(stored, to: query, source: .cache, in: cache, since: start)
+        case .validate, .fetch: break
         case .gatewayTimeout:
             let head = ResponseHead.gatewayTimeout(at: cache.now())
             return .answer(LocalAnswer(head, Data(), source: .notSent, on: cache.queue))
@@ -95,20 +123,142 @@ struct CacheLink: Link {
             exchange.isUnsent = true
             return .fail(.exchange(.resourceUnavailable, detail: detail, engineCode: 0))
         }
-        return ask(nil, of: &exchange, host, cache, query)
+        return fetch(finding, for: query, &exchange, host, cache, waiting: waiting)
     }
 
-    /// Lets the message pass, with the conditions that ask about a stored response if there is one.
-    private func ask(
-        _ stored: StoredResponse?, of exchange: inout Exchange, _ host: any LinkHost, _ cache: ResponseCache,
-        _ query: CacheQuery? = nil, toleratesError: Bool = false
+    // MARK: Fetches that requests share
+
+    /// Sends the message, or waits for an equal one that has been sent.
+    private func fetch(
+        _ finding: CacheFinding, for query: CacheQuery, _ exchange: inout AttemptExchange, _ host: any LinkHost,
+        _ cache: ResponseCache, waiting: Waiting = .allowed
     ) -> Decision {
-        if let stored { exchange.fields = Validation.fields(exchange.fields, asking: stored.head) }
+        let claim = finding.fetch == .claimed ? cache.claimedLead(of: query) : nil
+        if case .allowed = waiting, let fetches = cache.fetches,
+            let key = SharedFetches.Key(query, idleTimeout: host.idleTimeout)
+        {
+            switch fetches.enter(key, mayLead: host.storingWishes.mayLead) {
+            case .leads(let lead): exchange.lead = lead
+            // A request that others wait for in turn does not wait.
+            case .waits(let waiter) where claim != nil: fetches.leave(key, waiter)
+            case .waits(let waiter):
+                return wait(for: waiter, in: fetches, key, finding, query, host, cache)
+            case .alone: break
+            }
+        }
+        if let claim {
+            let own = exchange.lead
+            exchange.lead = FetchLead { outcome in
+                own?.end(outcome)
+                claim.end(outcome)
+            }
+        }
+        if case .allowed = waiting, finding.fetch == .elsewhere {
+            return waitElsewhere(query, host, cache)
+        }
+        return ask(finding, of: &exchange, host, cache, query)
+    }
+
+    /// Waits for the fetch of another process, and looks again.
+    private func waitElsewhere(_ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache) -> Decision {
+        let start = StoredPlayback.nanoseconds
+        return .wait(
+            Wait { resume in
+                cache.waitForFetch(of: query) {
+                    resume { _ in look(for: query, host, cache, waiting: .over, since: start) }
+                }
+            })
+    }
+
+    /// Waits for the response to an equal request, within the time that the request itself would have.
+    private func wait(
+        for waiter: FetchWaiter, in fetches: SharedFetches, _ key: SharedFetches.Key, _ finding: CacheFinding,
+        _ query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache
+    ) -> Decision {
+        let start = StoredPlayback.nanoseconds
+        let limit = limit(of: host, by: cache.clock)
+        return .wait(
+            Wait { resume in
+                let call = limit.map { limit in
+                    cache.clock.schedule(.limit, after: limit.time, on: cache.queue) { waiter.resolve(limit.outcome) }
+                }
+                waiter.wait { outcome in
+                    call?.cancel()
+                    fetches.leave(key, waiter)
+                    cache.queue.async {
+                        resume { exchange in
+                            decision(after: outcome, finding, query, &exchange, host, cache, since: start)
+                        }
+                    }
+                }
+                return {
+                    call?.cancel()
+                    waiter.cancel()
+                    fetches.leave(key, waiter)
+                }
+            })
+    }
+
+    private func decision(
+        after outcome: FetchOutcome, _ finding: CacheFinding, _ query: CacheQuery, _ exchange: inout AttemptExchange,
+        _ host: any LinkHost, _ cache: ResponseCache, since start: Int64
+    ) -> Decision {
+        let stale = finding.toleratesError ? finding.stored : nil
+        switch outcome {
+        case .stored: return look(for: query, host, cache, waiting: .over, since: start)
+        case .handedOver: return look(for: query, host, cache, since: start)
+        case .unshared: return ask(finding, of: &exchange, host, cache, query)
+        case .stale:
+            guard let stale else { return ask(finding, of: &exchange, host, cache, query) }
+            return answer(stale, to: query, source: .cache, in: cache, since: start)
+        case .failed(let failure):
+            if let stale, failure.isOfNetwork {
+                return answer(stale, to: query, source: .cache, in: cache, since: start)
+            }
+            exchange.isUnsent = true
+            return .fail(failure)
+        case .outOfTime:
+            exchange.isUnsent = true
+            let detail = "an equal request was not answered within the time-out"
+            return .fail(.exchange(.timedOut, detail: detail, engineCode: 0))
+        }
+    }
+
+    /// How long a request waits for another one: until its own deadline, or, where nothing comes of the other request
+    /// for as long as it would itself wait for a byte, until then.
+    private func limit(of host: any LinkHost, by clock: any SessionClock) -> (time: Duration, outcome: FetchOutcome)? {
+        let now = clock.monotonicNanoseconds
+        let rest = host.deadlineNanoseconds.map { Duration.nanoseconds($0 > now ? Int64(clamping: $0 - now) : 0) }
+        let idle = host.idleTimeout > 0 && host.idleTimeout < 1e9 ? Duration.seconds(host.idleTimeout) : nil
+        if let rest, rest <= idle ?? rest { return (rest, .outOfTime) }
+        return idle.map { ($0, .unshared) }
+    }
+
+    // MARK: To the origin
+
+    /// Lets the message pass, with the conditions that ask about the stored response that was found, if it is stale.
+    private func ask(
+        _ finding: CacheFinding, of exchange: inout AttemptExchange, _ host: any LinkHost, _ cache: ResponseCache,
+        _ query: CacheQuery
+    ) -> Decision {
+        guard case .validate = finding.decision else {
+            return ask(nil, of: &exchange, host, cache, query, at: finding)
+        }
+        return ask(
+            finding.stored, of: &exchange, host, cache, query, toleratesError: finding.toleratesError, at: finding)
+    }
+
+    /// Lets the message pass, with the conditions that validate the stored response if there is one.
+    private func ask(
+        _ stored: StoredResponse?, of exchange: inout AttemptExchange, _ host: any LinkHost, _ cache: ResponseCache,
+        _ query: CacheQuery? = nil, toleratesError: Bool = false, at finding: CacheFinding? = nil
+    ) -> Decision {
+        if let stored { exchange.fields = RevalidationRules.fields(exchange.fields, asking: stored.head) }
         let lookup = query.map { CacheLookup($0, stored: stored, toleratesError: toleratesError) }
-        exchange.cacheNote = CacheNote(lookup: lookup, moment: cache.moment)
+        exchange.cacheNote = CacheNote(lookup: lookup, moment: cache.moment(after: finding?.moment.revision))
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
         if stored != nil || exchange.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
-            || host.storingWishes.asks
+            || host.storingWishes.asks || exchange.lead != nil
         {
             exchange.awaitsHead = true
         }
@@ -117,70 +267,94 @@ struct CacheLink: Link {
 
     // MARK: Back
 
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard let cache, let note = exchange.cacheNote else { return .pass }
         exchange.cacheNote = nil
         let query = note.lookup?.query ?? CacheQuery(exchange, policy: host.cachePolicy, in: cache)
         if let stored = note.lookup?.stored, head.status == 304 {
-            return confirm(stored, by: head, query, note, exchange.message, cache)
+            return confirm(stored, by: head, query, note, exchange, cache)
         }
         if let stored = note.staleAnswer, Self.toleratedStatuses.contains(head.status) {
+            exchange.lead?.end(.stale)
             return answer(stored, to: query, source: .cache, in: cache)
         }
         exchange.recorder = ResponseRecorder.note(
             head, to: query, sentAt: note.moment, isValidated: note.lookup?.stored != nil, cache: cache,
-            storing: host.storingWishes)
+            storing: host.storingWishes, chores: &exchange.chores)
+        if let lead = exchange.lead, exchange.recorder?.answersEqualRequests != true { lead.end(.unshared) }
         return .pass
     }
 
-    func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    {
         guard let cache, let note = exchange.cacheNote, let stored = note.staleAnswer, let query = note.lookup?.query,
             failure.isOfNetwork
         else { return .pass }
+        exchange.lead?.end(.failed(failure))
         return answer(stored, to: query, source: .cache, in: cache)
     }
 
-    /// Answers with the stored response that the origin confirmed.
+    /// Answers with the stored response that the origin has validated.
     private func confirm(
         _ stored: StoredResponse, by answer: ResponseHead, _ query: CacheQuery, _ note: CacheNote,
-        _ message: OutgoingMessage,
-        _ cache: ResponseCache
+        _ exchange: AttemptExchange, _ cache: ResponseCache
     ) -> Decision {
         // A 304 about something else says nothing about what is stored: asked again, without conditions (§4.3.4).
-        guard Validation.isAbout(stored.head, answer) else {
-            var next = message
+        guard RevalidationRules.isAbout(stored.head, answer) else {
+            var next = exchange.message
             next.cacheUse = .unconditional
             return .again(next)
         }
         let fresh = cache.freshen(
             stored, by: answer, to: query, requestTime: note.moment.time, responseTime: cache.now())
+        exchange.lead?.end(.stored)
         return self.answer(fresh, to: query, source: .revalidation, in: cache)
     }
 
+    /// Answers with a stored response.
+    ///
+    /// `start` is when the request began to wait for another one, in nanoseconds since 1970; `nil` is now.
     private func answer(
-        _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache
+        _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache,
+        since start: Int64? = nil
     ) -> Decision {
         // The head says how old the response is (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
         let head = stored.head.response.setting("Age", to: "\(age)")
         let content = query.method == "HEAD" ? Data() : stored.content
-        return .answer(LocalAnswer(head, content, source: source, on: cache.queue))
+        return .answer(LocalAnswer(head, content, source: source, on: cache.queue, since: start))
+    }
+}
+
+extension CacheFinding {
+    /// What is known without a look: nothing is stored.
+    fileprivate init(_ moment: ResponseCache.Moment) {
+        self.init(decision: .fetch, stored: nil, moment: moment, fetch: .unclaimed)
+    }
+
+    /// Whether the stored response may answer in place of an error.
+    fileprivate var toleratesError: Bool {
+        if case .validate(_, let toleratesError) = decision { toleratesError } else { false }
     }
 }
 
 extension LocalAnswer {
     /// A head and content that are there already; `queue` is where they are delivered.
-    fileprivate init(_ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue) {
-        let playback = StoredPlayback(head, content: content, startNanoseconds: StoredPlayback.nanoseconds)
+    fileprivate init(
+        _ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue, since start: Int64? = nil
+    ) {
+        let start = start ?? StoredPlayback.nanoseconds
+        let playback = StoredPlayback(head, content: content, startNanoseconds: start)
         self.init(source: source) { StoredTransfer(playback, for: $0, on: queue) }
     }
 }
 
 extension FieldBlock {
-    /// The fields with what a policy asks of caches on the way (RFC 9111 §5.2.1, §5.4), unless they ask for something.
+    /// The fields with the directives that a policy sends to caches on the way (RFC 9111 §5.2.1, §5.4), unless the
+    /// request has directives of its own.
     ///
-    /// As browsers do: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
-    fileprivate func telling(_ policy: URLRequest.CachePolicy) -> FieldBlock {
+    /// As in browsers: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
+    fileprivate func adding(_ policy: URLRequest.CachePolicy) -> FieldBlock {
         let wishes: [Field] =
             switch policy {
             case .reloadIgnoringLocalAndRemoteCacheData:
@@ -195,7 +369,7 @@ extension FieldBlock {
 
 extension CacheQuery {
     /// The message of an exchange that has reached the cache.
-    init(_ exchange: Exchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
+    init(_ exchange: AttemptExchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let fields =
             exchange.digest == nil
@@ -208,7 +382,7 @@ extension CacheQuery {
             separatesCookies: cache.separatesCookies)
     }
 
-    /// False when only a stored response will do.
+    /// Whether the origin may be asked; false when the request accepts only a stored response.
     fileprivate var mayAsk: Bool { policy != .returnCacheDataDontLoad && !(facts.control.onlyIfCached && isAnswerable) }
 }
 
@@ -222,15 +396,20 @@ extension ResponseHead {
 }
 
 extension TransferFailure {
-    /// True when the origin could not be reached or did not answer; a refusal of its certificate is no such thing.
+    /// Whether the origin could not be reached or did not answer; false for a refused certificate.
     fileprivate var isOfNetwork: Bool {
-        if case .exchange(let code, _, _) = self {
-            [
-                .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
-                .notConnectedToInternet, .badServerResponse, .resourceUnavailable,
-            ].contains(code)
-        } else {
-            false
-        }
+        let code: URLError.Code? =
+            switch self {
+            case .exchange(let code, _, _): code
+            // A stub's failure, and that of a `URLProtocol`.
+            case .reported(let error): (error as? URLError)?.code
+            case .cancelled, .unreadableBody, .untrusted, .refused: nil
+            }
+        return code.map(Self.networkCodes.contains) ?? false
     }
+
+    private static let networkCodes: Set<URLError.Code> = [
+        .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+        .notConnectedToInternet, .badServerResponse, .resourceUnavailable,
+    ]
 }

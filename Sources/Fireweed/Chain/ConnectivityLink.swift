@@ -6,21 +6,21 @@ import Foundation
 
 /// Holds messages back while there is no route, for sessions with `waitsForConnectivity`.
 ///
-/// The innermost link: what a store answers needs no route.
+/// The innermost link: a stored response needs no route.
 struct ConnectivityLink: Link {
     private let watch = ConnectivityWatch()
-    /// Where everything goes first, if not to the URL's own host.
+    /// The proxy's host, which every message goes to; `nil` without a proxy.
     private let proxyHost: String?
     private let clock: any SessionClock
 
-    /// `nil` when nothing leaves this machine anyway.
+    /// `nil` when the transport never leaves this machine.
     init?(_ options: TransportOptions, clock: any SessionClock = SystemClock()) {
         guard options.unixSocketPath == nil else { return nil }
         proxyHost = options.proxy?.host
         self.clock = clock
     }
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         let subject = subject(for: exchange.url)
         guard subject.status == .notReachable else { return .pass }
         host.announceWaitForRoute()
@@ -35,8 +35,9 @@ struct ConnectivityLink: Link {
             })
     }
 
-    /// A message that found no route is sent again, and waits before it leaves; unless a stored response may answer.
-    func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    /// Sends a message that found no route once more, which then waits; not when a stored response may answer.
+    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    {
         guard failure.isOffline, exchange.cacheNote?.staleAnswer == nil,
             subject(for: exchange.url).status == .notReachable
         else { return .pass }
@@ -45,7 +46,7 @@ struct ConnectivityLink: Link {
         return .again(exchange.message)
     }
 
-    /// What a request to this URL needs a route to.
+    /// The destination that a request to this URL needs a route to.
     private func subject(for url: URL) -> RouteSubject {
         let proxyURL = proxyHost.flatMap { $0.isEmpty ? nil : URL(string: "http://\($0)/") }
         return .of(proxyURL ?? url)
@@ -56,12 +57,12 @@ struct ConnectivityLink: Link {
 }
 
 extension TransferFailure {
-    /// Whether the failure says that there was no way out.
+    /// Whether the failure means that the machine is offline.
     var isOffline: Bool {
         if case .exchange(.notConnectedToInternet, _, _) = self { true } else { false }
     }
 
-    /// The same failure, told as what it is: a name cannot be found when there is no way to a name server.
+    /// The failure, as "offline" when a name could not be found because there is no route to a name server.
     ///
     /// Names under `invalid` never exist (RFC 6761 §6.4), whatever the network.
     func refined(for url: URL) -> TransferFailure {

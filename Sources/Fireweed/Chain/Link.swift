@@ -1,87 +1,91 @@
 // The links of the chain that every message of a session walks.
 
+import Dispatch
 import FireweedTransport
 
-/// A part of the way between a request and the wire, such as redirects, credentials, cookies or the cache.
+/// One step of the chain between a request and the wire: redirects, credentials, cookies, the cache.
 ///
-/// A message walks the links outermost first; what comes back walks them innermost first. A link has no state of its
-/// own: what it has to remember until the answer comes is in the `Exchange`, and what it has to remember for the next
-/// message is in the message. No lock is held while a link runs. Links run on any thread, the transport's among them,
-/// and never wait: a link that needs time returns `Decision.wait`.
+/// A message passes the links outermost first; its response passes them innermost first. A link has no state of its
+/// own: its notes until the response comes are in the `AttemptExchange`, and its notes for the next message are in the
+/// message. No lock is held while a link runs. Links run on any thread, the transport's included, and never wait: a
+/// link that needs time returns `Decision.wait` or `.later`.
 protocol Link: Sendable {
     /// The heads that the link has to see.
     var interest: HeadInterest { get }
 
-    /// Sees a message on its way out.
+    /// Decides about a message on its way out.
     ///
-    /// A message that is sent again walks the whole chain again.
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision
+    /// A message that is sent again passes the whole chain again.
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
 
-    /// Sees the heads of its interest that the wire gives, before any link decides; never a stored head.
-    func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost)
+    /// Observes the heads of its interest that come from the wire, before any link decides; never a stored head.
+    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost)
 
-    /// Decides about a head that the link below lets pass, where the head is of its interest or somebody awaits it.
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision
+    /// Decides about a head of its interest, or a head that the exchange awaits, after the links further in.
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
 
     /// Decides about a failure that came before a head.
     ///
-    /// `Decision.wait` means the same as `pass` here: a link that needs time lets the message be sent again, and waits
-    /// in `send`.
-    func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision
+    /// `Decision.wait` and `.later` mean the same as `pass` here: a link that needs time sends the message again, and
+    /// waits in `send`.
+    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
 }
 
 extension Link {
     var interest: HeadInterest { HeadInterest() }
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision { .pass }
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision { .pass }
 
-    func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {}
+    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {}
 
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision { .pass }
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision { .pass }
 
-    func recover(from failure: TransferFailure, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
+    {
         .pass
     }
 }
 
-/// What a link says about a message or an answer.
+/// A link's decision about a message or a response.
 enum Decision: Sendable {
     /// The next link is asked.
     case pass
-    /// Another transfer answers, in place of the wire or of the response that came.
+    /// Another transfer gives the response, instead of the wire or of the response that came.
     case answer(LocalAnswer)
-    /// Another message is sent. It walks the whole chain; the rest of the response that came is discarded.
+    /// Another message is sent, and passes the whole chain; the rest of the response that came is discarded.
     indirect case again(OutgoingMessage)
     /// The attempt ends with this failure.
     case fail(TransferFailure)
     /// The decision comes later.
     case wait(Wait)
+    /// The closure decides on the queue, where it may take time.
+    case later(on: DispatchQueue, _ decide: @Sendable (inout AttemptExchange) -> Decision)
 }
 
-/// An answer that does not come over the wire, and whose head the links above see.
+/// A response that does not come over the wire; the links further out see its head.
 struct LocalAnswer: Sendable {
     let source: AnswerSource
-    /// Makes the transfer that gives the answer.
+    /// Makes the transfer that gives the response.
     let makeTransfer: @Sendable (any TransferConsumer) -> any TransferControl
 }
 
 /// A decision that comes later.
 struct Wait: Sendable {
-    /// Continues with the walk: the closure is given the exchange as it was, and decides.
+    /// Continues the walk: the closure takes the exchange as it was, and decides.
     ///
-    /// Callable from any thread, at once, late, twice or never; the first call counts.
-    typealias Resume = @Sendable (_ decide: @Sendable (inout Exchange) -> Decision) -> Void
+    /// May be called on any thread, immediately, late, twice or never; the first call counts.
+    typealias Resume = @Sendable (_ decide: @Sendable (inout AttemptExchange) -> Decision) -> Void
 
-    /// Begins to wait.
+    /// Begins to wait; returns a closure that ends the wait.
     ///
-    /// The result is called when the decision is not needed any more, at most once.
+    /// That closure is called at most once, when the decision is not needed any more.
     let begin: @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void
 
     init(_ begin: @escaping @Sendable (_ resume: @escaping Resume) -> @Sendable () -> Void) {
         self.begin = begin
     }
 
-    /// Waits for something that cannot be called off.
+    /// Waits for something that cannot be cancelled.
     init(_ begin: @escaping @Sendable (_ resume: @escaping Resume) -> Void) {
         self.begin = { resume in
             begin(resume)
@@ -90,13 +94,13 @@ struct Wait: Sendable {
     }
 }
 
-/// Which heads concern a link.
+/// The heads that concern a link.
 ///
-/// Most heads concern none, so that the walk back is left out for them.
+/// Most heads concern no link, and are not sent up the chain at all.
 struct HeadInterest: Sendable {
     /// Any head with one of these marks.
     var marks: ResponseHead.Marks = []
-    /// One bit for each first digit of a status.
+    /// One bit for each first digit of a status code.
     private var statusClasses: UInt16 = 0
 
     init(marks: ResponseHead.Marks = [], statusClass: Int? = nil) {

@@ -15,7 +15,7 @@ struct LinkChain: Sendable {
         interest = interests.reduce(HeadInterest()) { $0.union($1) }
     }
 
-    /// The chain behind the links of one request.
+    /// The chain with the links of one request outside of it.
     func behind(_ own: [any Link]) -> LinkChain {
         own.isEmpty ? self : LinkChain(own + links)
     }

@@ -4,39 +4,42 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// What a link may ask of the attempt whose message it sees, and tell it.
+/// The attempt, as its links see it.
 ///
 /// Every member may be used from any thread.
 protocol LinkHost: AnyObject, Sendable {
     /// The moment at which the whole attempt times out, on the transport's clock.
     var deadlineNanoseconds: UInt64? { get }
-    /// What the request says about caches.
+    /// The idle time-out of the request, in seconds.
+    var idleTimeout: TimeInterval { get }
+    /// The cache policy of the request.
     var cachePolicy: URLRequest.CachePolicy { get }
     /// Whether the request sends and stores cookies.
     var handlesCookies: Bool { get }
     /// The page that the request is a part of.
     var mainDocument: URL? { get }
-    /// Who decides about redirects, if it is not the session's rules alone.
+    /// The handler that decides about redirects; `nil` leaves them to the session's rules.
     var redirectHandler: (any RedirectHandler)? { get }
-    /// The task that handlers are shown.
+    /// The task that handlers and monitors get.
     var sessionTask: URLSessionTask { get }
-    /// The present response as handlers are shown it.
+    /// The present response, as handlers and monitors get it.
     var httpURLResponse: HTTPURLResponse? { get }
-    /// Whether responses are stored, and somebody is asked about that. Cheap.
+    /// Whether responses are stored, and whether a handler is asked first; cheap.
     var storingWishes: StoringWishes { get }
 
-    /// Monitors are told of a redirect that is about to be followed, or shown to a handler.
+    /// Notifies monitors of a redirect that is about to be followed, or to be shown to a handler.
     func announceRedirect(to next: OutgoingMessage)
-    /// Monitors are told of a challenge.
+    /// Notifies monitors of a challenge.
     func announceChallenge(_ head: ResponseHead, to message: OutgoingMessage)
-    /// Monitors are told that there is no route.
+    /// Notifies monitors that the attempt waits for a route.
     func announceWaitForRoute()
-    /// Asks the session's delegate about a challenge; `nil` when the delegate is no subclass, and cannot be asked.
+    /// Asks the session's delegate about a challenge; `nil` when the delegate is not a subclass, and so decides
+    /// nothing.
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion?
-    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `nil` is answered when none
-    /// does.
-    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
-    /// Asks the origin about a stored response while it is being used (RFC 5861 §3).
+    /// Asks the session's `URLProtocol` classes whether one of them performs the exchange; `completion` takes `nil`
+    /// when none does.
+    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
+    /// Validates a stored response while the response is being used (RFC 5861 §3).
     func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache)
 }
 

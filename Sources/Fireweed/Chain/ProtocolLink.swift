@@ -3,9 +3,9 @@
 import FireweedTransport
 import Foundation
 
-/// Lets the classes of the configuration's `protocolClasses` perform exchanges, in place of cache and transport.
+/// Lets the classes in the configuration's `protocolClasses` perform exchanges, instead of cache and transport.
 struct ProtocolLink: Link {
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard exchange.webSocket == nil else { return .pass }
         let offered = exchange
         return .wait(
@@ -21,10 +21,10 @@ struct ProtocolLink: Link {
 }
 
 extension OutgoingMessage {
-    /// Why the message cannot be sent over the wire, by the scheme of its URL.
+    /// The failure of a message whose scheme cannot be sent over the wire.
     ///
-    /// Asked when the message leaves, and not when it is made: an adapter may complete the URL, and a `URLProtocol` may
-    /// know its scheme.
+    /// Checked when the message is sent, and not when it is made: an adapter may complete the URL, and a `URLProtocol`
+    /// may support the scheme.
     var schemeViolation: TransferFailure? {
         RequestRecord.schemes.contains(where: url.hasScheme)
             ? nil : .exchange(.unsupportedURL, detail: "unsupported URL", engineCode: 0)

@@ -8,12 +8,12 @@ import FoundationNetworking
 /// Follows redirects (RFC 9110 §15.4), as the handler of the request or the session decides.
 struct RedirectLink: Link {
     let settings: SessionSettings
-    /// Where handlers are called.
+    /// The queue on which handlers are called.
     let queue: DispatchQueue
 
     var interest: HeadInterest { HeadInterest(statusClass: 3) }
 
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard RedirectRules.statuses.contains(head.status) else { return .pass }
         let handler = host.redirectHandler
         let next = Redirection.next(
@@ -58,7 +58,7 @@ struct RedirectLink: Link {
         }
     }
 
-    /// Does what a handler said: without a request the redirect itself is the response.
+    /// Applies a handler's decision: without a request, the redirect itself is the response.
     private func decision(_ chosen: URLRequest?, proposed: URLRequest, next: OutgoingMessage) -> Decision {
         guard let chosen else { return .pass }
         // Equality of requests leaves the fields out on Linux.
@@ -68,7 +68,8 @@ struct RedirectLink: Link {
         do {
             return .again(try Redirection.message(for: chosen, replacing: next, settings: settings))
         } catch {
-            let detail = "the redirect handler's request has no URL"
+            let reason = (error as? RequestSyntaxError)?.errorDescription ?? "It has no URL of HTTP."
+            let detail = "the redirect handler's request cannot be sent: \(reason)"
             return .fail(.exchange(.badURL, detail: detail, engineCode: 0))
         }
     }

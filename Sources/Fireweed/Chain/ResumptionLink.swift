@@ -2,19 +2,19 @@
 
 import FireweedTransport
 
-/// Decides whether a response is the rest of a file that is there in part; a link of one download alone.
+/// Decides whether a response is the rest of a partial file; a link of one download only.
 ///
-/// The outermost link: redirects and challenges have been followed when it decides.
+/// The outermost link: it sees a response after redirects and challenges.
 struct ResumptionLink: Link {
-    /// Decides about the head of a response; gives true when the whole has to be asked for instead.
+    /// Decides about the head of a response; true when the whole representation has to be requested instead.
     let asksForWhole: @Sendable (ResponseHead) -> Bool
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         exchange.awaitsHead = true
         return .pass
     }
 
-    func receive(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func receive(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         guard asksForWhole(head) else { return .pass }
         var next = exchange.message
         next.fields = FieldBlock(

@@ -3,14 +3,14 @@
 import FireweedTransport
 import Foundation
 
-/// Takes messages to hosts that have asked for TLS over TLS, and remembers which hosts ask (RFC 6797 §8).
+/// Sends messages over TLS to hosts that require TLS, and remembers which hosts require it (RFC 6797 §8).
 struct StrictTransportLink: Link {
     let store: StrictTransportSecurity
     let clock: any SessionClock
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
-    func send(_ exchange: inout Exchange, for host: any LinkHost) -> Decision {
+    func send(_ exchange: inout AttemptExchange, for host: any LinkHost) -> Decision {
         let url = store.secured(exchange.url, at: clock.now)
         if url != exchange.url {
             exchange.changeMessage { message in
@@ -21,7 +21,7 @@ struct StrictTransportLink: Link {
         return .pass
     }
 
-    func observe(_ head: ResponseHead, in exchange: inout Exchange, for host: any LinkHost) {
+    func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {
         store.note(head, from: exchange.url, at: clock.now)
     }
 }

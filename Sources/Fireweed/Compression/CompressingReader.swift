@@ -3,12 +3,12 @@
 import FireweedTransport
 import Foundation
 
-/// Gives the compressed form of another reader's bytes, with the memory of one buffer.
+/// Compresses the bytes of another reader, with one buffer of memory.
 final class CompressingReader: BodyReader, @unchecked Sendable {
-    // SAFETY: after `init` only `read` changes anything, and one serial queue, or one caller, calls it.
+    // SAFETY: after `init` only `read` changes state, and one serial queue, or one caller, calls `read`.
     private static let capacity = 64 * 1024
 
-    /// It is known at the end only.
+    /// `nil`: the length is known only at the end.
     let byteCount: Int64? = nil
     private let source: any BodyReader
     private let deflater: Deflater

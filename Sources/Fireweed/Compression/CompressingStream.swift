@@ -1,11 +1,11 @@
-// An `InputStream` that gives the compressed form of another one.
+// An `InputStream` that compresses another stream.
 
 import FireweedTransport
 import Foundation
 
-/// What takes the place of a request's `httpBodyStream`.
+/// An `InputStream` that compresses another stream; replaces a request's `httpBodyStream`.
 ///
-/// It is read as every such stream is: by one reader, to its end, and once.
+/// The stream has one reader, and is read once, to its end.
 final class CompressingStream: InputStream {
     private let source: InputStream
     private let coding: RequestCoding

@@ -1,16 +1,15 @@
-// Compression of what requests send, with `deflate`.
+// Compression of request content with `deflate`.
 
 public import Foundation
 public import FoundationNetworking
 
 /// Compresses the content of requests in the zlib format, and sends it with `Content-Encoding: deflate`.
 ///
-/// It works on a request's `httpBody`, whose compressed form is made in memory and sent with its length, and on its
-/// `httpBodyStream`, which is compressed while it is sent, in chunks. Data, files, streams and forms that
-/// `Session.upload` was given are sent as they are. Not every server understands compressed requests: use it where one
-/// is known to (RFC 9110 §8.4).
+/// The compressor compresses a request's `httpBody` in memory, and sends it with its length. It compresses a request's
+/// `httpBodyStream` while the stream is sent, in chunks. The data, files, streams and forms of `Session.upload` are
+/// sent uncompressed. Not every server understands compressed requests (RFC 9110 §8.4).
 ///
-/// A retry compresses anew; a redirect that keeps the content sends the compressed form again.
+/// A retry compresses again; a redirect that keeps the content sends the compressed form again.
 ///
 /// ```swift
 /// let session = Session(interceptor: .deflateCompressor)
@@ -20,7 +19,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
     public enum DuplicateHeaderBehavior: Sendable {
         /// The request fails with `AFError.requestAdaptationFailed(error:)` around `DuplicateHeaderError`.
         case error
-        /// The content is compressed, whatever it was before, and the field replaced.
+        /// The content is compressed again, and the field is replaced.
         case replace
         /// The request is sent as it is.
         case skip
@@ -28,7 +27,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
 
     /// A request has a `Content-Encoding` already.
     public struct DuplicateHeaderError: Error, LocalizedError {
-        /// What it means and what to do about it.
+        /// The reason, and what to do about it.
         public var errorDescription: String? {
             "The request has a Content-Encoding already; let the compressor replace it or skip such requests."
         }
@@ -39,10 +38,16 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
 
     /// What happens to a request that has a `Content-Encoding` already; `.error` by default.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
-    /// Asked with each `httpBody` whether it is to be compressed; streams are compressed without a question.
+    /// Decides for each `httpBody` whether it is compressed; streams are always compressed.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Makes a compressor; without arguments it compresses everything, and refuses requests that are coded already.
+    /// Makes a compressor.
+    ///
+    /// - Parameters:
+    ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by
+    ///     default.
+    ///   - shouldCompressBodyData: whether an `httpBody` is compressed; always by default. Streams are always
+    ///     compressed.
     @preconcurrency
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
@@ -52,7 +57,7 @@ public struct DeflateRequestCompressor: Sendable, RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than
+    /// Compresses the content of the request; `completion` runs on this thread, or on a global queue for more than
     /// 64 KiB.
     @preconcurrency
     public func adapt(
@@ -71,6 +76,13 @@ extension RequestInterceptor where Self == DeflateRequestCompressor {
     public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
     /// A compressor.
+    ///
+    /// - Parameters:
+    ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by
+    ///     default.
+    ///   - shouldCompressBodyData: whether an `httpBody` is compressed; always by default. Streams are always
+    ///     compressed.
+    /// - Returns: the compressor.
     @preconcurrency
     public static func deflateCompressor(
         duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior = .error,

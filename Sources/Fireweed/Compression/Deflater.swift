@@ -1,4 +1,4 @@
-// zlib's deflate as a value that bytes go through.
+// An owner of zlib's deflate streams.
 
 import CZlib
 import Foundation
@@ -10,7 +10,7 @@ enum RequestCoding: String, Sendable {
     /// DEFLATE in the gzip format (RFC 1952).
     case gzip
 
-    /// What zlib is told: a window of 32 KiB, and 16 more for the gzip format.
+    /// zlib's `windowBits`: a window of 32 KiB, plus 16 for the gzip format.
     fileprivate var windowBits: Int32 { self == .gzip ? 15 + 16 : 15 }
 }
 
@@ -19,12 +19,13 @@ struct DeflateError: Error {
     let code: Int32
 }
 
-/// Owns one stream of zlib; bytes go in piece by piece and come out the same way.
+/// Owns one zlib stream, which compresses bytes in steps.
 final class Deflater {
-    /// What Apple's Compression uses for the zlib format, so that the bytes begin alike (`78 5E`).
+    /// The level of Apple's Compression framework for the zlib format, so that the content begins with the same bytes
+    /// (`78 5E`).
     private static let level: Int32 = 5
 
-    // In a place of its own: zlib keeps its address.
+    // Allocated, since zlib keeps the address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private(set) var isFinished = false
 
@@ -42,9 +43,9 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// Compresses from `input` into `output`, and says how much of each was used.
+    /// Compresses bytes from `input` into `output`, and returns the number of used bytes of each.
     ///
-    /// With `isLast` the coding's end is written as soon as all input is taken; call it until `isFinished`.
+    /// With `isLast`, the end of the coding is written after all input; call the method until `isFinished`.
     func compress(
         _ input: UnsafeRawBufferPointer, isLast: Bool, into output: UnsafeMutableRawBufferPointer
     ) throws -> (taken: Int, made: Int) {
@@ -57,7 +58,7 @@ final class Deflater {
         stream.pointee.avail_out = UInt32(room)
         let code = deflate(stream, isLast && offered == input.count ? Z_FINISH : Z_NO_FLUSH)
         defer { (stream.pointee.next_in, stream.pointee.next_out) = (nil, nil) }
-        // No progress is no error: the next call brings more input or more room.
+        // Z_BUF_ERROR is not a failure: the next call has more input or more room.
         guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw DeflateError(code: code) }
         isFinished = code == Z_STREAM_END
         return (offered - Int(stream.pointee.avail_in), room - Int(stream.pointee.avail_out))

@@ -1,11 +1,11 @@
-// Compression of what requests send, with `gzip`.
+// Compression of request content with `gzip`.
 
 public import Foundation
 public import FoundationNetworking
 
 /// Compresses the content of requests in the gzip format, and sends it with `Content-Encoding: gzip`.
 ///
-/// In everything else it is `DeflateRequestCompressor`; more servers understand this one.
+/// Otherwise it works like `DeflateRequestCompressor`. More servers understand `gzip`.
 public struct GzipRequestCompressor: Sendable, RequestInterceptor {
     /// What happens to a request that has a `Content-Encoding` already.
     public typealias DuplicateHeaderBehavior = DeflateRequestCompressor.DuplicateHeaderBehavior
@@ -14,10 +14,16 @@ public struct GzipRequestCompressor: Sendable, RequestInterceptor {
 
     /// What happens to a request that has a `Content-Encoding` already; `.error` by default.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
-    /// Asked with each `httpBody` whether it is to be compressed; streams are compressed without a question.
+    /// Decides for each `httpBody` whether it is compressed; streams are always compressed.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Makes a compressor; without arguments it compresses everything, and refuses requests that are coded already.
+    /// Makes a compressor.
+    ///
+    /// - Parameters:
+    ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by
+    ///     default.
+    ///   - shouldCompressBodyData: whether an `httpBody` is compressed; always by default. Streams are always
+    ///     compressed.
     @preconcurrency
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
@@ -27,7 +33,7 @@ public struct GzipRequestCompressor: Sendable, RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Gives the request with compressed content; `completion` runs on this thread, or on a global queue for more than
+    /// Compresses the content of the request; `completion` runs on this thread, or on a global queue for more than
     /// 64 KiB.
     @preconcurrency
     public func adapt(
@@ -46,6 +52,13 @@ extension RequestInterceptor where Self == GzipRequestCompressor {
     public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
     /// A compressor.
+    ///
+    /// - Parameters:
+    ///   - duplicateHeaderBehavior: what happens to a request that has a `Content-Encoding` already; it fails, by
+    ///     default.
+    ///   - shouldCompressBodyData: whether an `httpBody` is compressed; always by default. Streams are always
+    ///     compressed.
+    /// - Returns: the compressor.
     @preconcurrency
     public static func gzipCompressor(
         duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior = .error,

@@ -1,4 +1,4 @@
-// What the compressors have in common.
+// The common part of the request compressors.
 
 import Dispatch
 import FireweedTransport
@@ -11,7 +11,7 @@ struct RequestCompression: Sendable {
     let duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior
     let shouldCompressBodyData: @Sendable (Data) -> Bool
 
-    /// Content above this size is compressed on another thread than the one that makes the request.
+    /// Content above this size, in bytes, is compressed on a global queue instead of the thread that makes the request.
     private static let ownThreadLimit = 64 * 1024
 
     func adapt(_ request: URLRequest, completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void) {
@@ -21,7 +21,7 @@ struct RequestCompression: Sendable {
         DispatchQueue.global().async { completion(Result { try compressed(request) }) }
     }
 
-    /// The request with its content coded, or as it was where there is nothing to do.
+    /// The request with compressed content; the same request when there is nothing to compress.
     private func compressed(_ request: URLRequest) throws -> URLRequest {
         guard request.httpBody != nil || request.httpBodyStream != nil else { return request }
         if request.value(forHTTPHeaderField: "Content-Encoding") != nil {
@@ -39,7 +39,7 @@ struct RequestCompression: Sendable {
             coded.httpBodyStream = CompressingStream(stream, coding)
         }
         coded.setValue(coding.rawValue, forHTTPHeaderField: "Content-Encoding")
-        // It was the length before compression; the transport says what is true.
+        // The old value is the length before compression; the transport sets the right one.
         coded.setValue(nil, forHTTPHeaderField: "Content-Length")
         return coded
     }

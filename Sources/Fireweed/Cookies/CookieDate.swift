@@ -2,16 +2,16 @@
 
 package import Foundation
 
-/// Reads the value of `Expires` (RFC 6265 §5.1.1): parts in any order, whatever stands between them.
+/// Parses the value of `Expires` (RFC 6265 §5.1.1): its parts in any order, with any delimiters.
 package enum CookieDate {
-    /// The moment, or `nil` when a part is missing or there is no such date.
+    /// The date; `nil` when a part is missing or the date does not exist.
     package static func parse(_ text: String) -> Date? {
         var parts = Parts()
         for token in text.utf8.prefix(1024).split(whereSeparator: isDelimiter) { parts.take(token) }
         return parts.date
     }
 
-    /// Tab, and everything printable that is no letter, no digit and no colon.
+    /// Tab, and every printable character except letters, digits and colon.
     private static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
@@ -21,7 +21,7 @@ package enum CookieDate {
 
     private typealias Token = Substring.UTF8View
 
-    /// What was found; the first token that fits a part is that part.
+    /// The parts so far; the first token that fits a part becomes that part.
     private struct Parts {
         private var time: (hour: Int, minute: Int, second: Int)?
         private var day: Int?
@@ -64,7 +64,7 @@ package enum CookieDate {
             field.count <= 2 ? number(field, digits: 1...2).flatMap { field.allSatisfy(isDigit) ? $0 : nil } : nil
         }
 
-        /// So many digits at the beginning, and no further one after them.
+        /// A number at the beginning, of as many digits as `digits` allows, and no more.
         private static func number(_ token: Token, digits: ClosedRange<Int>) -> Int? {
             let leading = token.prefix(while: isDigit)
             guard digits.contains(leading.count) else { return nil }

@@ -5,10 +5,10 @@ public import FoundationNetworking
 import Glibc
 import Synchronization
 
-/// Keeps cookies in a file of the program's own, which only its owner can read (mode 0600).
+/// Stores cookies in a file that only its owner can read (mode 0600).
 ///
-/// The file is read once, when the object is made. Cookies that responses set are in the file before their response is
-/// delivered. One process at a time should use a file: the last one to write wins.
+/// The file is read once, when the object is made. Cookies of a response are in the file before the response is
+/// delivered. Only one process at a time should use a file: the last one to write wins.
 ///
 /// ```swift
 /// let cookies = try CookieFile(at: folder.appendingPathComponent("cookies.json"))
@@ -21,7 +21,7 @@ public final class CookieFile: @unchecked Sendable {
     private let store: CookieStore
     private let writer: CookieFileWriter
 
-    /// Where the file is.
+    /// The file.
     public let url: URL
 
     /// The cookies, in memory; for the `httpCookieStorage` of configurations.
@@ -45,14 +45,12 @@ public final class CookieFile: @unchecked Sendable {
         store.attach(writer)
     }
 
-    /// Writes the file now: for cookies that were put into the storage, or taken out of it, by hand.
-    ///
-    /// - Throws: `CocoaError` or `POSIXError`; the old file stays then.
+    /// Writes the file now: for cookies that code has added to the storage or removed from it.
     public func save() throws {
         try writer.save(storage)
     }
 
-    /// Why the file could not be written after the last response that set cookies; `nil` when it was.
+    /// Why the file could not be written after the last response with cookies; `nil` when it was written.
     public var lastError: (any Error)? { writer.lastError }
 }
 
@@ -71,7 +69,7 @@ final class CookieFileWriter: Sendable {
         var expires: Date?
         var isSecure: Bool
         var isHTTPOnly: Bool
-        /// Name and value as they go on the wire, where they are not UTF-8.
+        /// Name and value as they are sent, when they are not UTF-8.
         var octets: Data?
     }
 
@@ -102,7 +100,7 @@ final class CookieFileWriter: Sendable {
         return .make(properties, octets: entry.octets)
     }
 
-    /// Saves, and remembers whether that failed.
+    /// Saves, and stores the error if that fails.
     func saveChanges(of storage: HTTPCookieStorage) {
         let error: (any Error)?
         do {
@@ -114,7 +112,7 @@ final class CookieFileWriter: Sendable {
         failure.withLock { $0 = error }
     }
 
-    /// Puts a new file into the place of the old one, so that there is always a whole one.
+    /// Replaces the file atomically, so that there is always a complete one.
     func save(_ storage: HTTPCookieStorage) throws {
         let now = Date()
         let entries = (storage.cookies ?? []).compactMap { cookie -> Entry? in

@@ -4,16 +4,15 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Finds the cookies of a host without reading those of others, and decides what new ones change; pure.
+/// Finds the cookies of a host without reading those of others, and decides what new cookies change; pure.
 struct CookieIndex {
-    /// What a storage has to do, in order.
+    /// A change of the storage; changes are in order.
     enum Change {
         case set(HTTPCookie)
         case delete(HTTPCookie)
     }
 
-    /// As many cookies as are kept for one domain, taken from one response, and kept in all (§6.1 asks for 50 and 3,000
-    /// at least).
+    /// The limits for one domain, for one response and for all cookies (§6.1 asks for 50 and 3,000 at least).
     static let maximumCountOfDomain = 180
     static let maximumCount = 3_000
 
@@ -23,10 +22,11 @@ struct CookieIndex {
 
     var isEmpty: Bool { known.isEmpty }
 
-    /// True when the cookie, and not one that has replaced it, is there.
+    /// Whether this cookie, and not one that has replaced it, is in the index.
     func contains(_ cookie: HTTPCookie) -> Bool { known[ObjectIdentifier(cookie)] != nil }
 
-    /// True when a cookie is there that Foundation's storage takes for the same one: it compares domains with the dot.
+    /// Whether the index has a cookie that Foundation's storage takes for the same one: it compares domains with the
+    /// dot.
     func containsOne(like cookie: HTTPCookie) -> Bool {
         let identity = CookieIdentity(cookie)
         return byDomain[identity.domain]?.contains { $0.identity == identity && $0.cookie.domain == cookie.domain }
@@ -35,7 +35,7 @@ struct CookieIndex {
 
     // MARK: What the storage says
 
-    /// Takes over what is in the storage; false when nothing is different.
+    /// Takes over the cookies of the storage; false when nothing has changed.
     mutating func replaceAll(with cookies: [HTTPCookie]) -> Bool {
         if cookies.count == known.count, cookies.allSatisfy(contains) { return false }
         let before = known
@@ -80,7 +80,7 @@ struct CookieIndex {
 
     // MARK: Keeping (§5.3)
 
-    /// Takes in the cookies of one response, in its order, and says what the storage has to do.
+    /// Adds the cookies of one response, in its order, and returns the changes of the storage.
     mutating func add(_ cookies: [HTTPCookie], isSecure: Bool, now: Date) -> [Change] {
         // Of several with one identity the last one counts; beyond the limit the earlier ones would be the first to go.
         var seen: Set<CookieIdentity> = []

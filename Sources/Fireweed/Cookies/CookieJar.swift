@@ -8,7 +8,7 @@ import FoundationNetworking
 /// The cookies of a session (RFC 6265 §5).
 ///
 /// They are in Foundation's storage, as configured, where users see and set them. `CookieRules` and `CookieIndex`
-/// decide which are kept and which go where; `CookieStore` is what the sessions of one storage share.
+/// decide which cookies are stored and which are sent; the sessions of one storage share a `CookieStore`.
 final class CookieJar: Sendable {
     private let store: CookieStore?
     private let clock: any SessionClock
@@ -20,9 +20,7 @@ final class CookieJar: Sendable {
 
     /// The fields with a `Cookie` field, when there are cookies for the URL and the fields have none of their own.
     ///
-    /// - Parameters:
-    ///   - urlText: the text of the URL.
-    ///   - isWanted: whether the request wants cookies; asked when there are some.
+    /// `isWanted` says whether the request wants cookies. It is evaluated only when cookies for the URL exist.
     func addingCookies(
         to fields: FieldBlock, for url: URL, urlText: String, settings: SessionSettings,
         isWanted: @autoclosure () -> Bool = true
@@ -34,7 +32,7 @@ final class CookieJar: Sendable {
         return added
     }
 
-    /// Stores what a response sets, as the accept policies of session and storage allow.
+    /// Stores the cookies of a response, as the accept policies of session and storage allow.
     ///
     /// Requests that begin from now on carry the cookies; they are in the storage when `completion` is called, once, on
     /// any queue.

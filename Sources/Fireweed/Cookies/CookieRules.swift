@@ -6,18 +6,18 @@ package import FoundationNetworking
 
 /// The rules of RFC 6265 §5, on plain values.
 ///
-/// They take the place of Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two
-/// digits as one of the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a
-/// field at every comma, and sends `Secure` cookies over clear text and `/app` cookies to `/apple`.
+/// They replace Foundation's on Linux, which (Swift 6.3, measured) ignores `Max-Age`, reads a year of two digits as one
+/// of the first century, takes `/` for the default path, accepts any `Domain` from any host, splits a field at every
+/// comma, and sends `Secure` cookies over clear text and `/app` cookies to `/apple`.
 package enum CookieRules {
     // MARK: Keeping (§5.3)
 
-    /// The cookie to be kept, or `nil` when it has to be ignored.
+    /// The cookie to store; `nil` when it has to be ignored.
     package static func accepted(_ line: String, from url: URL, now: Date) -> HTTPCookie? {
         SetCookie(line).flatMap { accepted($0, from: url, now: now) }
     }
 
-    /// The cookie to be kept, or `nil` when it has to be ignored.
+    /// The cookie to store; `nil` when it has to be ignored.
     static func accepted(_ cookie: SetCookie, from url: URL, now: Date) -> HTTPCookie? {
         guard let host = url.host.map(CanonicalHost.text), !host.isEmpty, !host.hasPrefix(".")
         else { return nil }
@@ -25,7 +25,7 @@ package enum CookieRules {
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
         var domain = cookie.domain.map(CanonicalHost.text)
-        // Nobody is above an address, and everybody would be above a public suffix.
+        // An address has no parent domain, and a public suffix would be the parent of everything.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {
             guard named == host else { return nil }  // step 5
             domain = nil
@@ -47,8 +47,7 @@ package enum CookieRules {
         return HTTPCookie(properties: properties)
     }
 
-    /// The end of the cookie's life, `Max-Age` before `Expires`; at most 400 days from now; `nil` ends it with the
-    /// session.
+    /// The expiry of a cookie, `Max-Age` before `Expires`, at most 400 days from now; `nil` for the end of the session.
     static func expiry(of cookie: SetCookie, now: Date) -> Date? {
         let latest = now.addingTimeInterval(400 * 86_400)
         if let age = cookie.maximumAge { return age <= 0 ? .distantPast : min(now.addingTimeInterval(age), latest) }
@@ -62,7 +61,7 @@ package enum CookieRules {
         return String(path[..<slash])
     }
 
-    /// A name that begins with `__Secure-` or `__Host-` promises attributes, which the cookie has to have.
+    /// Whether a cookie has the attributes that a name with `__Secure-` or `__Host-` promises.
     ///
     /// A value without a name must not look like such a name: it is sent as it is (RFC 6265bis §5.7, step 22).
     static func prefixAllows(_ cookie: SetCookie) -> Bool {
@@ -76,7 +75,7 @@ package enum CookieRules {
         return true
     }
 
-    /// True when a cookie that came in clear text would stand in the way of a `Secure` one that is there.
+    /// Whether a cookie that came in clear text would hide a `Secure` cookie.
     static func overlays(_ cookie: HTTPCookie, _ present: HTTPCookie) -> Bool {
         guard present.isSecure, present.name == cookie.name else { return false }
         let new = CanonicalHost.text(of: String(cookie.domain.drop { $0 == "." }))
@@ -85,7 +84,7 @@ package enum CookieRules {
         return areRelated && pathMatches(cookie.path, present.path)
     }
 
-    /// True when the policy lets a response of this host set cookies for a request that belongs to a document.
+    /// Whether the policy lets a response of this host set cookies for a request of this document.
     static func allows(_ policy: HTTPCookie.AcceptPolicy, host: String, mainDocument: URL?) -> Bool {
         switch policy {
         case .never: return false
@@ -99,7 +98,7 @@ package enum CookieRules {
 
     // MARK: Sending (§5.4)
 
-    /// The path of a URL as it goes on the wire.
+    /// The path of a URL as it is sent.
     static func requestPath(of url: URL) -> String {
         let path = url.path(percentEncoded: true)
         return path.isEmpty ? "/" : path

@@ -8,14 +8,14 @@ import FoundationNetworking
 import Glibc
 import Synchronization
 
-/// Keeps an index of a storage's cookies, and brings what responses set into the storage.
+/// Keeps an index of a storage's cookies, and writes the cookies of responses to the storage.
 ///
-/// Foundation's storage copies all of its cookies for every question, and on Linux it posts no notification when one
+/// Foundation's storage copies all of its cookies for every query, and on Linux it posts no notification when one
 /// changes (Swift 6.3, measured). So the index compares itself with the storage: before each request while the storage
-/// holds at most 32 cookies, else at most once in as many microseconds as it holds cookies. What other code puts into
-/// the storage is seen after that time at the latest; what responses set is seen at once.
+/// holds at most 32 cookies, else at most once in as many microseconds as it holds cookies. Cookies that other code
+/// puts into the storage are sent after that time at the latest; cookies of responses are sent immediately.
 ///
-/// A storage with a file writes all of it for each cookie that changes, which takes 90 ms beside 100 others. So the
+/// A storage with a file writes all of it for each cookie that changes, which takes 90 ms with 100 cookies. So the
 /// storage is written on a queue of its own, a few cookies of each response at a time, and requests are answered from
 /// the index meanwhile.
 final class CookieStore: @unchecked Sendable {
@@ -24,7 +24,7 @@ final class CookieStore: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fireweed.cookies")
     private let state = Mutex(State())
 
-    /// A field that was made before, good until a cookie changes.
+    /// A `Cookie` field that was made before; valid until a cookie changes.
     private struct MadeField {
         let base: FieldBlock
         /// `nil` when there are no cookies for the URL.
@@ -37,16 +37,16 @@ final class CookieStore: @unchecked Sendable {
         var index = CookieIndex()
         /// By URL.
         var made: [String: MadeField] = [:]
-        /// What the storage held when it was asked last: the objects, in its order.
+        /// The cookies of the storage at the last comparison: the objects, in its order.
         var snapshot: [HTTPCookie] = []
-        /// Whether our own writes came after the snapshot: the storage may equal the snapshot again when others undo
-        /// them.
+        /// Whether our own writes came after the snapshot: the storage may equal the snapshot again when other code
+        /// undoes them.
         var isSnapshotOutdated = false
         var askedAt: UInt64 = 0
-        /// A look at the storage that began before the last change, or before one that is over, says nothing new.
+        /// Numbers the comparisons: one that began before the last change, or before a finished one, is out of date.
         var tickets = 0
         var latest = 0
-        /// Responses whose cookies are being written.
+        /// The number of responses whose cookies are being written.
         var writingCount = 0
         var file: CookieFileWriter?
     }
@@ -86,8 +86,8 @@ final class CookieStore: @unchecked Sendable {
 
     // MARK: Out
 
-    /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, whose text is given, or `base` has a
-    /// field of its own.
+    /// `base` with a `Cookie` field; `nil` when there are no cookies for the URL, or `base` has a `Cookie` field of its
+    /// own.
     func fields(
         adding base: FieldBlock, for url: URL, text: String, now: @autoclosure () -> Date = Date()
     ) -> FieldBlock? {
@@ -149,10 +149,11 @@ final class CookieStore: @unchecked Sendable {
     /// Takes in the cookies of one response; requests that begin from now on carry them.
     ///
     /// - Parameters:
+    ///   - cookies: the cookies of the response, in the order of its fields.
     ///   - isSecure: whether the response came over TLS.
     ///   - now: the session's time.
-    ///   - completion: called once when they are in the storage, and in its file: at once when nothing changes, else on
-    ///     a queue of the store.
+    ///   - completion: called once when the cookies are in the storage and in its file: immediately when nothing
+    ///     changes, else on a queue of the store.
     func add(
         _ cookies: [HTTPCookie], isSecure: Bool, now: Date = Date(), completion: @escaping @Sendable () -> Void
     ) {
@@ -170,7 +171,7 @@ final class CookieStore: @unchecked Sendable {
         queue.async { [self] in write(changes[...], completion) }
     }
 
-    /// Writes some of the changes and lets other responses have their turn before the rest.
+    /// Writes some of the changes, then lets other responses write before the rest.
     private func write(_ changes: ArraySlice<CookieIndex.Change>, _ completion: @escaping @Sendable () -> Void) {
         for change in changes.prefix(Self.writtenAtOnce) { write(change) }
         let rest = changes.dropFirst(Self.writtenAtOnce)
@@ -187,7 +188,7 @@ final class CookieStore: @unchecked Sendable {
         completion()
     }
 
-    /// Another response may have changed the same cookie since: the index knows.
+    /// Writes one change, unless another response has changed the same cookie since.
     private func write(_ change: CookieIndex.Change) {
         switch change {
         case .set(let cookie):

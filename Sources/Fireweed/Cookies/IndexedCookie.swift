@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// What tells cookies apart (RFC 6265 §5.3, step 11): name, domain and path.
+/// The identity of a cookie (RFC 6265 §5.3, step 11): name, domain and path.
 struct CookieIdentity: Hashable {
     let name: String
     /// In canonical form, without a dot before it.
@@ -18,7 +18,7 @@ struct CookieIdentity: Hashable {
     }
 }
 
-/// A cookie of a storage, with everything that requests ask about it.
+/// A cookie of a storage, with the properties that requests need.
 final class IndexedCookie: Sendable {
     let cookie: HTTPCookie
     let identity: CookieIdentity
@@ -28,12 +28,12 @@ final class IndexedCookie: Sendable {
     let expires: Date?
     /// When the cookie was made, or the first one that it replaces; in seconds of Foundation's reference date.
     let made: TimeInterval
-    /// What a `Cookie` field says of it.
+    /// The cookie's part of a `Cookie` field.
     let text: String
     /// The same where it is not UTF-8.
     let octets: [UInt8]?
 
-    /// Reads a cookie, which takes the place of an earlier one in the order of a field (RFC 6265 §5.3, step 11.3).
+    /// Reads a cookie; it gets the creation time of an earlier cookie that it replaces (RFC 6265 §5.3, step 11.3).
     init(_ cookie: HTTPCookie, replacing replaced: IndexedCookie? = nil) {
         self.cookie = cookie
         identity = CookieIdentity(cookie)
@@ -48,7 +48,7 @@ final class IndexedCookie: Sendable {
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// True when storing this cookie would change nothing about the other one.
+    /// Whether storing this cookie would change nothing about the other one.
     func says(theSameAs other: IndexedCookie) -> Bool {
         identity == other.identity && text == other.text && octets == other.octets && isHostOnly == other.isHostOnly
             && isSecure == other.isSecure && expires == other.expires && cookie.isHTTPOnly == other.cookie.isHTTPOnly

@@ -3,7 +3,7 @@
 package import Foundation
 package import FoundationNetworking
 
-/// A cookie whose name or value is not UTF-8: it goes back to its origin octet by octet (RFC 6265 §5.4, step 3).
+/// A cookie whose name or value is not UTF-8: it is sent back octet by octet (RFC 6265 §5.4, step 3).
 ///
 /// `name` and `value` show each octet as a character of ISO-8859-1.
 final class OctetCookie: HTTPCookie, @unchecked Sendable {
@@ -18,12 +18,10 @@ final class OctetCookie: HTTPCookie, @unchecked Sendable {
 }
 
 extension HTTPCookie {
-    /// Name, `=` and value as they go on the wire, where they are not UTF-8; otherwise `nil`.
+    /// Name, `=` and value as they are sent, when they are not UTF-8; otherwise `nil`.
     package var wireOctets: Data? { (self as? OctetCookie).map { Data($0.octets) } }
 
-    /// Makes a cookie of what was kept of one.
-    ///
-    /// - Parameter octets: the `wireOctets` of the cookie.
+    /// Makes a cookie from stored properties and, where they were stored, its `wireOctets`.
     package static func make(_ properties: [HTTPCookiePropertyKey: Any], octets: Data?) -> HTTPCookie? {
         if let octets { return OctetCookie(properties: properties, octets: Array(octets)) }
         return HTTPCookie(properties: properties)

@@ -17,7 +17,7 @@ package enum PublicSuffixes {
         return psl_is_public_suffix(list, domain) == 1
     }
 
-    /// The domain that was registered: the public suffix and one label before it; the host itself where there is none.
+    /// The registrable domain: the public suffix and one label before it; the host itself when it has none.
     package static func site(of host: String) -> String {
         guard !CookieRules.isAddress(host), let list else { return host }
         // What it gives is a part of what it was given: it has to be read before that goes.

@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// What one `Set-Cookie` field says (RFC 6265 §5.2); of several attributes of one name the last one counts.
+/// A parsed `Set-Cookie` field (RFC 6265 §5.2); of several attributes of one name the last one counts.
 package struct SetCookie: Equatable {
     package let name: String
     package let value: String
@@ -16,13 +16,13 @@ package struct SetCookie: Equatable {
     package private(set) var path: String?
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
-    /// Name and value as they came, where they are not UTF-8; `name` and `value` then show octets as characters of
+    /// Name and value as they came, when they are not UTF-8; `name` and `value` then show octets as characters of
     /// ISO-8859-1.
     package private(set) var octets: [UInt8]?
 
     /// Longest name and value together, in bytes (RFC 6265 §6.1).
     private static let maximumByteCount = 4096
-    /// Longest value of an attribute; a longer one is as none.
+    /// Longest value of an attribute; an attribute with a longer one is ignored.
     private static let maximumAttributeByteCount = 1024
 
     /// Reads a field's value as it came; `nil` as below.
@@ -73,7 +73,7 @@ package struct SetCookie: Equatable {
         case "path": path = value.utf8.first == UInt8(ascii: "/") ? value : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
-        default: break  // `SameSite` too: whoever sends our requests is no page of another site
+        default: break  // `SameSite` too: requests here are not made by pages of another site
         }
     }
 

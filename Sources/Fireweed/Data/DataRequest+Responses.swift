@@ -7,26 +7,56 @@ import FoundationNetworking
 import Synchronization
 
 extension DataRequest {
-    /// Calls the handler with the content as it came, unserialised.
+    /// Calls the handler with the unchanged content, without a serialiser.
+    ///
+    /// The value is `nil` when the response has no content. The first handler resumes the request, unless the session
+    /// or the request says otherwise.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func response(
         queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDataResponse<Data?>) -> Void
     ) -> Self {
-        add(HandlerSlot(queue: queue, make: { self.unserialised() }, handler: completionHandler))
+        add(CompletionHandler(queue: queue, make: { self.unserialised() }, handler: completionHandler))
     }
 
-    /// Calls the handler with what the serialiser makes of the response.
+    /// Calls the handler with the value that a serialiser makes from the response.
+    ///
+    /// The serialiser runs on the session's serialisation queue. An error that is not an `AFError` becomes
+    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - responseSerializer: makes the value.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func response<Serializer: DataResponseSerializerProtocol>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        add(HandlerSlot(queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
+        add(
+            CompletionHandler(
+                queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
     }
 
     /// Calls the handler with the content.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
+    /// when the content is empty and may not be.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is delivered; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseData(
@@ -39,10 +69,24 @@ extension DataRequest {
         let serializer = DataResponseSerializer(
             dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
     /// Calls the handler with the content as text.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
+    /// when the content is empty and may not be, `.stringSerializationFailed(encoding:)` when the bytes are not text in
+    /// the encoding.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseString(
@@ -56,10 +100,26 @@ extension DataRequest {
         let serializer = StringResponseSerializer(
             dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with a decoded value.
+    /// Calls the handler with a value that is decoded from the content.
+    ///
+    /// The decoder runs on the session's serialisation queue. A failure is the request's error or
+    /// `AFError.responseSerializationFailed(reason:)`: `.decodingFailed(error:)` when the content does not fit the
+    /// type, `.inputDataNilOrZeroLength` when the content is empty and may not be, `.invalidEmptyResponse(type:)` when
+    /// the content may be empty and the type has no empty value.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is decoded; changes nothing by default.
+    ///   - decoder: decodes the content; a `JSONDecoder` by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseDecodable<Value: Decodable & Sendable>(
@@ -73,10 +133,24 @@ extension DataRequest {
         let serializer = DecodableResponseSerializer<Value>(
             dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    /// Calls the handler with the objects that `JSONSerialization` makes from the content; prefer `responseDecodable`.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`:
+    /// `.jsonSerializationFailed(error:)` when the content is not JSON, `.inputDataNilOrZeroLength` when the content is
+    /// empty and may not be. An allowed empty response gives `NSNull`.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is read; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - options: how `JSONSerialization` reads; fragments are allowed by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseJSON(
@@ -101,18 +175,18 @@ extension DataRequest {
         let error = error
         let data = data
         let response = AFDataResponse<Data?>(
-            evidence: evidence, data: data, serializationDuration: 0,
+            context: responseContext, data: data, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(data))
-        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, nil)
     }
 
-    /// By one of the library's serialisers, which make no `URLRequest` and no `HTTPURLResponse`.
+    /// Makes the response with one of the library's serialisers, which need no `URLRequest` and no `HTTPURLResponse`.
     @specialized(where Serializer == DataResponseSerializer)
-    func serialised<Serializer: EvidenceSerializing>(
+    func serialised<Serializer: ContextSerializing>(
         by serializer: Serializer
     ) -> (AFDataResponse<Serializer.SerializedObject>, AFError?) {
-        serialised { try serializer.serialize(evidence: $0, data: $1, error: $2) }
+        serialised { try serializer.serialize(context: $0, data: $1, error: $2) }
     }
 
     func serialised<Serializer: DataResponseSerializerProtocol>(
@@ -122,14 +196,14 @@ extension DataRequest {
     }
 
     private func serialised<Value: Sendable>(
-        _ serialise: (any ResponseEvidence, Data?, AFError?) throws -> Value
+        _ serialise: (any ResponseContext, Data?, AFError?) throws -> Value
     ) -> (AFDataResponse<Value>, AFError?) {
-        let evidence = evidence
+        let context = responseContext
         let data = data
-        let (result, seconds) = measured { try serialise(evidence, data, error) }
+        let (result, seconds) = measured { try serialise(context, data, error) }
         let response = AFDataResponse<Value>(
-            evidence: evidence, data: data, serializationDuration: seconds, result: result)
-        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+            context: context, data: data, serializationDuration: seconds, result: result)
+        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
 }

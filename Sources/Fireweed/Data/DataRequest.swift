@@ -1,13 +1,13 @@
-// A request whose response's content is kept in memory.
+// A request that keeps the content of its response in memory.
 
 import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that gathers its response's content in memory.
+/// A request that collects the content of its response in memory.
 public class DataRequest: Request, @unchecked Sendable {
-    // SAFETY: all its stored properties are `let`s of `Sendable` types.
+    // SAFETY: all stored properties are `let`s of `Sendable` types.
 
     /// Checks a response; success, or the error that the request ends with.
     public typealias Validation =
@@ -28,13 +28,13 @@ public class DataRequest: Request, @unchecked Sendable {
     /// What the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
 
-    /// What has come of the content so far; `nil` before the first byte.
+    /// The content so far; `nil` before the first byte.
     ///
-    /// A retry starts over.
+    /// A retry discards the content.
     public var data: Data? { receiver.data }
 }
 
-/// Gathers the content of a response in memory.
+/// Collects the content of a response in memory.
 final class MemoryReceiver: ResponseReceiver {
     private let content = Mutex<Data?>(nil)
 

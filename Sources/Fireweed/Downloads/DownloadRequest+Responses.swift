@@ -4,28 +4,58 @@ public import Dispatch
 import FireweedTransport
 public import Foundation
 import FoundationNetworking
+import Synchronization
 
 extension DownloadRequest {
-    /// Calls the handler with the file of the content.
+    /// Calls the handler with the file of the content, without a serialiser.
+    ///
+    /// The first handler resumes the request, unless the session or the request says otherwise.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func response(
         queue: DispatchQueue = .main, completionHandler: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
     ) -> Self {
-        add(HandlerSlot(queue: queue, make: { self.unserialised() }, handler: completionHandler))
+        add(CompletionHandler(queue: queue, make: { self.unserialised() }, handler: completionHandler))
     }
 
-    /// Calls the handler with what the serialiser makes of the response.
+    /// Calls the handler with the value that a serialiser makes of the response.
+    ///
+    /// The serialiser runs on the session's serialisation queue. An error that is not an `AFError` becomes
+    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - responseSerializer: makes the value; it may keep the file.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func response<Serializer: DownloadResponseSerializerProtocol>(
         queue: DispatchQueue = .main, responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        add(HandlerSlot(queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
+        add(
+            CompletionHandler(
+                queue: queue, make: { self.serialised(by: responseSerializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with the content.
+    /// Calls the handler with the content of the file.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
+    /// when the content is empty and may not be; `.inputFileReadFailed(at:)` when the file cannot be read.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is delivered; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseData(
@@ -38,10 +68,24 @@ extension DownloadRequest {
         let serializer = DataResponseSerializer(
             dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with the content as text.
+    /// Calls the handler with the content of the file as text.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`: `.inputDataNilOrZeroLength`
+    /// when the content is empty and may not be, `.stringSerializationFailed(encoding:)` when the bytes are not text in
+    /// the encoding; `.inputFileReadFailed(at:)` when the file cannot be read.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseString(
@@ -55,10 +99,27 @@ extension DownloadRequest {
         let serializer = StringResponseSerializer(
             dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with a decoded value.
+    /// Calls the handler with a value that is decoded from the content of the file.
+    ///
+    /// The decoder runs on the session's serialisation queue. A failure is the request's error or
+    /// `AFError.responseSerializationFailed(reason:)`: `.decodingFailed(error:)` when the content does not fit the
+    /// type, `.inputDataNilOrZeroLength` when the content is empty and may not be, `.invalidEmptyResponse(type:)` when
+    /// the content may be empty and the type has no empty value; `.inputFileReadFailed(at:)` when the file cannot be
+    /// read.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is decoded; changes nothing by default.
+    ///   - decoder: decodes the content; a `JSONDecoder` by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseDecodable<Value: Decodable & Sendable>(
@@ -72,10 +133,25 @@ extension DownloadRequest {
         let serializer = DecodableResponseSerializer<Value>(
             dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
             emptyRequestMethods: emptyRequestMethods)
-        return add(HandlerSlot(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
+        return add(
+            CompletionHandler(queue: queue, make: { self.serialised(by: serializer) }, handler: completionHandler))
     }
 
-    /// Calls the handler with the objects that `JSONSerialization` makes; prefer `responseDecodable`.
+    /// Calls the handler with the objects that `JSONSerialization` makes of the content; prefer `responseDecodable`.
+    ///
+    /// A failure is the request's error or `AFError.responseSerializationFailed(reason:)`:
+    /// `.jsonSerializationFailed(error:)` when the content is not JSON, `.inputDataNilOrZeroLength` when the content is
+    /// empty and may not be; `.inputFileReadFailed(at:)` when the file cannot be read. An allowed empty response gives
+    /// `NSNull`.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - dataPreprocessor: changes the content before it is read; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - options: how `JSONSerialization` reads; fragments are allowed by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseJSON(
@@ -93,6 +169,14 @@ extension DownloadRequest {
     }
 
     /// Calls the handler with the file of the content.
+    ///
+    /// The file stays: the caller owns it. Without a file, the failure is `AFError.responseSerializationFailed(reason:
+    /// .inputFileNil)`.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called; the main queue by default.
+    ///   - completionHandler: called once, when the request is finished; a cancelled request calls it too.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseURL(
@@ -107,28 +191,29 @@ extension DownloadRequest {
 extension DownloadRequest {
     func unserialised() -> (AFDownloadResponse<URL?>, AFError?) {
         let error = error
+        receiver.content.withLock { $0.isHandedOut = true }
         let response = AFDownloadResponse<URL?>(
-            evidence: evidence, file: receiver.file, produced: receiver.produced, serializationDuration: 0,
+            context: responseContext, file: receiver.file, produced: receiver.produced, serializationDuration: 0,
             result: error.map(Result.failure) ?? .success(fileURL))
-        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, nil)
     }
 
     func serialised<Serializer: DownloadResponseSerializerProtocol>(
         by serializer: Serializer
     ) -> (AFDownloadResponse<Serializer.SerializedObject>, AFError?) {
-        let evidence = evidence
+        let context = responseContext
         let file = receiver.file
-        // A serialiser that gets the URL may keep it: the temporary file stays.
-        if !(serializer is any ResponseSerializer) { file?.owner?.take() }
+        // A serialiser that gets the URL may return it: the temporary file stays.
+        if !(serializer is any ResponseSerializer) { receiver.content.withLock { $0.isHandedOut = true } }
         let (result, seconds) = measured {
             try serializer.serializeDownload(
-                request: evidence.request, response: evidence.response, fileURL: file?.url, error: error)
+                request: context.request, response: context.response, fileURL: file?.url, error: error)
         }
         let response = AFDownloadResponse<Serializer.SerializedObject>(
-            evidence: evidence, file: file, produced: receiver.produced,
+            context: context, file: file, produced: receiver.produced,
             serializationDuration: seconds, result: result)
-        tellMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
+        notifyMonitors { monitor, _ in monitor.request(self, didParseResponse: response) }
         return (response, response.error)
     }
 }

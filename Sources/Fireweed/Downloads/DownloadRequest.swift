@@ -6,11 +6,14 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that writes its response's content to a file, in large writes while it comes.
+/// A request that writes the content of its response to a file, in large writes while it comes.
 ///
-/// Without a destination the file is temporary, and is removed with the request and its responses. It stays once code
-/// has read its URL: from `fileURL` of the request or of a response, or through a serialiser that returns URLs. The
-/// same holds for the partial file of a download that ended early, and for its resume data.
+/// Without a destination the file is temporary. A handler that gets the file keeps it: `response`, `responseURL`,
+/// `serializingDownloadedFileURL()`, or a `DownloadResponseSerializerProtocol` of your own. The file then belongs to
+/// the caller. Where all handlers get the content (`responseData`, `serializingDecodable`), or where there is no
+/// handler, the file exists as long as the request or one of its responses, and is removed with the last of them.
+///
+/// The partial file of a download that ended early and has resume data is kept for ten days after its last change.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// How a file gets to its destination.
     ///
@@ -46,7 +49,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ fileURL: URL?) -> ValidationResult
 
-    /// What a download is made of.
+    /// What a download starts from.
     public enum Downloadable: Sendable {
         /// A request.
         case request(any URLRequestConvertible)
@@ -71,18 +74,26 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What the download is made of.
+    /// What the download starts from.
     public var downloadable: Downloadable { receiver.downloadable }
 
-    /// Where the content is, once it is complete; asking for it keeps a temporary file.
-    public var fileURL: URL? { receiver.file?.taken }
+    /// The file with the content, once it is complete.
+    ///
+    /// Reading the property does not keep a temporary file: see `DownloadRequest` for how long the file exists.
+    public var fileURL: URL? { receiver.file?.url }
 
     /// Removes the temporary files of a request that has ended, before the last reference to the request is gone.
-    package func removeOwnedFile() {
-        receiver.removeOwnedFile()
+    package func removeTemporaryFiles() {
+        receiver.removeTemporaryFiles()
     }
 
     /// A destination in a standard folder, under the name that the response suggests.
+    ///
+    /// - Parameters:
+    ///   - directory: the folder; the user's documents by default.
+    ///   - domain: whose folder it is; the user's by default.
+    ///   - options: what is done about missing folders and an existing file; nothing by default.
+    /// - Returns: the destination. Where there is no such folder, the file stays at its temporary place.
     @preconcurrency
     public static func suggestedDownloadDestination(
         for directory: FileManager.SearchPathDirectory = .documentDirectory,

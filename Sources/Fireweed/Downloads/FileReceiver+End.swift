@@ -7,7 +7,8 @@ import Glibc
 import Synchronization
 
 extension FileReceiver {
-    /// Closes the file after the last byte: the file gets to its place, or is kept for a later download.
+    /// Closes the file after the last byte: a complete file is moved to its destination, a partial file is kept for a
+    /// later download.
     func finishContent(_ attempt: Attempt?, of request: Request) {
         if let attempt, let head = attempt.head {
             do {
@@ -50,7 +51,7 @@ extension FileReceiver {
             return state.error == nil
         }
         guard isFirst else { return }
-        request.tellMonitors { monitor, request in
+        request.notifyMonitors { monitor, request in
             monitor.request(request, didFailTask: attempt.sessionTask, earlyWithError: failure)
         }
     }
@@ -60,18 +61,18 @@ extension FileReceiver {
     /// Moves the complete file to its destination.
     private func place(_ sink: FileSink, _ attempt: Attempt, of request: Request) throws {
         guard let file = sink.partial else { return }
-        request.tellTaskMonitors { monitor, session in
+        request.notifyTaskMonitors { monitor, session in
             guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
             monitor.urlSession(session, downloadTask: task, didFinishDownloadingTo: file.url)
         }
         let partialFile = content.withLock { $0.place }
         let isOtherAnswer = partialFile != nil && partialFile != file.url
         guard let destination, let response = attempt.httpURLResponse, !isOtherAnswer else {
-            tellOfDestination(file.url, of: request)
+            notifyOfDestination(file.url, of: request)
             return placed(file, file.url, attempt, of: request)
         }
         let (target, options) = destination(file.url, response)
-        tellOfDestination(target, of: request)
+        notifyOfDestination(target, of: request)
         guard target != file.url else { return placed(file, target, attempt, of: request) }
         guard partialFile != nil || options.contains(.waitForValidation) else {
             return try move(file, to: target, options, attempt, of: request)
@@ -82,12 +83,12 @@ extension FileReceiver {
         }
     }
 
-    private func tellOfDestination(_ url: URL, of request: Request) {
-        request.tellMonitors(as: DownloadRequest.self) { $0.request($1, didCreateDestinationURL: url) }
+    private func notifyOfDestination(_ url: URL, of request: Request) {
+        request.notifyMonitors(as: DownloadRequest.self) { $0.request($1, didCreateDestinationURL: url) }
     }
 
-    private func tellOfFile(_ result: Result<URL, AFError>, _ attempt: Attempt, of request: Request) {
-        request.tellMonitors(as: DownloadRequest.self) {
+    private func notifyOfFile(_ result: Result<URL, AFError>, _ attempt: Attempt, of request: Request) {
+        request.notifyMonitors(as: DownloadRequest.self) {
             $0.request($1, didFinishDownloadingUsing: attempt.sessionTask, with: result)
         }
     }
@@ -99,7 +100,7 @@ extension FileReceiver {
             return content.plannedMove
         }
         guard let planned else { return }
-        guard request.error == nil else { return tellOfFile(.success(planned.file.url), attempt, of: request) }
+        guard request.error == nil else { return notifyOfFile(.success(planned.file.url), attempt, of: request) }
         do {
             try move(planned.file, to: planned.target, planned.options, attempt, of: request)
         } catch {
@@ -121,11 +122,11 @@ extension FileReceiver {
                 file.url, to: target, replacing: options.contains(.removePreviousFile))
         } catch {
             // The content is complete: the file stays at the place that the error names.
-            file.owner?.take()
+            file.owner?.keep()
             content.withLock { $0.unmoved = file.owner }
             let cause = (error as? FileFailure)?.cocoaError ?? error
             let failure = AFError.downloadedFileMoveFailed(error: cause, source: file.url, destination: target)
-            tellOfFile(.failure(failure), attempt, of: request)
+            notifyOfFile(.failure(failure), attempt, of: request)
             throw failure
         }
         file.owner?.moved()
@@ -138,12 +139,14 @@ extension FileReceiver {
         // The sidecar of the caller's partial file stays until the request has succeeded: a cancel may still come, and
         // a later download needs the sidecar then.
         if !file.hasSidecar || url != file.url { file.complete() }
+        // A partial file that was kept for this download is complete, and no longer removed after ten days.
+        if file.owner == nil, TemporaryFolders.isTemporaryPath(file.url) { TemporaryFolders.keep(file.url) }
         content.withLock { content in
             content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
             content.installed = installed
             content.sink = nil
         }
-        tellOfFile(.success(url), attempt, of: request)
+        notifyOfFile(.success(url), attempt, of: request)
     }
 
     // MARK: The end of a failure
@@ -158,7 +161,7 @@ extension FileReceiver {
         request.mutable.withLock { $0.error = .sessionTaskFailed(error: produced.added(to: cause)) }
     }
 
-    /// What a later download can continue from: what this attempt has written, else what was there before the attempt.
+    /// The resume data of this download: what this attempt has written, else what was there before the attempt.
     private func remainder(_ head: ResponseHead?, _ attempt: Attempt?, of request: Request) -> ProducedResumeData? {
         let (sink, partial) = content.withLock { ($0.sink, $0.partial) }
         if let attempt, let head, let sink, let file = sink.partial {
@@ -181,12 +184,12 @@ extension FileReceiver {
     // MARK: After the end
 
     /// Removes the temporary files of a request that has ended, before the last reference to the request is gone.
-    func removeOwnedFile() {
+    func removeTemporaryFiles() {
         let owners = content.withLock { [$0.complete?.owner, $0.produced?.owner, $0.unmoved, $0.sink?.partial?.owner] }
         for owner in owners { owner?.remove() }
     }
 
-    /// Forgets what the last attempt produced; what was there before the attempt, and the caller's partial file, stay.
+    /// Removes the content of the last attempt; content from before the attempt, and the caller's partial file, stay.
     func discardContent() {
         let installed = content.withLock { content in
             defer {
@@ -203,7 +206,7 @@ extension FileReceiver {
         if let installed { unlink(installed.path) }
     }
 
-    /// Lets other downloads continue from the partial file, and gives the resume data to the handlers that wait for it.
+    /// Unlocks the partial file for other downloads, and gives the resume data to the handlers that wait for it.
     func releaseContent(of request: Request) {
         let (partial, produced, handlers) = content.withLock { content in
             defer {
@@ -217,7 +220,19 @@ extension FileReceiver {
         if let partial, request.error == nil, file?.url == partial.url { partial.complete() }
         partial?.release()
         guard !handlers.isEmpty else { return }
-        let data = produced?.taken
-        request.underlyingQueue.async { for handler in handlers { handler(data) } }
+        // A cancelled request has no retry: the file is kept before a handler can use the data.
+        produced?.owner?.keepForResuming()
+        request.underlyingQueue.async { for handler in handlers { handler(produced?.data) } }
+    }
+
+    /// Keeps the files that handlers are about to get: no retry can discard the files any more.
+    ///
+    /// A partial file beside its destination is kept only by a cancel that asks for resume data.
+    func keepFiles(of request: Request) {
+        let (file, produced) = content.withLock { ($0.isHandedOut ? $0.complete : nil, $0.produced) }
+        file?.owner?.keep()
+        guard let partial = produced?.owner else { return }
+        let isWanted = request.mutable.withLock { $0.extras?.wantsResumeData ?? false }
+        if partial.hasFolder || isWanted { partial.keepForResuming() }
     }
 }

@@ -72,7 +72,7 @@ extension FileReceiver {
 
     /// Decides where the content of a response goes, when there is a partial file; on the transport's thread.
     ///
-    /// Returns true when the response is of no use, and the whole representation has to be requested.
+    /// Returns true when the response cannot be used, and the whole representation has to be requested.
     func decide(on head: ResponseHead, of attempt: Attempt, for request: Request) -> Bool {
         let (known, offset) = content.withLock { ($0.partial, $0.offset) }
         guard let partial = known else { return false }
@@ -91,7 +91,7 @@ extension FileReceiver {
                 content.expectedByteCount = total
             }
             attempt.startCounting(at: offset)
-            request.tellTaskMonitors { monitor, session in
+            request.notifyTaskMonitors { monitor, session in
                 guard let task = attempt.sessionTask as? URLSessionDownloadTask else { return }
                 monitor.urlSession(
                     session, downloadTask: task, didResumeAtOffset: offset, expectedTotalBytes: total ?? -1)
@@ -111,7 +111,7 @@ extension FileReceiver {
         return false
     }
 
-    /// Lets the content go to the partial file; the file is touched at the first write, off the transport's thread.
+    /// Directs the content to the partial file, which is first touched at the first write, off the transport's thread.
     private func write(
         _ head: ResponseHead, from offset: Int64, to partial: PartialFile, _ attempt: Attempt, of request: Request
     ) {
@@ -128,7 +128,7 @@ extension FileReceiver {
         content.withLock { $0.sink = sink }
     }
 
-    /// What is known about the content of a response that came whole.
+    /// The resume data of a response that came whole.
     func describe(_ head: ResponseHead, _ attempt: Attempt, of request: Request, in file: URL) -> ResumeData {
         let isResumable = ResumeRules.isResumable(head, method: attempt.record.method)
         // The record before the adapters: they add their fields again.

@@ -18,7 +18,7 @@ final class FileReceiver: ResponseReceiver {
 
     /// The file, once it is complete.
     var file: ContentFile? { content.withLock { $0.complete } }
-    /// What a later download can continue from.
+    /// The resume data for a later download; `nil` when there is none.
     var produced: ProducedResumeData? { content.withLock { $0.produced } }
 
     func links(for request: Request) -> [any Link] {
@@ -43,11 +43,11 @@ final class FileReceiver: ResponseReceiver {
         case .validated(let attempt): finishPlannedMove(attempt, of: request)
         case .retry: discardContent()
         case .outcome: releaseContent(of: request)
-        case .delivery: break
+        case .delivery: keepFiles(of: request)
         }
     }
 
-    /// The sink of the present attempt; one to a new temporary file where the head did not decide otherwise.
+    /// The sink of the present attempt: one to a new temporary file, unless the head has chosen another one.
     func sink(of attempt: Attempt) -> FileSink {
         content.withLock { content in
             if let sink = content.sink { return sink }
@@ -64,24 +64,26 @@ final class FileReceiver: ResponseReceiver {
         switch try target.map(FileDestination.init(at:)) {
         case .vacant(let path): try PartialFile(beside: path, isReplacing: false)
         case .file(let path, _): try PartialFile(beside: path, isReplacing: true)
-        case .stream, nil: try PartialFile(temporary: OwnedFile())
+        case .stream, nil: try PartialFile(temporary: TemporaryFile())
         }
     }
 }
 
-/// Where the content of a download is, and what the download continues from.
+/// Where the content of a download is, and what it continues from.
 struct DownloadContent: Sendable {
-    /// Writes what comes in the present attempt.
+    /// Writes the content of the present attempt.
     var sink: FileSink?
     /// The file, once it is complete and at its place.
     var complete: ContentFile?
+    /// Whether a handler gets the file itself, so that the file is the caller's.
+    var isHandedOut = false
     /// The file at the destination, which a retry removes.
     var installed: URL?
     /// The move to the destination, while it waits for validation.
     var plannedMove: PlannedMove?
 
     /// The file that could not be moved to the destination.
-    var unmoved: OwnedFile?
+    var unmoved: TemporaryFile?
 
     /// The caller's place for the partial file (`resumable(at:)`).
     var place: URL?
@@ -93,7 +95,7 @@ struct DownloadContent: Sendable {
     var partial: PartialFile?
     /// The first byte that the present attempt asks for.
     var offset: Int64 = 0
-    /// The length of the whole, when the rest alone comes.
+    /// The length of the whole representation, when only the rest comes.
     var expectedByteCount: Int64?
     var resumption: Resumption?
 

@@ -6,7 +6,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Joins pieces to large writes on its own queue; the blocks are reused.
+/// Joins pieces of content to large writes on its own queue, in blocks that are reused.
 final class FileSink: Sendable {
     private struct State {
         var current: ContentBlock?
@@ -19,7 +19,7 @@ final class FileSink: Sendable {
         var writtenByteCount: Int64
     }
 
-    /// The transport stops when so many blocks wait to be written.
+    /// How many blocks may wait to be written before the transport stops.
     private static let mostBlocks = 4
 
     private let queue = DispatchQueue(label: "fireweed.file")
@@ -31,8 +31,9 @@ final class FileSink: Sendable {
     /// Makes a sink for bytes from `offset` on.
     ///
     /// - Parameters:
-    ///   - open: makes the file ready; called once, on the sink's queue, before the first write.
-    ///   - onRoom: called when there is room again after `append` gave `.isFull`.
+    ///   - offset: the position in the file of the first byte.
+    ///   - open: opens the file; called once, on the sink's queue, before the first write.
+    ///   - onRoom: called when there is room again after `append` returned `.isFull`.
     ///   - onFailure: called at the first write that fails; nothing is written after it.
     init(
         offset: Int64 = 0, open: @escaping @Sendable () throws -> PartialFile, onRoom: @escaping @Sendable () -> Void,
@@ -46,14 +47,14 @@ final class FileSink: Sendable {
 
     /// The file, once there is one.
     var partial: PartialFile? { state.withLock { $0.partial } }
-    /// How many bytes of the file are good, those in front of the offset included.
+    /// The valid bytes of the file, those before the offset included.
     var writtenByteCount: Int64 { state.withLock { $0.writtenByteCount } }
-    /// The first failure of all writes.
+    /// The first write failure.
     var failure: FileFailure? { state.withLock { $0.failure } }
 
     // MARK: On the transport's thread
 
-    /// Takes a piece.
+    /// Adds a piece; `.isFull` when the transport has to stop.
     func append(_ bytes: UnsafeRawBufferPointer) -> Intake {
         let (filled, isFull) = state.withLock { state -> ([ContentBlock], Bool) in
             if state.failure != nil { return ([], false) }  // the transfer is being cancelled
@@ -84,7 +85,7 @@ final class FileSink: Sendable {
 
     // MARK: On the queue
 
-    /// Writes what is left, and makes the file even if nothing came; throws the first failure of all writes.
+    /// Writes the rest, and makes the file even if there is no content; throws the first write failure.
     ///
     /// Waits for the disk.
     func finish() throws {
@@ -126,7 +127,7 @@ final class FileSink: Sendable {
             state.withLock { $0.partial = made }
             return made
         } catch {
-            fail(error as? FileFailure ?? FileFailure(step: .create, file: TemporaryFiles.folder, code: EIO))
+            fail(error as? FileFailure ?? FileFailure(step: .create, file: TemporaryFolders.folder, code: EIO))
             return nil
         }
     }

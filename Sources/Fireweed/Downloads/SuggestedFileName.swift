@@ -5,10 +5,10 @@ package import FoundationNetworking
 
 /// Names for downloads, from the response or else from its URL; never a path.
 package enum SuggestedFileName {
-    /// The longest name in bytes; file systems take 255, and what tells names apart goes behind it.
+    /// The longest name in bytes: file systems allow 255, and a suffix that makes the name unique may be appended.
     private static let maximumByteCount = 200
 
-    /// The name that a response suggests; `nil` when nothing of it is of use.
+    /// The name that a response suggests; `nil` when it suggests no usable name.
     package static func name(for response: HTTPURLResponse, url: URL?) -> String? {
         let suggested = response.value(forHTTPHeaderField: "Content-Disposition").flatMap {
             ContentDisposition($0).fileName
@@ -39,7 +39,7 @@ package enum SuggestedFileName {
         return text.isEmpty ? nil : String(text)
     }
 
-    /// Control characters (C0, DEL, C1), line separators, and what changes the direction of writing.
+    /// Control characters (C0, DEL, C1), line separators, and characters that change the direction of text.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true

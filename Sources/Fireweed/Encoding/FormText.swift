@@ -1,13 +1,13 @@
-// From the tree of a value to form-encoded text.
+// Form-encoded text of encoded values.
 
 import Foundation
 
-/// What a value encodes into: keys in their order, elements, or text.
+/// A node of an encoded value: an object with ordered keys, an array, or text.
 indirect enum FormNode {
     case object([(key: String, node: FormNode)])
     case array([FormNode])
     case text(String)
-    /// A `nil`, which the options may drop.
+    /// A `nil`; the options say whether it is written.
     case null
 
     var kind: String {
@@ -34,7 +34,7 @@ struct FormText {
             var allowed = options.allowedCharacters
             if spacesArePluses {
                 allowed.insert(" ")
-                allowed.remove("+")  // it would be read as a space
+                allowed.remove("+")  // an unescaped plus means a space
             }
             kept = QueryText.Kept(allowed)
         }
@@ -44,10 +44,10 @@ struct FormText {
         pairs(of: node, named: nil) ?? ""
     }
 
-    /// A node's pairs, `nil` when there are none; the root has no name, which is not the same as an empty one.
+    /// The pairs of a node; `nil` when there are none.
     ///
-    /// `outer` is the whole name of the node in its keys' own spelling. The key encoding is applied to the whole name
-    /// of each pair, brackets included, as Alamofire does.
+    /// The root has no name, which differs from an empty name. `outer` is the whole name of the node before the key
+    /// encoding, which is applied to the whole name of each pair, brackets included, as Alamofire does.
     private func pairs(of node: FormNode, named outer: String?) -> String? {
         let name = outer ?? ""
         switch node {
@@ -68,7 +68,7 @@ struct FormText {
         "\(escaped(options.keyEncoding.encode(name)))=\(escaped(value))"
     }
 
-    /// One level of pairs; sorted by the encoded text of each member or element, with everything inside it.
+    /// The pairs of one level; sorted by the whole encoded text of each member or element.
     private func joined(_ segments: [String]) -> String? {
         guard !segments.isEmpty else { return nil }
         return (options.alphabetizeKeyValuePairs ? segments.sorted() : segments).joined(separator: "&")
@@ -103,7 +103,8 @@ extension URLEncodedFormEncoder.KeyEncoding {
         }
     }
 
-    /// The words of a camel-case name, in lower case; a run of capitals is one word, but its last begins the next one.
+    /// The words of a camel-case name, in lower case; a run of capitals is one word, without its last capital, which
+    /// begins the next word.
     private static func words(of key: String) -> [String] {
         let characters = Array(key)
         var words: [String] = []

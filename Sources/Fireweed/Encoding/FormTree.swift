@@ -1,8 +1,8 @@
-// The `Encoder` that makes a tree of a value.
+// An `Encoder` that makes form nodes.
 
 import Foundation
 
-/// Makes a tree of an `Encodable` value.
+/// Encodes an `Encodable` value as a tree of form nodes.
 enum FormTree {
     static func encode(_ value: any Encodable, options: URLEncodedFormEncoder) throws -> FormNode {
         let storage = FormStorage()
@@ -11,7 +11,7 @@ enum FormTree {
     }
 }
 
-/// The place where one value of the tree comes to stand.
+/// The storage of one node while it is encoded.
 private final class FormStorage {
     private enum Content {
         case none
@@ -76,7 +76,7 @@ private final class FormStorage {
     }
 }
 
-/// Encodes one value into one place.
+/// Encodes one value into one storage.
 private struct FormValueEncoder: Encoder {
     let storage: FormStorage
     let path: [any CodingKey]
@@ -109,7 +109,7 @@ private struct FormValueEncoder: Encoder {
         return child(storage.element(), FormKey("\(index)"))
     }
 
-    /// Encodes any value, the ones with a form of their own first.
+    /// Encodes any value; dates, data and Booleans as the options say, decimals and URLs as text.
     func encode(_ value: any Encodable) throws {
         switch value {
         case let date as Date: try encode(date)
@@ -181,7 +181,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         try place(key).encode(value)
     }
 
-    // The synthesised code leaves a nil out; here the options decide what becomes of it.
+    // The synthesised code omits a nil; here the options decide whether a nil is written.
     mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
         if let value { try encode(value, forKey: key) } else { encodeNil(forKey: key) }
     }
@@ -247,9 +247,9 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
 /// Encodes a superclass into the container of its subclass, as Alamofire does: forms have no key for a superclass.
 ///
-/// Members go beside the members of an object, elements behind the elements of an array. Alamofire drops what the
-/// subclass has encoded where the two have different containers. Here the superclass is then one element of the array,
-/// or the member `super` of the object.
+/// Members are added to the members of an object, elements to the elements of an array. Where the two classes have
+/// different containers, Alamofire drops what the subclass has encoded; here the superclass is one element of the
+/// array, or the member `super` of the object.
 private struct FormSuperEncoder: Encoder {
     let subclass: FormValueEncoder
 
@@ -266,14 +266,14 @@ private struct FormSuperEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { place.singleValueContainer() }
 
-    /// A place of its own in the container.
+    /// A new storage in the container.
     private var place: FormValueEncoder {
         if subclass.storage.isArray { return subclass.element() }
         return subclass.child(subclass.storage.member("super"), FormKey("super"))
     }
 }
 
-/// A key that is no member of an enum of keys.
+/// A key made from a string or an index.
 private struct FormKey: CodingKey {
     let stringValue: String
     var intValue: Int? { Int(stringValue) }

@@ -1,12 +1,18 @@
-// Parameters as `Encodable` values, and what puts them into a request.
+// Encoders of parameters that are `Encodable` values.
 
 public import Foundation
 public import FoundationNetworking
 
-/// Puts an `Encodable` value into a request.
+/// Encodes an `Encodable` value into a request.
 public protocol ParameterEncoder: Sendable {
-    /// The request with the parameters in it; throws `AFError.parameterEncoderFailed(reason:)` or
-    /// `.parameterEncodingFailed(reason:)`.
+    /// Puts parameters into a request.
+    ///
+    /// - Parameters:
+    ///   - parameters: the value; `nil` leaves the request as it is.
+    ///   - request: the request, with its URL and method.
+    /// - Returns: the request with the parameters.
+    /// - Throws: `AFError.parameterEncoderFailed(reason:)` or `AFError.parameterEncodingFailed(reason:)`; another error
+    ///   reaches the caller in `AFError.createURLRequestFailed(error:)`.
     @preconcurrency
     func encode<Parameters: Encodable & Sendable>(_ parameters: Parameters?, into request: URLRequest) throws
         -> URLRequest
@@ -14,7 +20,7 @@ public protocol ParameterEncoder: Sendable {
 
 /// Puts a value into the content as JSON.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    // SAFETY: the one stored property is a `let`; `JSONEncoder` is used for encoding only, which keeps no state.
+    // SAFETY: the stored property is a `let`; the `JSONEncoder` is only used to encode, which changes no state.
 
     /// Compact JSON.
     public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
@@ -35,15 +41,21 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
 
     /// The encoder of values.
     ///
-    /// Not to be changed once requests are being made.
+    /// Do not change the encoder after the first request.
     public let encoder: JSONEncoder
 
-    /// Makes a parameter encoder of an encoder.
+    /// Makes a parameter encoder from an encoder.
     public init(encoder: JSONEncoder = JSONEncoder()) {
         self.encoder = encoder
     }
 
-    /// The request with the value in its content, and `Content-Type: application/json` unless it has a type.
+    /// Puts a value into the content, with `Content-Type: application/json` unless the request has a type.
+    ///
+    /// - Parameters:
+    ///   - parameters: the value; `nil` leaves the request as it is.
+    ///   - request: the request.
+    /// - Returns: the request with the content.
+    /// - Throws: `AFError.parameterEncodingFailed(reason: .jsonEncodingFailed(error:))`.
     open func encode<Parameters: Encodable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
@@ -88,14 +100,25 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
     /// Where the parameters go.
     public let destination: Destination
 
-    /// Makes a parameter encoder of an encoder and a destination.
+    /// Makes a parameter encoder.
+    ///
+    /// - Parameters:
+    ///   - encoder: encodes the value.
+    ///   - destination: where the text goes; into the query for GET, HEAD and DELETE, else into the content, by
+    ///     default.
     @preconcurrency
     public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
         self.encoder = encoder
         self.destination = destination
     }
 
-    /// The request with the value in it; throws `.parameterEncoderFailed(reason:)`.
+    /// Puts a value into the query or the content, as `destination` says.
+    ///
+    /// - Parameters:
+    ///   - parameters: the value, which must have keys; `nil` leaves the request as it is.
+    ///   - request: the request, which must have a URL and a method.
+    /// - Returns: the request with the parameters.
+    /// - Throws: `AFError.parameterEncoderFailed(reason:)`.
     open func encode<Parameters: Encodable>(
         _ parameters: Parameters?, into request: URLRequest
     ) throws -> URLRequest {
@@ -136,7 +159,13 @@ extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
     /// Form encoding with a destination as the method says.
     public static var urlEncodedForm: URLEncodedFormParameterEncoder { .default }
 
-    /// Form encoding by an encoder.
+    /// A form encoder.
+    ///
+    /// - Parameters:
+    ///   - encoder: encodes the value.
+    ///   - destination: where the text goes; into the query for GET, HEAD and DELETE, else into the content, by
+    ///     default.
+    /// - Returns: the encoder.
     @preconcurrency
     public static func urlEncodedForm(
         encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),

@@ -1,4 +1,4 @@
-// Parameters as dictionaries, and what puts them into a request.
+// Encoders of parameters that are dictionaries.
 
 public import Foundation
 public import FoundationNetworking
@@ -6,9 +6,16 @@ public import FoundationNetworking
 /// Parameters of a request by name.
 public typealias Parameters = [String: any Any & Sendable]
 
-/// Puts parameters into a request.
+/// Encodes parameters into a request.
 public protocol ParameterEncoding: Sendable {
-    /// The request with the parameters in it; throws `AFError.parameterEncodingFailed(reason:)`.
+    /// Encodes parameters into a request.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: makes the request.
+    ///   - parameters: names and values; `nil` leaves the request as it is.
+    /// - Returns: the request with the parameters.
+    /// - Throws: the errors of `urlRequest`, and `AFError.parameterEncodingFailed(reason:)`; another error
+    ///   reaches the caller in `AFError.createURLRequestFailed(error:)`.
     func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest
 }
 
@@ -83,6 +90,12 @@ public struct URLEncoding: ParameterEncoding {
     public let boolEncoding: BoolEncoding
 
     /// Makes an encoding.
+    ///
+    /// - Parameters:
+    ///   - destination: where the parameters go; into the query for GET, HEAD and DELETE, else into the content, by
+    ///     default.
+    ///   - arrayEncoding: how the elements of an array are named; `a[]=1` by default.
+    ///   - boolEncoding: how a Boolean is written; `1` or `0` by default.
     @preconcurrency
     public init(
         destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
@@ -110,7 +123,12 @@ public struct URLEncoding: ParameterEncoding {
         return request
     }
 
-    /// The escaped names and values that a parameter gives: one, or several for arrays and dictionaries.
+    /// The escaped names and values that a parameter gives.
+    ///
+    /// - Parameters:
+    ///   - key: the name.
+    ///   - value: the value; an optional counts as what it holds, and `nil` as `<null>`, as with Alamofire.
+    /// - Returns: one pair, or several for arrays and dictionaries, whose keys are sorted.
     public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
         switch Self.unwrapped(value) {
         case let dictionary as [String: Any]:
@@ -126,19 +144,19 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// The text with everything percent-encoded but `A–Z a–z 0–9 - . _ ~ / ?`.
+    /// The text with all characters percent-encoded except `A–Z a–z 0–9 - . _ ~ / ?`.
     public func escape(_ string: String) -> String {
         QueryText.escaped(string)
     }
 
-    /// An `NSNumber` made of a Boolean is one; a number that happens to be 1 is not.
+    /// Whether an `NSNumber` was made from a Boolean; the number 1 was not.
     private static func isBool(_ value: Any) -> Bool {
         if type(of: value) == Bool.self { return true }
         guard let number = value as? NSNumber else { return value is Bool }
         return String(cString: number.objCType) == "c" && type(of: value) != Int8.self
     }
 
-    /// What an optional holds, however deep; `NSNull` for nothing, whose text is `<null>` as with the peer.
+    /// The value in nested optionals; `NSNull` for `nil`, whose text is `<null>` as with Alamofire.
     private static func unwrapped(_ value: Any) -> Any {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .optional else { return value }
@@ -148,12 +166,12 @@ public struct URLEncoding: ParameterEncoding {
 
 /// Puts parameters into the content as JSON.
 public struct JSONEncoding: ParameterEncoding {
-    /// What JSON cannot hold.
+    /// A value that JSON cannot represent.
     public enum Error: Swift.Error {
-        /// The object holds something other than what `JSONSerialization` can write.
+        /// The object contains a value that `JSONSerialization` cannot write.
         case invalidJSONObject
 
-        /// The error in words.
+        /// The description of the error.
         public var localizedDescription: String { "The object holds something that JSON has no form for." }
     }
 
@@ -175,7 +193,14 @@ public struct JSONEncoding: ParameterEncoding {
         try encode(urlRequest, withJSONObject: parameters)
     }
 
-    /// The request with any object in its content; throws `.parameterEncodingFailed(.jsonEncodingFailed)`.
+    /// Puts an object into the content as JSON.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: makes the request.
+    ///   - jsonObject: an object that `JSONSerialization` can write; `nil` leaves the request as it is.
+    /// - Returns: the request with the content.
+    /// - Throws: the errors of `urlRequest`, and `AFError.parameterEncodingFailed(reason:
+    ///   .jsonEncodingFailed(error:))`.
     public func encode(_ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil) throws
         -> URLRequest
     {

@@ -52,8 +52,8 @@ public final class URLEncodedFormEncoder {
 
     /// How the name of a pair is written.
     ///
-    /// It changes the whole name at once, keys of inner values and brackets included: `.capitalized` makes
-    /// `User[firstName]` of `user[firstName]`, and a closure gets `user[firstName]`.
+    /// The encoding changes the whole name, with the keys of inner values and the brackets: `.capitalized` turns
+    /// `user[firstName]` into `User[firstName]`, and a closure gets `user[firstName]`.
     public enum KeyEncoding {
         /// As it is.
         case useDefaultKeys
@@ -80,14 +80,14 @@ public final class URLEncodedFormEncoder {
 
         let encodeSubkey: @Sendable (String) -> String
 
-        /// Makes an encoding of a closure that turns the inner key into what is appended to the outer one.
+        /// Makes an encoding from a closure that turns the inner key into the text that is appended to the outer key.
         @preconcurrency
         public init(encoding: @escaping @Sendable (_ subkey: String) -> String) {
             encodeSubkey = encoding
         }
     }
 
-    /// What becomes of a `nil`.
+    /// How a `nil` is written.
     public struct NilEncoding: Sendable {
         /// Neither key nor value.
         public static let dropKey = NilEncoding { nil }
@@ -113,14 +113,13 @@ public final class URLEncodedFormEncoder {
         case plusReplaced
     }
 
-    /// What an encoder cannot encode.
+    /// A value that an encoder cannot encode.
     public enum Error: Swift.Error {
-        /// The outermost value has no keys; the text is its kind.
+        /// The outermost value has no keys; the text names its kind.
         case invalidRootObject(String)
     }
 
-    /// Whether pairs are sorted, as they are encoded and level by level, elements of arrays too; otherwise they stay in
-    /// their order.
+    /// Whether the encoded pairs of each level, and the elements of arrays, are sorted; else they keep their order.
     public let alphabetizeKeyValuePairs: Bool
     /// How the elements of an array are named.
     public let arrayEncoding: ArrayEncoding
@@ -134,14 +133,26 @@ public final class URLEncodedFormEncoder {
     public let keyEncoding: KeyEncoding
     /// How a key inside another is named.
     public let keyPathEncoding: KeyPathEncoding
-    /// What becomes of a `nil`.
+    /// How a `nil` is written.
     public let nilEncoding: NilEncoding
     /// How a space is written.
     public let spaceEncoding: SpaceEncoding
-    /// What stands unescaped.
+    /// The characters that are not escaped.
     public var allowedCharacters: CharacterSet
 
-    /// Makes an encoder; every default is the documented one.
+    /// Makes an encoder.
+    ///
+    /// - Parameters:
+    ///   - alphabetizeKeyValuePairs: whether pairs are sorted; true by default.
+    ///   - arrayEncoding: how the elements of an array are named; `a[]=1` by default.
+    ///   - boolEncoding: how a Boolean is written; `1` or `0` by default.
+    ///   - dataEncoding: how `Data` is written; in Base64 by default.
+    ///   - dateEncoding: how a `Date` is written; as seconds since 2001 by default.
+    ///   - keyEncoding: how the name of a pair is written; as it is, by default.
+    ///   - keyPathEncoding: how a key inside another is named; `a[b]` by default.
+    ///   - nilEncoding: what is written for `nil`; neither key nor value by default.
+    ///   - spaceEncoding: how a space is written; `%20` by default.
+    ///   - allowedCharacters: the characters that are not escaped; the unreserved ones, `/` and `?` by default.
     public init(
         alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
         boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,
@@ -161,7 +172,7 @@ public final class URLEncodedFormEncoder {
         self.allowedCharacters = allowedCharacters
     }
 
-    /// The value as text; throws `Error.invalidRootObject` for a value without keys, and what the value itself throws.
+    /// The value as text; throws `Error.invalidRootObject` for a value without keys, and rethrows the value's errors.
     public func encode(_ value: any Encodable) throws -> String {
         let node = try FormTree.encode(value, options: self)
         guard case .object = node else { throw Error.invalidRootObject(node.kind) }

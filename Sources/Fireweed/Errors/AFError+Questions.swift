@@ -88,7 +88,7 @@ extension AFError {
         if case .urlRequestValidationFailed = self { true } else { false }
     }
 
-    /// The value that is no URL, for `.invalidURL`.
+    /// The value that could not be made into a URL, for `.invalidURL`.
     public var urlConvertible: (any URLConvertible)? {
         if case .invalidURL(let url) = self { url } else { nil }
     }
@@ -98,7 +98,7 @@ extension AFError {
         if case .multipartEncodingFailed(let reason) = self { reason.url } else { nil }
     }
 
-    /// The error below this one, where there is one.
+    /// The underlying error, if there is one.
     public var underlyingError: (any Error)? {
         switch self {
         case .createURLRequestFailed(let error), .createUploadableFailed(let error),
@@ -143,17 +143,17 @@ extension AFError {
         if case .responseValidationFailed(.unacceptableStatusCode(let code)) = self { code } else { nil }
     }
 
-    /// The encoding that the content is not in, for failed string serialisations.
+    /// The encoding in which the content could not be read, for failed string serialisations.
     public var failedStringEncoding: String.Encoding? {
         if case .responseSerializationFailed(.stringSerializationFailed(let encoding)) = self { encoding } else { nil }
     }
 
-    /// Where the downloaded file is, for failed moves.
+    /// The downloaded file, for failed moves.
     public var sourceURL: URL? {
         if case .downloadedFileMoveFailed(_, let source, _) = self { source } else { nil }
     }
 
-    /// Where the downloaded file should have gone, for failed moves.
+    /// The destination of the downloaded file, for failed moves.
     public var destinationURL: URL? {
         if case .downloadedFileMoveFailed(_, _, let destination) = self { destination } else { nil }
     }
@@ -186,7 +186,13 @@ extension Error {
     /// The error as an `AFError`, if it is one.
     public var asAFError: AFError? { self as? AFError }
 
-    /// The error as an `AFError`; a programmer's error with `message` when it is none.
+    /// The error as an `AFError`; a programmer's error when it is another one.
+    ///
+    /// - Parameters:
+    ///   - message: the text with which the program ends; evaluated only then.
+    ///   - file: the file of the call.
+    ///   - line: the line of the call.
+    /// - Returns: the error.
     public func asAFError(
         orFailWith message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
     ) -> AFError {
@@ -194,7 +200,7 @@ extension Error {
         return error
     }
 
-    /// The error as an `AFError`, or `fallback` when it is none.
+    /// The error as an `AFError`, or `fallback` when it is another error.
     func asAFError(or fallback: @autoclosure () -> AFError) -> AFError {
         asAFError ?? fallback()
     }

@@ -5,7 +5,7 @@ public import Foundation
 
 /// Every error that a request can end with.
 ///
-/// Reasons are nested; the underlying error always travels along.
+/// Reasons are nested enums, and have the underlying error.
 public enum AFError: Error, Sendable {
     /// The `URLRequest` could not be made, or breaks the syntax of HTTP (`RequestSyntaxError`).
     case createURLRequestFailed(error: any Error)
@@ -39,14 +39,14 @@ public enum AFError: Error, Sendable {
     case sessionInvalidated(error: (any Error)?)
     /// The exchange failed; the error is a `URLError`.
     case sessionTaskFailed(error: any Error)
-    /// The `URLRequest` must not be sent as it is.
+    /// The `URLRequest` must not be sent.
     case urlRequestValidationFailed(reason: URLRequestValidationFailureReason)
 }
 
 extension AFError {
     /// Why multipart content could not be encoded.
     public enum MultipartEncodingFailureReason: Sendable {
-        /// The URL of a part is no file URL.
+        /// The URL of a part is not a file URL.
         case bodyPartURLInvalid(url: URL)
         /// The file of a part has no name.
         case bodyPartFilenameInvalid(in: URL)
@@ -66,7 +66,7 @@ extension AFError {
         case outputStreamCreationFailed(for: URL)
         /// The output file exists already.
         case outputStreamFileAlreadyExists(at: URL)
-        /// The output's URL is no file URL.
+        /// The output's URL is not a file URL.
         case outputStreamURLInvalid(url: URL)
         /// Writing the output failed, or the form must not be written (`MultipartFormDataError`).
         case outputStreamWriteFailed(error: any Error)
@@ -78,9 +78,12 @@ extension AFError {
     public enum ParameterEncodingFailureReason: Sendable {
         /// The request has no URL to add a query to.
         case missingURL
-        /// The parameters are nothing that JSON can hold.
+        /// JSON cannot represent the parameters.
         case jsonEncodingFailed(error: any Error)
         /// A custom encoding failed.
+        ///
+        /// Encodings of your own can throw this case; the library never makes it. Another error of an encoding is
+        /// `AFError.createURLRequestFailed(error:)`, as with Alamofire.
         case customEncodingFailed(error: any Error)
     }
 
@@ -108,9 +111,9 @@ extension AFError {
         case dataFileReadFailed(at: URL)
         /// The response has no `Content-Type`, and not every type is acceptable.
         case missingContentType(acceptableContentTypes: [String])
-        /// The response's type is none of the acceptable ones.
+        /// The response's type is not among the acceptable ones.
         case unacceptableContentType(acceptableContentTypes: [String], responseContentType: String)
-        /// The status is none of the acceptable ones.
+        /// The status is not among the acceptable ones.
         case unacceptableStatusCode(code: Int)
         /// A custom validation failed.
         case customValidationFailed(error: any Error)
@@ -124,15 +127,15 @@ extension AFError {
         case inputFileNil
         /// The file with the content could not be read.
         case inputFileReadFailed(at: URL)
-        /// The content is no text in this encoding.
+        /// The content is not text in this encoding.
         case stringSerializationFailed(encoding: String.Encoding)
-        /// The content is no JSON.
+        /// The content is not JSON.
         case jsonSerializationFailed(error: any Error)
         /// The content could not be decoded.
         case decodingFailed(error: any Error)
         /// A custom serialiser failed.
         case customSerializationFailed(error: any Error)
-        /// The response is empty, and the type has no value for that.
+        /// The response is empty, and the type has no value for an empty response.
         case invalidEmptyResponse(type: String)
     }
 
@@ -142,11 +145,11 @@ extension AFError {
         case bodyDataInGETRequest(Data)
     }
 
-    /// A stream gave another number of bytes than was announced for it.
+    /// A stream had fewer bytes than were announced for it.
     public struct UnexpectedInputStreamLength: Error, Sendable {
-        /// What was announced.
+        /// The announced number of bytes.
         public var bytesExpected: UInt64
-        /// What came.
+        /// The number of bytes that were read.
         public var bytesRead: UInt64
     }
 }

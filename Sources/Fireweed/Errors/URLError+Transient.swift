@@ -3,7 +3,7 @@
 import Foundation
 
 extension URLError {
-    /// The failures of an exchange that another try may not meet, as Alamofire lists them.
+    /// The codes treated as transient, as Alamofire lists them.
     static let transientCodes: Set<Code> = [
         .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
         .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,

@@ -1,14 +1,14 @@
 // Lines out of bytes that come in pieces; pure.
 
-/// Cuts bytes into lines, wherever the pieces of them begin and end.
+/// Splits bytes into lines, wherever the pieces of content begin and end.
 ///
 /// A byte order mark at the start of the content is dropped (WHATWG Encoding, "UTF-8 decode").
 package struct LineSplitter: Sendable {
     /// What ends a line.
     package enum Terminator: Sendable {
-        /// LF alone: in JSON Lines a CR is white space inside or at the end of a value (RFC 8259 §2).
+        /// LF only: in JSON Lines a CR is white space inside or at the end of a value (RFC 8259 §2).
         case lineFeed
-        /// CR, LF, or CR followed by LF, which is one.
+        /// CR, LF, or CR followed by LF, which is one terminator.
         case any
     }
 
@@ -26,7 +26,7 @@ package struct LineSplitter: Sendable {
     private static let lineFeed: UInt8 = 0x0A
     private static let carriageReturn: UInt8 = 0x0D
 
-    /// A line may hold `maximumByteCount` bytes without its end.
+    /// Makes a splitter for lines of at most `maximumByteCount` bytes without their end.
     package init(terminator: Terminator, maximumByteCount: Int) {
         self.terminator = terminator
         self.maximumByteCount = maximumByteCount
@@ -41,7 +41,7 @@ package struct LineSplitter: Sendable {
         bytes.append(contentsOf: piece)
     }
 
-    /// The next line without its end; `nil` until more comes.
+    /// The next line without its end; `nil` until more content comes.
     package mutating func next() throws(StreamedContentError) -> ArraySlice<UInt8>? {
         guard skipByteOrderMark() else { return nil }
         if skipsLineFeed, start < bytes.count {
@@ -62,7 +62,7 @@ package struct LineSplitter: Sendable {
         return line
     }
 
-    /// What is left when no more comes: a last line that has no end; `nil` when there is none.
+    /// The last line when the content has ended without a terminator; `nil` when there is none.
     package mutating func finish() -> ArraySlice<UInt8>? {
         let isSkipped = skipsLineFeed && start < bytes.count && bytes[start] == Self.lineFeed
         let rest = bytes[(isSkipped ? start + 1 : start)...]
@@ -70,7 +70,7 @@ package struct LineSplitter: Sendable {
         return rest.isEmpty ? nil : rest
     }
 
-    /// Forgets what is there: other content begins.
+    /// Drops the unfinished line: new content begins.
     package mutating func restart() {
         self = LineSplitter(terminator: terminator, maximumByteCount: maximumByteCount)
     }

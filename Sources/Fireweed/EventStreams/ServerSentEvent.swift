@@ -6,15 +6,21 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var event: String
     /// The values of its `data` fields, joined by line feeds.
     public var data: String
-    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; it stays until an event sets
-    /// another one.
+    /// The last event ID at this event, which a reconnection sends as `Last-Event-ID`; it remains until an event sets
+    /// another.
     ///
-    /// `nil` when there is none, or when it was set to nothing.
+    /// `nil` when no event has set one, or when it was set to the empty string.
     public var id: String?
     /// The reconnection time that came with this event, if one did.
     public var retry: Duration?
 
     /// Makes an event.
+    ///
+    /// - Parameters:
+    ///   - event: the type; `message` by default.
+    ///   - data: the data, whose lines are separated by LF.
+    ///   - id: the event's ID; `nil`, the default, for none.
+    ///   - retry: the server's time before a reconnection; `nil`, the default, for none.
     public init(event: String = "message", data: String, id: String? = nil, retry: Duration? = nil) {
         self.event = event
         self.data = data
@@ -26,25 +32,32 @@ public struct ServerSentEvent: Sendable, Hashable {
 extension ServerSentEvent {
     /// Whether and when a source of events connects again.
     ///
-    /// It does after a response that ended, and after a failure of the network that may pass; never after `cancel()`, a
-    /// status other than 200, or content of another type.
+    /// A source connects again after a response that ended, and after a transient failure of the network; never after
+    /// `cancel()`, a status other than 200, or content of another type.
     public struct Reconnection: Sendable, Equatable {
-        /// Whether it connects again at all.
+        /// Whether the source connects again at all.
         public var isEnabled: Bool
-        /// How long it waits, until the server's `retry` says otherwise.
+        /// The wait before connecting again, until the server sets another one (`retry`).
         ///
         /// Default: 3 seconds.
         public var delay: Duration
-        /// The longest wait after connections that failed one after the other, each of which doubles it.
+        /// The longest wait after failed connections, each of which doubles the wait.
         ///
-        /// Default: 1 minute. A longer delay, of the server or of `delay`, is kept as it is.
+        /// Default: 1 minute. A longer delay that the server or `delay` sets is not shortened.
         public var maximumDelay: Duration
-        /// After so many failed connections in a row the sequence ends with the last one's error.
+        /// How many connections may fail in a row before the sequence ends with the last error.
         ///
-        /// `nil`, the default, continues for ever, as browsers do.
+        /// `nil`, the default, sets no limit, as in browsers.
         public var maximumFailureCount: Int?
 
         /// Makes the rule.
+        ///
+        /// - Parameters:
+        ///   - isEnabled: whether the request connects again at all; true by default.
+        ///   - delay: the wait before it does, until the server's `retry` says otherwise; 3 seconds by default.
+        ///   - maximumDelay: the longest wait; failed connections double the wait up to it. 1 minute by default.
+        ///   - maximumFailureCount: after how many failed connections in a row the sequence ends; `nil`, the default,
+        ///     for never.
         public init(
             isEnabled: Bool = true, delay: Duration = .seconds(3), maximumDelay: Duration = .seconds(60),
             maximumFailureCount: Int? = nil
@@ -57,7 +70,7 @@ extension ServerSentEvent {
 
         /// Connects again as WHATWG HTML §9.2 says, whatever the request's method is.
         public static let automatic = Reconnection()
-        /// Ends with the first connection: normally when the response was whole, with its error otherwise.
+        /// Ends with the first connection: normally when its response was complete, otherwise with its error.
         public static let never = Reconnection(isEnabled: false)
     }
 }

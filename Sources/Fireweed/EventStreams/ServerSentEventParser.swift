@@ -1,12 +1,12 @@
 // The parsing rules of event streams (WHATWG HTML §9.2.5 and §9.2.6); pure.
 
-/// Makes events of the bytes of an event stream, wherever the pieces of them begin and end.
+/// Parses the bytes of an event stream into events, wherever the pieces of content begin and end.
 ///
-/// What is left without its empty line at the end of a stream is no event: `restart` forgets it.
+/// An event without its final empty line is dropped when the stream ends: `restart` does that.
 package struct ServerSentEventParser: Sendable {
-    /// The last event ID at the latest event: what a reconnection sends.
+    /// The last event ID at the latest event, which a reconnection sends.
     package private(set) var lastEventID: String
-    /// What the latest `retry` field said.
+    /// The value of the latest `retry` field.
     package private(set) var reconnectionTime: Duration?
 
     private var lines: LineSplitter
@@ -32,7 +32,7 @@ package struct ServerSentEventParser: Sendable {
         lines.append(piece)
     }
 
-    /// The next event; `nil` until more comes.
+    /// The next event; `nil` until more content comes.
     package mutating func next() throws(StreamedContentError) -> ServerSentEvent? {
         while let line = try nextLine() {
             if line.isEmpty {
@@ -44,7 +44,7 @@ package struct ServerSentEventParser: Sendable {
         return nil
     }
 
-    /// Another connection's content begins.
+    /// Begins the content of another connection.
     package mutating func restart() {
         lines.restart()
         idBuffer = lastEventID
@@ -99,7 +99,7 @@ package struct ServerSentEventParser: Sendable {
         hasData = true
     }
 
-    /// Takes whole milliseconds; more than fit are a very long time.
+    /// Takes whole milliseconds; a number that is too large becomes the longest time.
     private mutating func takeRetry(_ value: ArraySlice<UInt8>) {
         guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { return }
         let milliseconds = Int64(String(decoding: value, as: UTF8.self)) ?? .max

@@ -3,15 +3,15 @@
 package import Foundation
 import Glibc
 
-/// A place for content, after following the symbolic links at its end.
+/// What is at the path where content goes, after following symbolic links.
 package enum FileDestination: Equatable {
-    /// Who may do what with a file.
+    /// The owner, the group and the mode of a file.
     package struct Attributes: Equatable, Sendable {
         package let mode: UInt32
         let user: UInt32
         let group: UInt32
 
-        /// Whether no class of users may write to the file.
+        /// Whether no user has the permission to write to the file.
         package var isReadOnly: Bool { mode & 0o222 == 0 }
     }
 
@@ -22,9 +22,9 @@ package enum FileDestination: Equatable {
     /// A device, a pipe or an open descriptor (`/dev/stdout`): content is written to it, and never replaces it.
     case stream(String)
 
-    /// Looks at a path.
+    /// Examines a path.
     ///
-    /// Throws `FileFailure` for a folder, for a socket, and for a path that cannot be looked at.
+    /// Throws `FileFailure` for a folder, for a socket, and for a path that cannot be examined.
     package init(at url: URL) throws {
         var path = url.path
         for _ in 0..<40 {  // as many links as the kernel follows (path_resolution(7))
@@ -58,7 +58,7 @@ package enum FileDestination: Equatable {
         }
     }
 
-    /// What a link of procfs stands for: an open descriptor, which need not have a name (proc_pid_fd(5)).
+    /// The target of a link of procfs: an open descriptor, which need not have a name (proc_pid_fd(5)).
     private static func descriptor(at path: String, of url: URL) throws -> FileDestination {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure.current(.create, url) }

@@ -28,7 +28,7 @@ package struct FileFailure: Error {
         return "\(file.path) \(what): \(Self.text(of: posixError))"
     }
 
-    /// The error that users see, with the kernel's below it.
+    /// The error that users see, with the kernel's error as its underlying error.
     var urlError: URLError {
         URLError(
             urlErrorCode,
@@ -37,7 +37,7 @@ package struct FileFailure: Error {
             ])
     }
 
-    /// The same as file managers say it, for moves.
+    /// The error as `FileManager` would report it, for moves.
     var cocoaError: CocoaError {
         let code: CocoaError.Code =
             switch self.code {
@@ -55,10 +55,10 @@ package struct FileFailure: Error {
             ])
     }
 
-    /// The same for an attempt, which it ends.
+    /// The failure of the attempt that the failed call ends.
     var transferFailure: TransferFailure { .exchange(urlErrorCode, detail: text, engineCode: Int(code)) }
 
-    /// The kernel's reason as a person would say it.
+    /// The kernel's reason in words.
     static func text(of error: any Error) -> String {
         guard let code = (error as? POSIXError)?.code else { return error.plainText }
         return switch code {

@@ -3,16 +3,16 @@
 package import Foundation
 import Glibc
 
-/// Puts files at destinations so that a destination has its old content or the new one, and never a part.
+/// Moves files to destinations atomically: a destination has its old content or the new one, and never a part.
 ///
 /// Only a regular file is ever replaced, and it keeps its mode and its owner. Symbolic links are followed, and stay.
 /// Devices, pipes and open descriptors are written to. Folders and sockets are errors.
 package enum FileInstaller {
-    /// Moves a file; without `replacing`, anything that is at the destination is an error and stays.
+    /// Moves a file; without `replacing`, anything at the destination is an error and stays.
     ///
     /// Returns the file that has the content now, after following links; `nil` when the content was written to a device
-    /// or a pipe. Throws `FileFailure`; source and destination are then as they were, except what a device or a pipe
-    /// has taken.
+    /// or a pipe. Throws `FileFailure`; source and destination are then unchanged, except for bytes that a device or a
+    /// pipe has accepted.
     static func move(_ source: URL, to target: URL, replacing: Bool) throws -> URL? {
         if !replacing { try refuseAnything(at: target) }
         switch try FileDestination(at: target) {
@@ -29,7 +29,7 @@ package enum FileInstaller {
         }
     }
 
-    /// Writes data to a file that only this user may read, in place of the file that was there.
+    /// Writes data to a file that only this user may read, and replaces an existing file.
     package static func writePrivately(_ data: Data, to target: URL) throws {
         switch try FileDestination(at: target) {
         case .stream(let path):
@@ -98,7 +98,7 @@ package enum FileInstaller {
         guard chmod(file.path, mode) == 0 else { throw FileFailure.current(.create, file) }
     }
 
-    /// A copy, and its open descriptor: without the lock on it, another process may take the copy for a leftover.
+    /// A copy, and its open descriptor: without the lock on it, another process would take the copy for a leftover.
     private static func copy(_ source: URL, beside path: String) throws -> (copy: URL, descriptor: Int32) {
         var status = stat()
         guard stat(source.path, &status) == 0 else { throw FileFailure.current(.create, source) }
@@ -147,7 +147,7 @@ package enum FileInstaller {
         return output
     }
 
-    /// Makes a reader that goes away an error of a write, and not a signal that ends the process.
+    /// Turns the loss of a pipe's reader into an error of `write`, instead of a signal that ends the process.
     private static func ignoringBrokenPipes(_ body: () throws -> Void) rethrows {
         var signals = sigset_t()
         var before = sigset_t()

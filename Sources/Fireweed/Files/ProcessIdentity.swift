@@ -3,22 +3,23 @@
 import Foundation
 import Glibc
 
-/// A process of this machine or of another one: several machines and containers may share a temporary folder.
+/// Identifies a process, even after it has ended, on this machine or another: several machines and containers may share
+/// a temporary folder.
 ///
-/// The number of a process alone would be used again.
+/// The process number alone is not enough, since the kernel reuses numbers.
 struct ProcessIdentity: Equatable, Sendable {
-    /// What is known of a process that left something behind.
+    /// Whether a process that has left files behind still runs.
     enum Fate: Sendable {
         case living, ended
-        /// The process belongs to another machine or container, or to a kernel that does not say.
+        /// The process belongs to another machine or container, or the kernel does not tell.
         case unknown
     }
 
-    /// The machine's own number (machine-id(5)) and its host name, which differs where an image was copied.
+    /// The machine's ID (machine-id(5)) and its host name, which differs where an image was copied.
     private let machine: String
-    /// The kernel's number for this start of the machine (random(4)).
+    /// The kernel's ID of this boot (random(4)).
     private let boot: String
-    /// The namespace in which the process number counts.
+    /// The namespace of the process number.
     private let namespace: String
     private let number: Int32
     /// When the process started, in the kernel's ticks (proc_pid_stat(5), field 22).
@@ -37,7 +38,7 @@ struct ProcessIdentity: Equatable, Sendable {
         self.start = start
     }
 
-    /// Reads what `text` wrote.
+    /// Reads the form of `text`.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let number = Int32(parts[3]) else { return nil }
@@ -46,7 +47,7 @@ struct ProcessIdentity: Equatable, Sendable {
 
     var text: String { "\(machine)/\(boot)/\(namespace)/\(number)/\(start)" }
 
-    /// Whether the process lives, as far as this process can see.
+    /// Whether the process runs, as far as this process can tell.
     var fate: Fate {
         guard !machine.isEmpty, machine == Self.presentMachine, !boot.isEmpty, !Self.presentBoot.isEmpty else {
             return .unknown
@@ -60,7 +61,7 @@ struct ProcessIdentity: Equatable, Sendable {
     /// Whether the process is known to have ended.
     var hasEnded: Bool { fate == .ended }
 
-    /// Empty where the machine has no number of its own.
+    /// Empty when the machine has no ID.
     private static let presentMachine: String = {
         let number = content(of: "/etc/machine-id")
         return number.isEmpty ? "" : "\(number)@\(content(of: "/proc/sys/kernel/hostname"))"
@@ -76,8 +77,8 @@ struct ProcessIdentity: Equatable, Sendable {
         (try? String(contentsOfFile: path, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     }
 
-    /// The name of a program, the second field, may hold spaces and parentheses: fields are counted from the last
-    /// parenthesis.
+    /// The start time of a process; fields are counted from the last parenthesis, since the second one, the program's
+    /// name, may hold spaces and parentheses.
     private static func start(of number: Int32) -> String? {
         guard let text = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

@@ -3,16 +3,16 @@
 import Foundation
 import Glibc
 
-/// Makes files under hidden names beside their target: `.name.0123456789abcdef.part`.
+/// Makes files under hidden names beside their destination: `.name.0123456789abcdef.part`.
 ///
 /// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a
-/// lock was left by a process that was killed, and goes when the next file for the same target is made.
+/// lock belongs to a process that was killed, and is removed when the next file for the same destination is made.
 enum SiblingFile {
     /// Makes a new file beside `target`, whose links were followed; the caller closes the descriptor.
     ///
     /// Throws `FileFailure`.
     static func make(beside target: String, mode: UInt32) throws -> (url: URL, descriptor: Int32) {
-        removeLeftovers(beside: target)
+        removeAbandoned(beside: target)
         while true {
             let url = URL(fileURLWithPath: folder(of: target), isDirectory: true)
                 .appendingPathComponent(prefix(for: target) + token() + suffix)
@@ -31,8 +31,8 @@ enum SiblingFile {
         }
     }
 
-    /// Removes what killed processes have left for `target`.
-    private static func removeLeftovers(beside target: String) {
+    /// Removes the files that killed processes have left for `target`.
+    private static func removeAbandoned(beside target: String) {
         let (folder, prefix) = (folder(of: target), prefix(for: target))
         // A folder that can be written but not listed keeps its leftovers.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -56,12 +56,12 @@ enum SiblingFile {
         return String(repeating: "0", count: tokenLength - digits.count) + digits
     }
 
-    /// Whether a byte may be a part of a token.
+    /// Whether a byte may be part of a token.
     private static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }
 
-    /// The name's beginning: 255 bytes are as long as a name may be (pathname limits, path_resolution(7)).
+    /// The beginning of the name, cut so that the name has at most 255 bytes (path_resolution(7)).
     private static func prefix(for target: String) -> String {
         var name = (target as NSString).lastPathComponent
         while name.utf8.count > 200 { name.removeLast() }

@@ -3,7 +3,7 @@
 import Foundation
 public import FoundationNetworking
 
-/// Wraps a type whose members of ours stand behind `af`.
+/// A wrapper whose members this library adds to a type under `af`.
 public struct AlamofireExtension<ExtendedType> {
     /// The wrapped value.
     public private(set) var type: ExtendedType
@@ -14,9 +14,9 @@ public struct AlamofireExtension<ExtendedType> {
     }
 }
 
-/// Has members behind `af`.
+/// A type with members under `af`.
 public protocol AlamofireExtended {
-    /// The type that has them.
+    /// The extended type.
     associatedtype ExtendedType
     /// The static members.
     static var af: AlamofireExtension<ExtendedType>.Type { get set }
@@ -43,11 +43,11 @@ extension URLSessionConfiguration: AlamofireExtended {}
 extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
     /// `.default` with the default header fields, and with cookies and responses in memory.
     ///
-    /// The sessions of the process that are made with it share cookies and stored responses; nothing of either is
-    /// written to a disk. Foundation's own `.default` keeps both in files that every program in a folder of the same
-    /// name shares, and that others can read. Cookies that outlive the process are asked for by name, with a
-    /// `CookieFile`, and responses with a `SQLiteResponseStore`. Code that reads `HTTPCookieStorage.shared` after a
-    /// login sets `httpCookieStorage = .shared`.
+    /// The sessions of the process that are made with it share cookies and stored responses; neither is written to a
+    /// disk. Foundation's own `.default` stores both in files that every program in a folder of the same name shares,
+    /// and that other users can read. For cookies that outlive the process use a `CookieFile`, and for responses a
+    /// `SQLiteResponseStore`. Code that reads `HTTPCookieStorage.shared` after a login sets `httpCookieStorage =
+    /// .shared`.
     public static var `default`: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.headers = .default
@@ -64,7 +64,7 @@ extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
     }
 }
 
-/// What the sessions of a process share by default, in memory.
+/// The stores that the sessions of a process share by default, in memory.
 private final class ProcessStores: @unchecked Sendable {
     // SAFETY: both synchronise themselves, and neither is replaced.
     static let shared = ProcessStores()

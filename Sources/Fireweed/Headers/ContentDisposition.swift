@@ -1,12 +1,12 @@
 // The field `Content-Disposition`, read.
 
-/// What a server says with `Content-Disposition` about the name of a file (RFC 6266 §4).
+/// The file name in a `Content-Disposition` field (RFC 6266 §4).
 ///
-/// It is read byte by byte: a character that combines with a semicolon or a quote does not hide it.
+/// The field is parsed byte by byte: a character that combines with a semicolon or a quote does not hide it.
 package struct ContentDisposition: Equatable, Sendable {
-    /// The name as the server gives it: a path, control characters or nothing at all may be in it.
+    /// The name from the server: it may be a path, have control characters, or be empty.
     ///
-    /// `filename*` wins over `filename`, as far as it can be read (§4.3); of several, the first counts.
+    /// `filename*` wins over `filename` if it can be decoded (§4.3); of several, the first counts.
     package let fileName: String?
 
     /// Reads a field's value.
@@ -24,8 +24,8 @@ package struct ContentDisposition: Equatable, Sendable {
         fileName = extended ?? plain
     }
 
-    /// `charset'language'percent-encoded` (RFC 8187 §3.2); `nil` for another charset, and for escapes or bytes that are
-    /// none.
+    /// Decodes `charset'language'percent-encoded` (RFC 8187 §3.2); `nil` for another charset, and for invalid escapes
+    /// or bytes.
     private static func decoded(_ value: [UInt8]) -> String? {
         let parts = value.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = unescaped(parts[2]) else { return nil }
@@ -89,7 +89,7 @@ private struct ParameterScanner {
         return Array(Self.trimmed(token))
     }
 
-    /// A quoted string (RFC 9110 §5.6.4); one without an end reaches to the end of the field.
+    /// A quoted string (RFC 9110 §5.6.4); without a closing quote, the rest of the field.
     private mutating func quoted() -> [UInt8] {
         var value: [UInt8] = []
         rest = rest.dropFirst()

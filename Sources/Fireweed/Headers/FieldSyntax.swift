@@ -1,8 +1,8 @@
 // Which methods and fields may go on the wire.
 
-/// The syntax of methods and fields (RFC 9110 §5.5, §5.6.2, §9.1): what breaks it never reaches a connection.
+/// The syntax of methods and fields (RFC 9110 §5.5, §5.6.2, §9.1): a violation never reaches a connection.
 package enum FieldSyntax {
-    /// The first thing that must not be sent.
+    /// The error of the first violation; `nil` when the request can be sent.
     static func firstViolation(method: String, headers: HTTPHeaders?) -> AFError? {
         guard isToken(method) else {
             return .createURLRequestFailed(error: RequestSyntaxError.invalidMethod(method))
@@ -12,12 +12,12 @@ package enum FieldSyntax {
         }
     }
 
-    /// The name of the first field that could forge another one, or end the header section.
+    /// The name of the first field that could forge another field, or end the header section.
     static func firstBrokenName(in headers: HTTPHeaders) -> String? {
         headers.first { !isToken($0.name) || !isValue($0.value) }?.name
     }
 
-    /// One or more of the characters that RFC 9110 §5.6.2 allows in a token.
+    /// Whether the text has one or more characters, all of which RFC 9110 §5.6.2 allows in a token.
     package static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -34,7 +34,7 @@ package enum FieldSyntax {
             }
     }
 
-    /// No line break and no NUL, with which a value could forge a field or a request.
+    /// Whether the text has no line break and no NUL, with which a value could forge a field or a request.
     package static func isValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0 }
     }

@@ -2,14 +2,17 @@
 
 package import Foundation
 
-/// Reads dates as fields hold them, whatever locale the process has.
+/// Parses dates in fields, whatever locale the process has.
 package enum HTTPDate {
-    /// The moment, or `nil` when the text is no date of any of the three forms.
+    /// The date, or `nil` when the text has none of the three forms.
     ///
-    /// Names are compared without case, as a cache should (RFC 9111 §4.2). One space stands between two parts; only a
-    /// day of one digit in the form of asctime has a second space before it.
+    /// Names are compared without case, as a cache should (RFC 9111 §4.2). One space separates two parts; only a day of
+    /// one digit in the form of asctime has a second space before it.
     ///
-    /// - Parameter now: decides the century of the form with a two-digit year.
+    /// - Parameters:
+    ///   - text: the field value, without white space around it.
+    ///   - now: decides the century of the form with a two-digit year.
+    /// - Returns: the date, or `nil` when the text has none of the three forms.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         var words = text.lowercased().split(separator: " ", omittingEmptySubsequences: false)
         switch words.count {

@@ -6,8 +6,7 @@ extension HTTPHeader {
     /// `Accept-Encoding` with Brotli, gzip and deflate.
     public static let defaultAcceptEncoding = HTTPHeader.acceptEncoding("br;q=1.0, gzip;q=0.9, deflate;q=0.8")
 
-    /// `Accept-Language` with the first six of the user's languages, each of them a little less wanted than the one
-    /// before.
+    /// `Accept-Language` with the first six of the user's languages, with falling weights.
     public static let defaultAcceptLanguage = HTTPHeader.acceptLanguage(
         qualityList(Locale.preferredLanguages.prefix(6)))
 
@@ -40,8 +39,8 @@ extension HTTPHeader {
     }
 }
 
-/// Facts about the library.
+/// Information about the library.
 public enum AFInfo {
     /// The version of Fireweed.
-    public static let version = "0.1.0"
+    public static let version = "1.0.0"
 }

@@ -4,46 +4,46 @@ import FireweedTransport
 import Foundation
 public import FoundationNetworking
 
-/// Header fields in the order in which they were added; a name, compared without case, is there once.
+/// Header fields in the order in which they were added; each name, compared without case, occurs once.
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var headers: [HTTPHeader] = []
-    /// Where each name is; `nil` while there are few.
+    /// The position of each name; `nil` while there are few.
     ///
-    /// Looking through all names for each one that is added takes seconds for 10,000.
+    /// A search through all names for each added field takes seconds for 10,000 fields.
     private var positions: [FieldName: Int]?
 
-    /// From so many fields on, positions are kept.
+    /// The number of fields from which on positions are kept.
     private static let indexedCount = 32
 
     /// Makes an empty set.
     public init() {}
 
-    /// Makes a set of fields; of two with one name the later one wins, in place of the first.
+    /// Makes a set of fields; of two fields with one name the later value counts, at the first position.
     public init(_ headers: [HTTPHeader]) {
         for header in headers { update(header) }
     }
 
-    /// Makes a set of names and values, ordered by name, since a dictionary has no order.
+    /// Makes a set of names and values, sorted by name, since a dictionary has no order.
     public init(_ dictionary: [String: String]) {
         self.init(dictionary.sorted { $0.key < $1.key }.map { HTTPHeader(name: $0.key, value: $0.value) })
     }
 
-    /// Adds a field, or replaces the one of this name in its place.
+    /// Adds a field, or replaces the field of this name at its position.
     public mutating func add(name: String, value: String) {
         update(HTTPHeader(name: name, value: value))
     }
 
-    /// Adds a field, or replaces the one of this name in its place.
+    /// Adds a field, or replaces the field of this name at its position.
     public mutating func add(_ header: HTTPHeader) {
         update(header)
     }
 
-    /// Adds a field, or replaces the one of this name in its place.
+    /// Adds a field, or replaces the field of this name at its position.
     public mutating func update(name: String, value: String) {
         update(HTTPHeader(name: name, value: value))
     }
 
-    /// Adds a field, or replaces the one of this name in its place.
+    /// Adds a field, or replaces the field of this name at its position.
     public mutating func update(_ header: HTTPHeader) {
         if let index = index(of: header.name) {
             headers[index] = header
@@ -86,7 +86,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         }
     }
 
-    /// Names and values, in no order.
+    /// Names and values, without an order.
     public var dictionary: [String: String] {
         Dictionary(headers.map { ($0.name, $0.value) }) { _, later in later }
     }
@@ -137,11 +137,11 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
 extension HTTPHeaders: Collection {
     /// The first position.
     public var startIndex: Int { headers.startIndex }
-    /// The position behind the last field.
+    /// The position after the last field.
     public var endIndex: Int { headers.endIndex }
     /// The field at a position.
     public subscript(position: Int) -> HTTPHeader { headers[position] }
-    /// The position behind `index`.
+    /// The position after `index`.
     public func index(after index: Int) -> Int { headers.index(after: index) }
     /// An iterator over the fields in their order.
     public func makeIterator() -> IndexingIterator<[HTTPHeader]> { headers.makeIterator() }

@@ -7,15 +7,27 @@ public import FoundationNetworking
 ///
 /// The method runs in a task of its own, which ends with it; cancelling the request does not end it early.
 public protocol AsyncRequestAdapter: RequestAdapter {
-    /// Gives the changed request, or throws the error that ends it.
+    /// Changes a `URLRequest`; called before each attempt.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - session: the session of the request.
+    /// - Returns: the request to send.
+    /// - Throws: the error that ends the request, in `AFError.requestAdaptationFailed(error:)`.
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest
 
-    /// The same, with the request's identity.
+    /// Changes a `URLRequest`, with the identity of the request; by default it calls the form with a session.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - state: the request's `id` and session.
+    /// - Returns: the request to send.
+    /// - Throws: the error that ends the request, in `AFError.requestAdaptationFailed(error:)`.
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest
 }
 
 extension AsyncRequestAdapter {
-    /// Leaves the identity out.
+    /// Calls `adapt(_:for:)` with the session of `state`.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await adapt(urlRequest, for: state.session)
     }
@@ -43,7 +55,13 @@ extension AsyncRequestAdapter {
 ///
 /// The method runs in a task of its own, which ends with it; the request waits for the decision.
 public protocol AsyncRequestRetrier: RequestRetrier {
-    /// Gives its decision.
+    /// Decides whether a failed request is retried.
+    ///
+    /// - Parameters:
+    ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
+    ///   - session: the session of the request.
+    ///   - error: the `AFError` of the attempt, of a validation or of a serialiser.
+    /// - Returns: the decision.
     func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
 }
 
@@ -58,7 +76,7 @@ extension AsyncRequestRetrier {
     }
 }
 
-/// Adapts and retries in `async` methods; does neither unless a method is written.
+/// An adapter and a retrier in `async` methods; by default it changes nothing, and does not retry.
 public protocol AsyncRequestInterceptor: RequestInterceptor, AsyncRequestAdapter, AsyncRequestRetrier {}
 
 extension AsyncRequestInterceptor {

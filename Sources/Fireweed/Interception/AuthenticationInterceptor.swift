@@ -4,15 +4,15 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Applies a credential to every request, and renews it when it has to be: once, for any number of requests.
+/// Applies a credential to every request, and renews it once for any number of requests.
 ///
-/// Adapting: while a refresh runs that was begun for an adapted request, others wait for it. Without a credential the
-/// request fails with `AuthenticationError.missingCredential`. A credential that requires it is refreshed first.
-/// Otherwise it is applied at once.
+/// Adapting: a request without a credential fails with `AuthenticationError.missingCredential`. A credential that
+/// requires it is refreshed first, and other requests wait for that refresh. Otherwise the credential is applied
+/// immediately.
 ///
-/// Retrying: a failure that the authenticator calls one of authentication begins a refresh, or waits for the one that
-/// runs. A request that carried an older credential is sent again without one. When a refresh fails, everything that
-/// waits for it fails with its error, and so does every further retry until another request is adapted.
+/// Retrying: a failure that the authenticator recognises as one of authentication begins a refresh, or waits for the
+/// one that runs. A request that carried an older credential is retried without a refresh. When a refresh fails, every
+/// request that waits for it fails with its error, and so does every further retry until another request is adapted.
 ///
 /// ```swift
 /// let interceptor = AuthenticationInterceptor(authenticator: OAuthAuthenticator(), credential: stored)
@@ -22,8 +22,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// The kind of credential.
     public typealias Credential = AuthenticatorType.Credential
 
-    /// How often credentials may be renewed within a span of time: a service that refuses every new one must not be
-    /// asked for ever.
+    /// Limits how often a credential is renewed within a span of time.
+    ///
+    /// Without a limit, a service that refuses every new credential would be asked for ever.
     public struct RefreshWindow: Sendable {
         /// The span, in seconds; 30 by default.
         public let interval: TimeInterval
@@ -31,6 +32,11 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         public let maximumAttempts: Int
 
         /// Makes a window.
+        ///
+        /// - Parameters:
+        ///   - interval: the length of the window, in seconds; 30 by default.
+        ///   - maximumAttempts: how many refreshes one window may have; 5 by default. One more fails with
+        ///     ``AuthenticationError/excessiveRefresh``.
         public init(interval: TimeInterval = 30.0, maximumAttempts: Int = 5) {
             self.interval = interval
             self.maximumAttempts = maximumAttempts
@@ -53,8 +59,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// The credential in use; `nil` when there is none.
     ///
-    /// It may be set at any time, and then wins over the outcome of a refresh that is running: whoever waits for that
-    /// continues with the credential that was set.
+    /// It may be set at any time, and then replaces the result of a refresh that is running: the requests that wait for
+    /// that refresh continue with the credential that was set.
     public var credential: Credential? {
         get { state.withLock { $0.held.credential } }
         set { state.withLock { $0.set(newValue) } }

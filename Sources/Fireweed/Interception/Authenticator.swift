@@ -4,9 +4,10 @@ public import FoundationNetworking
 
 /// A credential that requests are authenticated with, and that may have to be renewed: an OAuth token, a session key.
 public protocol AuthenticationCredential {
-    /// True when the credential should be renewed before it is used again; read for each request, so let it be cheap.
+    /// Whether the credential must be renewed before it is used again.
     ///
-    /// Answering true a little ahead of the expiry saves a round of failed requests.
+    /// Read for each request, so it must be cheap. Returning true shortly before the expiry saves a round of failed
+    /// requests.
     var requiresRefresh: Bool { get }
 }
 
@@ -17,30 +18,59 @@ public protocol Authenticator: Sendable {
     /// The kind of credential.
     associatedtype Credential: AuthenticationCredential & Sendable
 
-    /// Puts the credential into a request, for instance as its `Authorization` field.
+    /// Adds the credential to a request, for instance as its `Authorization` field.
+    ///
+    /// - Parameters:
+    ///   - credential: the current credential.
+    ///   - urlRequest: the request that is about to be sent.
     func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
-    /// Renews a credential and gives the new one, or why there is none, to `completion`; once, from anywhere.
+    /// Renews a credential.
     ///
-    /// Called on the interceptor's own serial queue, once at a time. Requests wait until `completion` is called, so
-    /// give the request for the new credential a time-out, and let a session without this interceptor send it.
+    /// Called on the interceptor's serial queue; at most one refresh is under way. Requests wait until `completion` is
+    /// called: so give the request for the new credential a time-out, and send it with a session that does not have
+    /// this interceptor.
+    ///
+    /// - Parameters:
+    ///   - credential: the credential that has expired or was refused.
+    ///   - session: the session whose request needs the credential.
+    ///   - completion: takes the new credential, or the error that every waiting request ends with. Call it once, on
+    ///     any thread.
     @preconcurrency
     func refresh(
         _ credential: Credential, for session: Session,
         completion: @escaping @Sendable (Result<Credential, any Error>) -> Void)
 
-    /// True when the failure of a request is one of authentication: a 401 for most services.
+    /// Whether a request failed because its credential was refused: status 401 with most services.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: the message that was sent.
+    ///   - response: its response.
+    ///   - error: the error of the request.
+    /// - Returns: true when the request is to be retried with a valid credential.
     func didRequest(
         _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
     ) -> Bool
 
-    /// True when a request carries this very credential; false sends it again with the current one, without a refresh.
+    /// Whether a request carries a given credential.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: a message that failed authentication.
+    ///   - credential: the current credential.
+    /// - Returns: true when the current credential was refused, and must be renewed. False when the request had an
+    ///   older one: the request is retried with the current credential, without a refresh.
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
 }
 
 /// An authenticator that renews credentials in an `async` method.
 public protocol AsyncAuthenticator: Authenticator {
-    /// Gives a new credential in place of `credential`, or throws why there is none.
+    /// Renews a credential.
+    ///
+    /// - Parameters:
+    ///   - credential: the credential that has expired or was refused.
+    ///   - session: the session whose request needs the credential.
+    /// - Returns: the new credential.
+    /// - Throws: the error that every waiting request ends with.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 }
 

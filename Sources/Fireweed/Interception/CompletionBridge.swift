@@ -1,6 +1,6 @@
 // From completion forms to `async` ones.
 
-/// Runs `async` work for a caller that waits for a completion.
+/// Runs `async` work for an interface with a completion handler.
 enum CompletionBridge {
     /// Gives what `work` returns or throws to `completion`, once, on the work's own task, which is returned to be
     /// cancelled.

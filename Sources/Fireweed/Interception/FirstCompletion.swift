@@ -2,12 +2,11 @@
 
 import Synchronization
 
-/// Makes a completion handler that passes its first value on and ignores every later one, from whichever thread it
-/// comes.
+/// Makes a completion handler that passes on its first value, and ignores later ones, on any thread.
 ///
 /// Adapters, retriers and the handlers of redirects, heads and cached responses promise to complete once. Some complete
-/// twice: at the same time from two threads, or long after the request went on. `completion` is released with the first
-/// value.
+/// twice: at the same time from two threads, or long after the request has continued. `completion` is released with the
+/// first value.
 func firstOnly<Value>(_ completion: @escaping @Sendable (Value) -> Void) -> @Sendable (Value) -> Void {
     let pending = PendingCompletion(completion)
     return { pending.complete($0) }

@@ -67,6 +67,10 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     public let retriers: [any RequestRetrier]
 
     /// Makes an interceptor of two closures.
+    ///
+    /// - Parameters:
+    ///   - adaptHandler: changes requests, as `adapt(_:for:completion:)` does.
+    ///   - retryHandler: decides about retries, as `retry(_:for:dueTo:completion:)` does.
     @preconcurrency
     public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler) {
         adapters = [Adapter(adaptHandler)]
@@ -79,7 +83,12 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         retriers = [retrier]
     }
 
-    /// Makes an interceptor of adapters and retriers, and of interceptors, which come after them.
+    /// Makes an interceptor of several adapters, retriers and interceptors.
+    ///
+    /// - Parameters:
+    ///   - adapters: the adapters, in their order.
+    ///   - retriers: the retriers, in their order.
+    ///   - interceptors: run as adapters after the adapters, and as retriers after the retriers.
     public init(
         adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
         interceptors: [any RequestInterceptor] = []
@@ -165,6 +174,11 @@ extension RequestRetrier where Self == Retrier {
 
 extension RequestInterceptor where Self == Interceptor {
     /// An interceptor made of two closures.
+    ///
+    /// - Parameters:
+    ///   - adapter: changes requests, as `adapt(_:for:completion:)` does.
+    ///   - retrier: decides about retries, as `retry(_:for:dueTo:completion:)` does.
+    /// - Returns: the interceptor.
     @preconcurrency
     public static func interceptor(
         adapter: @escaping AdaptHandler, retrier: @escaping RetryHandler
@@ -177,7 +191,13 @@ extension RequestInterceptor where Self == Interceptor {
         Interceptor(adapter: adapter, retrier: retrier)
     }
 
-    /// Several interceptors as one.
+    /// Several adapters, retriers and interceptors as one.
+    ///
+    /// - Parameters:
+    ///   - adapters: the adapters, in their order.
+    ///   - retriers: the retriers, in their order.
+    ///   - interceptors: run as adapters after the adapters, and as retriers after the retriers.
+    /// - Returns: the interceptor.
     public static func interceptor(
         adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
         interceptors: [any RequestInterceptor] = []

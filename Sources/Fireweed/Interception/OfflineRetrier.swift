@@ -5,18 +5,18 @@ public import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Retries requests that failed because there was no way out, as soon as there is one.
+/// Retries requests that failed because the machine was offline, as soon as there is a route.
 ///
-/// It waits for a route at most `maximumWait`; when none comes, the request ends with its own error. All waiting
-/// requests share one listener to the kernel, which runs only while there are any. Methods do not matter: a request
-/// that had no route was not sent.
+/// A request waits for a route for `maximumWait` at most; when none appears, the request ends with its own error. All
+/// waiting requests share one listener to the kernel, which runs only while requests wait. Every method is retried: a
+/// request that had no route was not sent.
 public final class OfflineRetrier: RequestInterceptor, Sendable {
-    /// Decides whether an error says that there was no way out.
+    /// Decides whether an error means that the machine was offline.
     public typealias OfflineErrorTest = @Sendable (_ error: any Error) -> Bool
 
     /// Five seconds.
     public static let defaultWait = DispatchTimeInterval.seconds(5)
-    /// The codes that say that there was no way out: `notConnectedToInternet`.
+    /// The codes that mean that the machine was offline: `notConnectedToInternet`.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
     /// True for a `URLError` with one of the default codes, or an `AFError` around one.
     public static let defaultIsOfflineError: OfflineErrorTest = { error in
@@ -86,9 +86,9 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         self.isOfflineError = isOfflineError
     }
 
-    /// Retries when the error is an offline one and a route comes in time.
+    /// Retries when the machine was offline and a route appears in time.
     ///
-    /// A request whose route seems to be there already is retried once; after that only a change of the network counts.
+    /// A request whose route seems to exist already is retried once; after that only a change of the network counts.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
@@ -123,7 +123,13 @@ extension RequestInterceptor where Self == OfflineRetrier {
     /// The default retrier for offline errors.
     public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
 
-    /// A retrier for offline errors.
+    /// A retrier that waits for any route.
+    ///
+    /// - Parameters:
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
+    ///     default.
+    /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(
         maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
@@ -132,7 +138,14 @@ extension RequestInterceptor where Self == OfflineRetrier {
         OfflineRetrier(maximumWait: maximumWait, isOfflineError: isOfflineError)
     }
 
-    /// A retrier for offline errors, which waits for a route over an interface of one type.
+    /// A retrier that waits for a route over an interface of one type.
+    ///
+    /// - Parameters:
+    ///   - requiredInterfaceType: the type of the interface.
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
+    ///     default.
+    /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(
         requiredInterfaceType: NetworkInterfaceType, maximumWait: DispatchTimeInterval = OfflineRetrier.defaultWait,
@@ -142,7 +155,14 @@ extension RequestInterceptor where Self == OfflineRetrier {
             requiredInterfaceType: requiredInterfaceType, maximumWait: maximumWait, isOfflineError: isOfflineError)
     }
 
-    /// A retrier for offline errors, which waits for a route over an interface of other types than some.
+    /// A retrier that waits for a route over an interface of a type that is not prohibited.
+    ///
+    /// - Parameters:
+    ///   - prohibitedInterfaceTypes: the types of interfaces that do not count.
+    ///   - maximumWait: how long a request waits for a route; 5 seconds by default.
+    ///   - isOfflineError: whether a request that failed with an error waits; `URLError.notConnectedToInternet` by
+    ///     default.
+    /// - Returns: the retrier.
     @preconcurrency
     public static func offlineRetrier(
         prohibitedInterfaceTypes: [NetworkInterfaceType],

@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// The credential of an interceptor, the refresh that runs, and who waits for its end.
+/// The credential of an interceptor, the refresh that runs, and the requests that wait for it, as a table.
 ///
-/// Pure: every question brings the time, and the caller acts on the answers outside its lock. `Adapt`
-/// and `Retry` are what waits, and are only kept here.
+/// Pure: every event brings the time, and the caller performs the answers outside its lock. `Adapt` and `Retry` are the
+/// waiting requests, which are only stored here.
 struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sendable {
-    /// A credential and how many others came before it.
+    /// A credential, and its version.
     ///
-    /// Credentials cannot be compared: the number tells whether one was replaced while user code looked at it.
+    /// Credentials cannot be compared: the version tells whether one was replaced while user code examined it.
     struct Held: Sendable {
         var credential: Credential?
         var version = 0
@@ -66,13 +66,13 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         case wait
         case begin(Refresh)
         case fail(AuthenticationError)
-        /// The credential was replaced since it was looked at: look again.
+        /// The credential was replaced since it was examined: examine the new one.
         case lookAgain
     }
 
-    /// Says what to do with a request that is to be adapted.
+    /// Decides about a request that is to be adapted.
     ///
-    /// `requiresRefresh` is what the credential of `version` says. Forgets a failed refresh.
+    /// `requiresRefresh` is what the credential of `version` returned. Forgets a failed refresh.
     mutating func adapt(
         _ waiter: @autoclosure () -> Adapt, requiresRefresh: Bool, version: Int, now: TimeInterval
     ) -> AdaptAnswer {
@@ -102,7 +102,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         case fail(any Error)
     }
 
-    /// Says what to do with a request that failed although it carried the credential of `version`.
+    /// Decides about a request that failed although it carried the credential of `version`.
     mutating func retry(_ waiter: @autoclosure () -> Retry, version: Int, now: TimeInterval) -> RetryAnswer {
         guard version == held.version else { return .retry }
         guard let credential = held.credential else { return .fail(AuthenticationError.missingCredential) }
@@ -133,15 +133,15 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
         return Refresh(number: refreshCount, credential: credential)
     }
 
-    /// Who waited for a refresh, and the error for all of them; without one they go on with the credential that is held
-    /// now.
+    /// The requests that waited for a refresh, and their error; without an error they continue with the current
+    /// credential.
     struct Ending: Sendable {
         let adapts: [Adapt]
         let retries: [Retry]
         let error: (any Error)?
     }
 
-    /// Takes the outcome of a refresh; `nil` for one that has already ended.
+    /// Records the result of a refresh; `nil` for a refresh that has already ended.
     mutating func end(_ number: Int, _ result: Result<Credential, any Error>) -> Ending? {
         guard case .refreshing(let running) = phase, running.number == number else { return nil }
         phase = .idle
@@ -161,7 +161,7 @@ struct RefreshState<Credential: Sendable, Adapt: Sendable, Retry: Sendable>: Sen
 
 /// When the latest refreshes began.
 struct RefreshHistory: Sendable {
-    /// So many refreshes may begin within so many seconds.
+    /// How many refreshes may begin within how many seconds.
     struct Limit: Sendable {
         let interval: TimeInterval
         let maximumAttempts: Int
@@ -174,7 +174,7 @@ struct RefreshHistory: Sendable {
         self.limit = limit
     }
 
-    /// True, and noted, when one more refresh may begin.
+    /// Whether one more refresh may begin, which is then recorded.
     mutating func admit(at now: TimeInterval) -> Bool {
         guard let limit else { return true }
         beginnings.removeAll { $0 < now - limit.interval }

@@ -9,8 +9,8 @@ extension Request {
 
     /// Adds an interceptor, after those that the request has.
     ///
-    /// To be called before the request is resumed: an attempt that is being made keeps its adapters. Adapters run in
-    /// the order: the session's, the one that the request was made with, then the added ones in the order of the calls.
+    /// Call it before the request is resumed: an attempt that is being made keeps its adapters. Adapters run in this
+    /// order: the session's, the one that the request was made with, then the added ones in the order of the calls.
     /// Retriers are asked in the same order.
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {

@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// What an adapter may know of the request it adapts.
+/// The identity of a request, for its adapters.
 public struct RequestAdapterState: Sendable {
     /// The `id` of the request.
     public let requestID: UUID
@@ -15,15 +15,29 @@ public struct RequestAdapterState: Sendable {
 
 /// Changes a `URLRequest` before it is sent.
 public protocol RequestAdapter: Sendable {
-    /// Gives the changed request, or the error that ends it, to `completion`: once, on any thread.
+    /// Changes a `URLRequest`, or ends the request; called before each attempt.
     ///
-    /// Every later call of `completion` is ignored.
+    /// - Parameters:
+    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - session: the session of the request.
+    ///   - completion: takes the request to send, or the error that ends the request in
+    ///     `AFError.requestAdaptationFailed(error:)`. Call it once, on any thread; later calls are ignored. The request
+    ///     waits until then.
     @preconcurrency
     func adapt(
         _ urlRequest: URLRequest, for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void)
 
-    /// The same, with the request's identity.
+    /// Changes a `URLRequest`, or ends the request, with its identity; this is the form that a session calls.
+    ///
+    /// By default it calls the form with a session.
+    ///
+    /// - Parameters:
+    ///   - urlRequest: the request as the caller, or the adapter before, made it.
+    ///   - state: the request's `id` and session.
+    ///   - completion: takes the request to send, or the error that ends the request in
+    ///     `AFError.requestAdaptationFailed(error:)`. Call it once, on any thread; later calls are ignored. The request
+    ///     waits until then.
     @preconcurrency
     func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
@@ -31,7 +45,7 @@ public protocol RequestAdapter: Sendable {
 }
 
 extension RequestAdapter {
-    /// Leaves the identity out.
+    /// Calls `adapt(_:for:completion:)` with the session of `state`.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
@@ -41,33 +55,42 @@ extension RequestAdapter {
     }
 }
 
-/// What a retrier says of a failed request.
+/// A retrier's decision about a failed request.
 public enum RetryResult: Sendable {
-    /// Try again at once.
+    /// Try again immediately.
     case retry
-    /// Try again after so many seconds.
+    /// Try again after this many seconds.
     case retryWithDelay(TimeInterval)
     /// Do not try again; the next retrier is asked.
     case doNotRetry
     /// Do not try again, and end with this error.
     case doNotRetryWithError(any Error)
 
-    /// True when the next retrier is to be asked.
+    /// Whether the next retrier is asked.
     var isUndecided: Bool { if case .doNotRetry = self { true } else { false } }
 }
 
 /// Decides whether a failed request is tried again.
 public protocol RequestRetrier: Sendable {
-    /// Gives its decision to `completion`: once, on any thread.
+    /// Decides whether a failed request is retried.
     ///
-    /// Every later call of `completion` is ignored.
+    /// Called after an attempt or a validation failed, and after a serialiser failed; not after a cancellation. The
+    /// interceptor of the session is asked first, then the interceptor of the request; the first decision other than
+    /// `.doNotRetry` counts.
+    ///
+    /// - Parameters:
+    ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
+    ///   - session: the session of the request.
+    ///   - error: the `AFError` of the attempt, of a validation or of a serialiser.
+    ///   - completion: takes the decision. Call it once, on any thread; later calls are ignored. The request waits
+    ///     until then.
     @preconcurrency
     func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void)
 }
 
-/// Adapts and retries; does neither unless a method is written.
+/// An adapter and a retrier in one; by default it changes nothing, and does not retry.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
 
 extension RequestInterceptor {

@@ -4,10 +4,11 @@ import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// An interceptor that gives each attempt of a request its place in a trace: the fields `traceparent` and `tracestate`.
+/// Adds the fields `traceparent` and `tracestate` to each attempt of a request, so that a server's spans become part of
+/// the trace.
 ///
-/// The span of a request is a child of the parent's; each retry has a span of its own, the messages of one attempt
-/// share one. A request that has a `traceparent` already keeps it.
+/// The span of a request is a child of the parent's span. Each retry has a span of its own; the messages of one attempt
+/// share one span. A request that has a `traceparent` already keeps it.
 public struct TracePropagator: RequestInterceptor {
     private let parent: @Sendable () -> TraceContext?
     private let beginsTraces: Bool

@@ -8,6 +8,6 @@ enum AnswerSource: Sendable {
     case cache
     /// The cache, after the origin confirmed the stored response.
     case revalidation
-    /// Nowhere: only a stored response was wanted, and none is suitable.
+    /// Nothing was sent: the request accepts only a stored response, and none is suitable.
     case notSent
 }

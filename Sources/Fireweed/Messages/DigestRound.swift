@@ -2,15 +2,15 @@
 
 import FireweedTransport
 
-/// What a message says in answer to a Digest challenge.
+/// A message's answer to a Digest challenge.
 struct DigestRound: Sendable {
     /// The value of the `Authorization` field.
     let authorization: String
     let nonce: String
-    /// How often the server has called a nonce stale.
+    /// How often the server has declared a nonce stale.
     let staleCount: Int
 
-    /// How often a server may call a nonce stale that it has just given.
+    /// How often a server may declare a nonce stale that it has just issued.
     static let maximumStaleCount = 2
 
     /// The fields, with the answer.

@@ -3,7 +3,7 @@
 package import FireweedTransport
 package import Foundation
 
-/// A message that was sent or answered without being sent, and what came of it, for the metrics.
+/// A message with its response, for the metrics; also one that was not sent.
 package struct ExchangeRecord: Sendable {
     var url: URL
     var method: String
@@ -32,6 +32,6 @@ package struct ExchangeRecord: Sendable {
         self.init(url: url, method: method, fields: fields, head: response, report: report)
     }
 
-    /// True when the response asked for another place: the next message follows a redirect, and answers no challenge.
+    /// Whether the response was a redirect: the next message then follows it, and does not answer a challenge.
     var isRedirect: Bool { head.map { (300..<400).contains($0.status) && $0.status != 304 } ?? false }
 }

@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// Hands its stream out once.
+/// Gives its stream away once.
 final class OneShotStream: @unchecked Sendable {
     // SAFETY: the stream goes to the first taker, and is not touched here before or after.
     private let stream: InputStream

@@ -4,31 +4,31 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// A message as the user, a redirect or an answer to a challenge made it, with what links have to know about it.
+/// A message as the user, a redirect or an answer to a challenge made it, with the data that links need about it.
 ///
-/// Links never write what they add into it: a message that is sent again begins without their fields.
+/// Links never write their additions into it: a message that is sent again begins without their fields.
 struct OutgoingMessage: Sendable {
-    /// The message as the transport takes it; the attempt fills in its times.
+    /// The message for the transport; the attempt sets its time limits.
     private(set) var wire: RequestMessage
     /// The target.
     var url: URL {
         didSet { wire.url = url.absoluteString }
     }
-    /// The request as users see it; made from the message when it is nil.
+    /// The public form of the request; `nil` until it is made.
     var urlRequest: URLRequest?
-    /// True when the credentials are the request's own, and not found for it.
+    /// Whether the credentials were set on the request, and not found for it.
     var hasOwnCredentials = false
-    /// What this origin has refused already.
+    /// The credentials that this origin has refused.
     var refusedCredentials: [RequestMessage.Credentials] = []
     /// The request's credential, to be stored once it was accepted.
     var remembered: URLCredential?
     /// The response whose challenge the message answers.
     var challenge: ResponseHead?
-    /// The answer to a Digest challenge, which is for this method and this target alone.
+    /// The answer to a Digest challenge, which is valid only for this method and this target.
     var digest: DigestRound?
     /// How many redirects have led here.
     var redirectCount = 0
-    /// What the cache does with this message.
+    /// How the cache treats this message.
     var cacheUse = CacheUse.byRules
 
     init(url: URL, method: String, fields: FieldBlock, body: BodySource, urlRequest: URLRequest? = nil) {

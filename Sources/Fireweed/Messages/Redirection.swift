@@ -6,11 +6,9 @@ import FoundationNetworking
 
 /// Makes the message that follows a redirect.
 enum Redirection {
-    /// The next message; a failure when it may not be followed; `nil` when the response is no redirect.
+    /// The next message; a failure when it may not be followed; `nil` when the response is not a redirect.
     ///
-    /// - Parameters:
-    ///   - limit: how many redirects are followed.
-    ///   - credentialFieldNames: the fields that another origin does not get.
+    /// At most `limit` redirects are followed. A message to another origin loses the fields in `credentialFieldNames`.
     static func next(
         after message: OutgoingMessage, head: ResponseHead, limit: Int, credentialFieldNames: [String]
     ) -> Result<OutgoingMessage, TransferFailure>? {
@@ -68,7 +66,7 @@ enum Redirection {
         return next
     }
 
-    /// A message as users see it.
+    /// The public form of a message.
     static func urlRequest(of message: OutgoingMessage) -> URLRequest {
         if let request = message.urlRequest { return request }
         var request = URLRequest(url: message.url)
@@ -78,10 +76,10 @@ enum Redirection {
         return request
     }
 
-    /// The message that a redirect handler asked for in place of `proposed`.
+    /// The message of a request that a redirect handler has chosen instead of `proposed`.
     ///
-    /// What the handler put into its request goes out; fields of the session come below it, without those that belong
-    /// to one origin. Throws when its request cannot be sent.
+    /// The handler's request is sent as it is, with the session's fields below it, except those that belong to one
+    /// origin. Throws when the request cannot be sent.
     static func message(for request: URLRequest, replacing proposed: OutgoingMessage, settings: SessionSettings) throws
         -> OutgoingMessage
     {

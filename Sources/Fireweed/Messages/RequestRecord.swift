@@ -4,16 +4,16 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// What a request came down to: its parts, or the `URLRequest` that the user's code returned.
+/// The request that an attempt begins with: its parts, or the `URLRequest` that user code returned.
 ///
-/// `URLRequest` is slow to make here (3 µs with three fields). A plain request has no need of it: nobody may ever look.
+/// A `URLRequest` is slow to make on Linux (3 µs with three fields), and a plain request does not need one.
 final class RequestRecord: Sendable {
     let url: URL
     let method: String
     private let headers: HTTPHeaders?
     private let made: Mutex<URLRequest?>
 
-    /// A plain request: method, URL and fields, and everything else by default.
+    /// A plain request: method, URL and fields, with defaults for everything else.
     init(url: URL, method: String, headers: HTTPHeaders?) {
         self.url = url
         self.method = method
@@ -49,7 +49,7 @@ final class RequestRecord: Sendable {
         made.withLock { $0 }
     }
 
-    /// The fields that belong to this request alone.
+    /// The fields of this request, without the session's.
     var ownHeaders: HTTPHeaders? {
         existing.map { $0.headers } ?? headers
     }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The phases of an exchange in milliseconds, as archives and logs show them; -1 for what did not happen.
+/// The phases of an exchange in milliseconds, as archives and logs show them; -1 for a phase that did not happen.
 struct ExchangeTimings: Encodable, Sendable {
     var blocked: Double
     var dns: Double

@@ -3,16 +3,16 @@
 import FireweedTransport
 public import Foundation
 
-/// What one task took: a transaction for each exchange.
+/// The metrics of one task: a transaction for each exchange.
 public struct TaskMetrics: Sendable {
     /// From the start of the first transaction to the end of the last one.
     public let taskInterval: DateInterval
-    /// How many redirects were followed; an answer to a challenge is none, though it adds a transaction.
+    /// How many redirects were followed; an answer to a challenge does not count, though it adds a transaction.
     public let redirectCount: Int
-    /// One for each exchange, in order; never empty.
+    /// The transactions of the exchanges, in order; never empty.
     ///
-    /// An exchange that was answered by the cache after the origin had confirmed that has two: one over the network,
-    /// with the origin's 304, and one from the local cache.
+    /// An exchange that the cache answered after a validation has two transactions: one over the network, with the
+    /// origin's 304, and one from the local cache.
     public let transactionMetrics: [TransactionMetrics]
     /// Where the last response came from.
     public let responseSource: ResponseSource
@@ -21,12 +21,12 @@ public struct TaskMetrics: Sendable {
     public enum ResponseSource: Sendable {
         /// The network.
         case network
-        /// The cache, without a question to the origin or in place of an error.
+        /// The cache, without a validation or instead of an error.
         case cache
-        /// The cache, after the origin confirmed with 304 that the stored response is still good (RFC 9111 §4.3).
+        /// The cache, after the origin has validated the stored response with a 304 (RFC 9111 §4.3).
         case revalidation
-        /// Nowhere: nothing was sent, since only a stored response was wanted (`only-if-cached`,
-        /// `.returnCacheDataDontLoad`) and none is suitable.
+        /// Nothing was sent: the request accepts only a stored response (`only-if-cached`, `.returnCacheDataDontLoad`),
+        /// and none is suitable.
         case notSent
     }
 

@@ -4,9 +4,9 @@ import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
-/// What one exchange took.
+/// The metrics of one exchange.
 ///
-/// Everything comes from the transport; what did not happen is `nil`.
+/// All values come from the transport; an event that did not happen is `nil`.
 public struct TransactionMetrics: Sendable {
     /// Where a response came from.
     public enum ResourceFetchType: Int, Sendable {
@@ -50,6 +50,18 @@ public struct TransactionMetrics: Sendable {
     /// The response of this exchange, if its head came.
     public var response: HTTPURLResponse? { exchange.head?.httpURLResponse(for: exchange.url) }
 
+    /// The reason phrase of the status line (RFC 9112 §4), which may be empty.
+    ///
+    /// `nil` over HTTP/2, and without a response.
+    /// `response` has no place for it.
+    public var responseReasonPhrase: String? { exchange.head?.reason }
+    /// The head of the response as it came, without the empty line at its end; `nil` without a response.
+    ///
+    /// Over HTTP/1.1 it is the status line and the field lines with their line ends (RFC 9112 §2.1), in their order and
+    /// their case, with every line of a field that came more than once. Over HTTP/2, which has no such lines, it is a
+    /// line for each field. Credentials and cookies are not redacted.
+    public var responseHeadData: Data? { exchange.head.map { Data($0.receivedLines) } }
+
     /// When the exchange began; it may have waited in line for a connection after that.
     public var fetchStartDate: Date? { date(after: 0) }
     /// When the name's look-up began; `nil` on a reused connection.
@@ -60,7 +72,7 @@ public struct TransactionMetrics: Sendable {
     public var domainLookupEndDate: Date? { isNewConnection ? date(after: report.nameLookup, ifPositive: true) : nil }
     /// When connecting began; `nil` on a reused connection.
     public var connectStartDate: Date? { connectEndDate == nil ? nil : date(after: report.nameLookup) }
-    /// When the connection stood, TLS included.
+    /// When the connection was made, TLS included.
     public var connectEndDate: Date? {
         isNewConnection ? date(after: max(report.connect, report.secureConnect), ifPositive: true) : nil
     }
@@ -70,9 +82,9 @@ public struct TransactionMetrics: Sendable {
     public var secureConnectionEndDate: Date? {
         isNewConnection ? date(after: report.secureConnect, ifPositive: true) : nil
     }
-    /// When the request began to leave; `nil` for a request of which nothing was sent.
+    /// When the first byte of the request was sent; `nil` when nothing was sent.
     public var requestStartDate: Date? { date(after: report.requestStart, ifPositive: true) }
-    /// When the last byte of the request's content had been handed over; `nil` for a request without content.
+    /// When the last byte of the request's content was handed over; `nil` for a request without content.
     public var requestEndDate: Date? { date(after: report.requestEnd, ifPositive: true) }
     /// When the first byte of the response came.
     public var responseStartDate: Date? { date(after: report.responseStart, ifPositive: true) }
@@ -81,12 +93,12 @@ public struct TransactionMetrics: Sendable {
 
     /// `http/1.1` or `h2`, as ALPN names them; `nil` without a response.
     public var networkProtocolName: String? { report.protocolName }
-    /// True when the connection was there before.
+    /// Whether the connection existed before.
     public var isReusedConnection: Bool { report.isReusedConnection }
     /// Where the response came from.
     ///
-    /// A stored response that the origin confirmed shows as `.networkLoad` with its 304, and `.localCache` after it.
-    /// A request that sent nothing shows as `.unknown`.
+    /// A stored response that the origin has validated appears as `.networkLoad` with its 304, and `.localCache` after
+    /// it. A request that sent nothing appears as `.unknown`.
     public var resourceFetchType: ResourceFetchType {
         switch exchange.source {
         case .network: exchange.head != nil || report.requestStart > 0 ? .networkLoad : .unknown

@@ -1,19 +1,19 @@
-// The media type of a file, by its name.
+// Media types by file name.
 
 import Foundation
 
-/// Media types by the extension of a file's name.
+/// Media types by the extension of a file name.
 public enum MediaTypes {
-    /// The type of an extension, whatever its case; `application/octet-stream` when it is unknown.
+    /// The type of an extension, without regard to case; `application/octet-stream` for an unknown extension.
     public static func type(ofExtension name: String) -> String {
         installed[name.lowercased()] ?? "application/octet-stream"
     }
 
-    /// Debian's table (package `media-types`) where it is installed, over ours.
+    /// The table of Debian's package `media-types`, where it is installed, over the built-in table.
     private static let installed = table(
         with: FileManager.default.contents(atPath: "/etc/mime.types").map { String(decoding: $0, as: UTF8.self) })
 
-    /// Our table, with another one in the format of `mime.types(5)` over it.
+    /// The built-in table, with the rows of a table in the format of `mime.types(5)` over it.
     static func table(with lines: String?) -> [String: String] {
         var table = builtIn
         for line in lines?.split(whereSeparator: \.isNewline) ?? [] where !line.hasPrefix("#") {

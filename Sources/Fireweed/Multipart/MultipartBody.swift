@@ -1,11 +1,11 @@
-// A form on its way out, part by part.
+// A reader of encoded forms.
 
 import FireweedTransport
 import Foundation
 
-/// Reads a form from its start to its end; files and streams are opened when their turn comes.
+/// Encodes a form while it is read; files and streams are opened when the reader reaches them.
 final class MultipartBody: BodyReader, @unchecked Sendable {
-    // SAFETY: after `init` only `read` changes anything, and one serial queue, or one caller, calls it.
+    // SAFETY: after `init` only `read` changes state, and one serial queue, or one caller, calls `read`.
     private enum Stage {
         case head(Int)
         case content(Int)
@@ -17,7 +17,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
     private let parts: [MultipartPart]
     private let boundary: String
     private var stage: Stage
-    /// Bytes that are ready and not yet read.
+    /// Encoded bytes that are not yet read.
     private var pending = Data()
     private var reader: (any BodyReader)?
     private var readCount: UInt64 = 0
@@ -53,9 +53,9 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         return count
     }
 
-    /// The next bytes of a part; `nil` when it is over.
+    /// The next bytes of a part; `nil` at the part's end.
     ///
-    /// Bytes in memory become pending instead.
+    /// The bytes of a part in memory are added to the pending bytes instead.
     private func readContent(of part: MultipartPart, into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         if case .data(let data) = part.content {
             if readCount == 0, !data.isEmpty {
@@ -71,7 +71,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
             self.reader = reader
             var room = buffer
             if case .stream = part.content {
-                // A stream gives as many bytes as were asked for, and the rest of it stays unread.
+                // Only as many bytes as the part has are read from a stream; the rest of the stream stays unread.
                 room = UnsafeMutableRawBufferPointer(
                     rebasing: buffer.prefix(Int(clamping: part.byteCount - readCount)))
             }
@@ -94,7 +94,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
 
     private static func reader(of part: MultipartPart) throws -> any BodyReader {
         switch part.content {
-        case .data: throw CocoaError(.fileReadUnknown)  // read without a reader
+        case .data: throw CocoaError(.fileReadUnknown)  // data is pending at once and needs no reader
         case .file(let url):
             do {
                 return try FileBodyReader(opening: url)
@@ -107,7 +107,7 @@ final class MultipartBody: BodyReader, @unchecked Sendable {
         }
     }
 
-    /// The same bytes as pieces of a command, neighbours joined.
+    /// The encoded form as the pieces of a `curl` command; adjacent bytes are one piece.
     static func shownContent(parts: [MultipartPart], boundary: String) -> CURLContent {
         var pieces: [CURLContent.Piece] = []
         var text = Data()

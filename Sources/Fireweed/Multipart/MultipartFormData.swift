@@ -4,7 +4,7 @@ import FireweedTransport
 public import Foundation
 import Glibc
 
-/// Parts of a form, to be encoded in memory, to a file, or straight to the wire.
+/// A form with parts, which is encoded in memory or to a file, or sent directly from its parts.
 ///
 /// The first append that fails is remembered and thrown when the form is encoded; later appends still work.
 open class MultipartFormData {
@@ -13,7 +13,7 @@ open class MultipartFormData {
 
     /// How many parts the form may have; one more fails with `MultipartFormDataError` when the form is encoded.
     ///
-    /// Servers have such limits as well, most of them lower ones. Default: 10,000.
+    /// Many servers have lower limits. Default: 10,000.
     public var maximumPartCount = 10_000
     /// Separates the parts.
     public let boundary: String
@@ -21,7 +21,12 @@ open class MultipartFormData {
     private var parts: [MultipartPart] = []
     private var failure: AFError?
 
-    /// Makes an empty form; without a boundary, one that cannot occur by chance is made.
+    /// Makes an empty form.
+    ///
+    /// - Parameters:
+    ///   - fileManager: finds the files that are added, and makes the file of `writeEncodedData(to:)`.
+    ///   - boundary: separates the parts; `nil`, the default, makes a random boundary, which cannot occur in content by
+    ///     chance.
     public init(fileManager: FileManager = .default, boundary: String? = nil) {
         self.fileManager = fileManager
         self.boundary = boundary ?? Self.randomBoundary()
@@ -29,20 +34,33 @@ open class MultipartFormData {
 
     /// The form's `Content-Type`: `multipart/form-data` with the boundary, unless it is set.
     ///
-    /// A type that is set is sent as it is: its `boundary` parameter has to be that of the form.
+    /// A content type that you set is sent unchanged: its `boundary` parameter must be the boundary of the form.
     open lazy var contentType: String =
         // Quoted where the boundary is not a token (RFC 2046 §5.1.1).
         "multipart/form-data; boundary=\(FieldSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")"
 
-    /// The length of the parts' content in bytes, without what stands between them.
+    /// The length of the parts' content in bytes, without headers and boundaries.
     public var contentLength: UInt64 { parts.reduce(0) { $0 + $1.byteCount } }
 
-    /// Adds bytes.
+    /// Adds a part with bytes.
+    ///
+    /// - Parameters:
+    ///   - data: the content of the part.
+    ///   - name: the name of the form's field.
+    ///   - fileName: the file name that the server is told; `nil`, the default, for none.
+    ///   - mimeType: the media type of the part; `nil`, the default, for none.
     public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
         append(.data(data), UInt64(data.count), MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
     }
 
-    /// Adds a file under its own name, with the type that its extension means.
+    /// Adds a part with a file, under the file's own name.
+    ///
+    /// The media type is that of the name's extension. The file is read when the form is encoded or sent.
+    ///
+    /// - Parameters:
+    ///   - fileURL: the file. A file that is missing, or is a folder, makes encoding the form fail with
+    ///     `AFError.multipartEncodingFailed(reason:)`.
+    ///   - name: the name of the form's field.
     public func append(_ fileURL: URL, withName name: String) {
         let fileName = fileURL.lastPathComponent
         guard !fileName.isEmpty, !fileURL.pathExtension.isEmpty || fileURL.isFileURL else {
@@ -52,7 +70,16 @@ open class MultipartFormData {
             fileURL, withName: name, fileName: fileName, mimeType: MediaTypes.type(ofExtension: fileURL.pathExtension))
     }
 
-    /// Adds a file.
+    /// Adds a part with a file, under another name.
+    ///
+    /// The file is read when the form is encoded or sent.
+    ///
+    /// - Parameters:
+    ///   - fileURL: the file. A file that is missing, or is a folder, makes encoding the form fail with
+    ///     `AFError.multipartEncodingFailed(reason:)`.
+    ///   - name: the name of the form's field.
+    ///   - fileName: the file name that the server is told.
+    ///   - mimeType: the media type of the part.
     public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
         guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL)) }
         var isFolder: ObjCBool = false
@@ -71,7 +98,16 @@ open class MultipartFormData {
         }
     }
 
-    /// Adds the first `length` bytes of a stream; a stream that has fewer fails when the form is encoded.
+    /// Adds a part with the first `length` bytes of a stream.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream, which is opened and read once, when the form is encoded or sent.
+    ///   - length: the length of the part in bytes. A stream that has fewer bytes makes encoding the form fail with
+    ///     `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`; further bytes are not
+    ///     read.
+    ///   - name: the name of the form's field.
+    ///   - fileName: the file name that the server is told.
+    ///   - mimeType: the media type of the part.
     public func append(
         _ stream: InputStream, withLength length: UInt64, name: String, fileName: String, mimeType: String
     ) {
@@ -79,10 +115,14 @@ open class MultipartFormData {
             stream, withLength: length, headers: MultipartHeader.fields(name: name, fileName: fileName, type: mimeType))
     }
 
-    /// Adds the first `length` bytes of a stream, with header fields of your own.
+    /// Adds a part with the first `length` bytes of a stream, and header fields of your own.
     ///
-    /// A stream that has fewer bytes fails when the form is encoded, with `.inputStreamReadFailed(error:)` around an
-    /// `AFError.UnexpectedInputStreamLength`. Further bytes of the stream are not read.
+    /// - Parameters:
+    ///   - stream: the stream, which is opened and read once, when the form is encoded or sent.
+    ///   - length: the length of the part in bytes. A stream that has fewer bytes makes encoding the form fail with
+    ///     `.inputStreamReadFailed(error:)` around an `AFError.UnexpectedInputStreamLength`; further bytes are not
+    ///     read.
+    ///   - headers: all header fields of the part, `Content-Disposition` among them.
     public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
         append(.stream(OneShotStream(stream)), length, headers)
     }
@@ -130,14 +170,14 @@ open class MultipartFormData {
         return MultipartBody(parts: parts, boundary: boundary)
     }
 
-    /// The form for several messages: each reads it from its start.
+    /// The form for several messages: each message reads it from its start.
     func source() throws -> BodySource {
         if let failure { throw failure }
         let (parts, boundary) = (parts, boundary)
         return .reader { MultipartBody(parts: parts, boundary: boundary) }
     }
 
-    /// The form as a shell can make it.
+    /// The form in a `curl` command.
     var shownContent: CURLContent { MultipartBody.shownContent(parts: parts, boundary: boundary) }
 
     private func append(_ content: MultipartPart.Content, _ byteCount: UInt64, _ headers: HTTPHeaders) {
@@ -154,8 +194,8 @@ open class MultipartFormData {
         failure = failure ?? .multipartEncodingFailed(reason: reason)
     }
 
-    /// The reason with the system's error; without one for a file that the file manager does not see and the system
-    /// does.
+    /// The reason with the error of the system call; without an error for a file that exists for the system and not
+    /// for the file manager.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
         var status = stat()
         guard stat(url.path, &status) != 0, let code = POSIXErrorCode(rawValue: errno) else {

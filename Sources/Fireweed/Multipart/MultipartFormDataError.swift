@@ -1,10 +1,10 @@
-// Forms that must not be written.
+// Invalid forms.
 
 public import Foundation
 
-/// Why a form must not be written.
+/// Why a form cannot be encoded.
 ///
-/// It is the underlying error of `AFError.multipartEncodingFailed(reason: .outputStreamWriteFailed(error:))`.
+/// The error is the underlying error of `AFError.multipartEncodingFailed(reason: .outputStreamWriteFailed(error:))`.
 public enum MultipartFormDataError: Error, Sendable, Equatable, LocalizedError {
     /// The form has more parts than its `maximumPartCount`.
     case tooManyParts(limit: Int)

@@ -1,8 +1,8 @@
-// A part of a form, and its header.
+// A body part of a form (RFC 7578 §4).
 
 import Foundation
 
-/// A part: header fields and content, which is opened when it is sent.
+/// A body part: header fields, and content, which is opened when it is sent.
 struct MultipartPart: Sendable {
     enum Content: Sendable {
         case data(Data)
@@ -14,7 +14,7 @@ struct MultipartPart: Sendable {
     let content: Content
     let byteCount: UInt64
 
-    /// The header as it stands in the form, with its empty line.
+    /// The encoded header, with its empty line.
     var head: String {
         headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
     }
@@ -30,7 +30,7 @@ enum MultipartHeader {
         return headers
     }
 
-    /// As the WHATWG's form rules say, so that a name can forge neither a parameter nor a part.
+    /// A name, escaped by the WHATWG's rules for forms, so that the name cannot inject a parameter or a part.
     static func escaped(_ name: String) -> String {
         var escaped = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {

@@ -6,12 +6,12 @@ import Synchronization
 
 /// Posts a notification for the main events of each request, to `NotificationCenter.default`.
 ///
-/// Notifications are posted from a queue of their own: a program whose main queue is never drained must not gather
-/// them.
+/// Notifications are posted on a queue of their own, so that they do not accumulate in a program whose main queue is
+/// never drained.
 ///
 /// Posting costs a tenth of a small request. So nothing is posted until the process has read one of the names, such as
-/// `Request.didResumeNotification`, which every observer needs. An observer that spells a name out as a string, or that
-/// observes every name, needs a session with `AlamofireNotifications(postsAlways: true)`.
+/// `Request.didResumeNotification`, which an observer normally does. An observer that spells a name out as a string, or
+/// that observes every name, needs a session with `AlamofireNotifications(postsAlways: true)`.
 public final class AlamofireNotifications: EventMonitor {
     /// The queue that notifications are posted from.
     public let queue = DispatchQueue(label: "org.alamofire.notifications")
@@ -23,23 +23,21 @@ public final class AlamofireNotifications: EventMonitor {
         self.init(postsAlways: false)
     }
 
-    /// Makes a monitor.
-    ///
-    /// - Parameter postsAlways: whether notifications are posted though no code has read one of their names.
+    /// Makes a monitor; with `postsAlways`, it posts whether a name was read or not.
     public init(postsAlways: Bool) {
         self.postsAlways = postsAlways
     }
 
-    /// Something that happened to a request.
+    /// An event of a request.
     private struct Event {
         let kind: RequestEvent
         let request: Request
     }
 
-    /// Events of this span are posted together: waking a thread for each costs more than all the rest.
+    /// Events of this span are posted together: waking a thread for each event costs more than everything else.
     private static let gatheringTime = DispatchTimeInterval.milliseconds(5)
 
-    /// Posts soon, together with the events that come meanwhile.
+    /// Posts an event soon, together with the events until then.
     func post(_ kind: RequestEvent, _ request: Request) {
         guard postsAlways || RequestEvent.areNamed else { return }
         let isFirst = pending.withLock { pending in
@@ -70,7 +68,7 @@ public final class AlamofireNotifications: EventMonitor {
     static let requestKey = "org.alamofire.notification.key.request"
 }
 
-/// What happens to a request that observers of notifications be told of.
+/// The events that have notifications.
 enum RequestEvent: String {
     case didResume, didSuspend, didCancel, didFinish
     case didResumeTask, didSuspendTask, didCancelTask, didCompleteTask
@@ -98,7 +96,7 @@ extension Request {
     public static var didSuspendNotification: Notification.Name { RequestEvent.didSuspend.shownNotification }
     /// Posted when a request was cancelled.
     public static var didCancelNotification: Notification.Name { RequestEvent.didCancel.shownNotification }
-    /// Posted when the outcome of a request stands.
+    /// Posted when a request has finished.
     public static var didFinishNotification: Notification.Name { RequestEvent.didFinish.shownNotification }
     /// Posted when a task was resumed.
     public static var didResumeTaskNotification: Notification.Name { RequestEvent.didResumeTask.shownNotification }

@@ -46,6 +46,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         var requestDidGatherMetrics: ((Request, TaskMetrics) -> Void)?
         var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)?
         var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)?
+        var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)?
         var requestIsRetrying: ((Request) -> Void)?
         var requestDidFinish: ((Request) -> Void)?
         var requestDidResume: ((Request) -> Void)?
@@ -208,6 +209,12 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     open var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)? {
         get { closures.withLock { $0.requestDidCompleteTaskWithError } }
         set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
+    }
+
+    /// A `RateLimiter` holds the request back, for this time as far as is known.
+    open var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)? {
+        get { closures.withLock { $0.requestIsWaitingForRateLimit } }
+        set { closures.withLock { $0.requestIsWaitingForRateLimit = newValue } }
     }
 
     /// The request is tried again.
@@ -457,6 +464,11 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Calls `requestDidCompleteTaskWithError`.
     open func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         requestDidCompleteTaskWithError?(request, task, error)
+    }
+
+    /// Calls `requestIsWaitingForRateLimit`.
+    open func request(_ request: Request, isWaitingForRateLimit duration: Duration) {
+        requestIsWaitingForRateLimit?(request, duration)
     }
 
     /// Calls `requestIsRetrying`.

@@ -4,10 +4,10 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// Is told of the events of a session or of one request.
+/// An observer of the events of a session, or of one request.
 ///
-/// Every method is called on `queue`, in the order in which the events happened; every one has a default that does
-/// nothing. The orders, by the last words of the methods:
+/// Every method is called on `queue`, in the order in which the events happened, and has a default implementation that
+/// does nothing. The orders, by the last words of the methods:
 ///
 /// - A success: `requestDidResume`, `didCreateInitialURLRequest`, `didAdaptInitialRequest` where there is an adapter,
 ///   `didCreateURLRequest`, `didCreateTask`, `didResumeTask`, the task's `didReceive response` and `didReceive data`,
@@ -20,15 +20,20 @@ public import FoundationNetworking
 ///   `didSendBodyData` comes before the response.
 /// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and
 ///   the end of the task.
-/// - A redirect: `willPerformHTTPRedirection` for each, before the final response. A challenge: `didReceive challenge`
+/// - A redirect: `willPerformHTTPRedirection` for each redirect, before the final response. A challenge: `didReceive
+///   challenge` likewise.
+/// - A retry: `requestIsRetrying` after `didCompleteTask`, and then all events again except `requestDidResume`.
+/// - A cancellation: `requestDidCancel`, `didCancelTask`, and the end of the task. A suspension has its events
 ///   likewise.
-/// - A retry: `requestIsRetrying` after `didCompleteTask`, and then everything again but `requestDidResume`.
-/// - A cancel: `requestDidCancel`, `didCancelTask`, and the end of the task; suspending likewise.
 public protocol EventMonitor: Sendable {
-    /// The queue to be called on; `.main` unless the monitor says otherwise.
+    /// The queue on which the monitor is called; `.main` unless the monitor has its own.
     var queue: DispatchQueue { get }
 
-    /// The session was invalidated, or its last reference went: then without an error.
+    /// The session was invalidated.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - error: why; `nil` when the last reference to the session was released.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
     /// A redirect is about to be followed, or to be shown to the redirect handler.
     ///
@@ -41,18 +46,22 @@ public protocol EventMonitor: Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     )
-    /// A challenge came (401 or 407), whether it can be answered or not; monitors watch, and answering it has no
-    /// effect.
+    /// A challenge came (401 or 407), whether it can be answered or not.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - task: the task whose message was challenged.
+    ///   - challenge: the challenge; a monitor cannot answer it.
     func urlSession(_ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge)
     /// The upload of an `InputStream` needs its stream, or a redirect, an answer to a challenge or a retry needs a new
-    /// one.
+    /// stream.
     ///
     /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a `SessionDelegate` can give
     /// one.
     func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
     ///
-    /// Called with `waitsForConnectivity` of the session alone, each time that a task begins to wait; without that
+    /// Called only for a session with `waitsForConnectivity`, each time that a task begins to wait. Without that
     /// option, a task that has no route fails.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
     /// Content of the request was sent.
@@ -67,17 +76,28 @@ public protocol EventMonitor: Sendable {
         _ session: URLSession, task: URLSessionTask, didSendBodyData byteCount: Int64, totalBytesSent total: Int64,
         totalBytesExpectedToSend expected: Int64
     )
-    /// The metrics of a task are complete.
+    /// The metrics of a task are complete; called before the end of the task.
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: TaskMetrics)
-    /// A task ended.
+    /// A task ended; the response is not validated yet.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - task: the task that ended.
+    ///   - error: the error of the transport, mostly a `URLError`; `nil` when a whole response came, whatever its
+    ///     status.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
-    /// The head of a response came.
+    /// The head of the final response came; redirects and answered challenges have events of their own.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse)
-    /// Content came.
+    /// Content came: `data` is what came since the last call, with content codings removed.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
-    /// A response is about to be stored in the cache.
+    /// A response is about to be stored in the cache; a `CachedResponseHandler` may still change or refuse it.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse)
-    /// A download is complete, in its temporary place.
+    /// The content of a download is complete.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - downloadTask: the task of the download.
+    ///   - location: the temporary file, which is moved to the destination next.
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
     /// Content of a download was written to its file.
     ///
@@ -102,9 +122,10 @@ public protocol EventMonitor: Sendable {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset offset: Int64,
         expectedTotalBytes expected: Int64
     )
-    /// The request was made, before any adapter.
+    /// The `URLRequest` was made; the adapters have not run yet.
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest)
-    /// The request could not be made.
+    /// The `URLRequest` could not be made, so that the request ends with `error`, for instance
+    /// `AFError.invalidURL(url:)`.
     func request(_ request: Request, didFailToCreateURLRequestWithError error: AFError)
     /// The adapters are done with the request; also where they changed nothing.
     ///
@@ -120,13 +141,14 @@ public protocol EventMonitor: Sendable {
     ///   - initial: the `URLRequest` before the adapters.
     ///   - error: `AFError.requestAdaptationFailed(error:)` with the adapter's error.
     func request(_ request: Request, didFailToAdaptURLRequest initial: URLRequest, withError error: AFError)
-    /// The request that will be sent is there.
+    /// The `URLRequest` that will be sent is complete: the adapters have run.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
-    /// A task was made.
+    /// A task was made: one for each attempt of the request.
     func request(_ request: Request, didCreateTask task: URLSessionTask)
-    /// The metrics of a task are complete.
+    /// The metrics of an attempt are complete; the same values as in `urlSession(_:task:didFinishCollecting:)`.
     func request(_ request: Request, didGatherMetrics metrics: TaskMetrics)
-    /// A task failed before it was told of its end, as when a server is not trusted.
+    /// A task failed before its own end was reported, for instance because the server is not trusted or a file could
+    /// not be written.
     ///
     /// - Parameters:
     ///   - request: the request of the task.
@@ -140,39 +162,60 @@ public protocol EventMonitor: Sendable {
     ///   - task: the task that ended.
     ///   - error: the error of the task or of a validation; `nil` after a success.
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)
-    /// The request is tried again.
+    /// A `RateLimiter` holds the request back.
+    ///
+    /// - Parameters:
+    ///   - request: the request, which has no task yet.
+    ///   - duration: how long the request waits as far as is known.
+    func request(_ request: Request, isWaitingForRateLimit duration: Duration)
+    /// The request is about to be retried; the delay that a retrier asked for has not begun.
     func requestIsRetrying(_ request: Request)
-    /// The outcome of the request stands.
+    /// The request is finished: validation and retriers are done, and the serialisers run next.
+    ///
+    /// When a serialiser fails and a retrier asks for a retry, the request finishes once more later.
     func requestDidFinish(_ request: Request)
     /// The request was resumed.
     func requestDidResume(_ request: Request)
-    /// A task was resumed.
+    /// A task was resumed, since its request was.
     func request(_ request: Request, didResumeTask task: URLSessionTask)
     /// The request was suspended.
     func requestDidSuspend(_ request: Request)
-    /// A task was suspended.
+    /// A task was suspended, since its request was.
     func request(_ request: Request, didSuspendTask task: URLSessionTask)
     /// The request was cancelled.
     func requestDidCancel(_ request: Request)
-    /// A task was cancelled.
+    /// A task was cancelled, since its request was.
     func request(_ request: Request, didCancelTask task: URLSessionTask)
-    /// A validation of a data request ran.
+    /// One validation of a data request ran; called for each validator until one fails.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - urlRequest: the message that was sent last.
+    ///   - response: the head of the response.
+    ///   - data: the content; `nil` when there is none.
+    ///   - result: success, or the error that the request ends with unless it is retried.
     func request(
         _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
         withResult result: Request.ValidationResult
     )
-    /// An unserialised response of a data request is there.
+    /// The response of a data request is ready for a handler that has no serialiser.
     func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, AFError>)
-    /// A validation of a stream request ran.
+    /// One validation of a stream request ran; called for each validator until one fails.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - urlRequest: the message that was sent last.
+    ///   - response: the head of the response.
+    ///   - result: success, or the error that the request ends with unless it is retried.
     func request(
         _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         withResult result: Request.ValidationResult
     )
-    /// The content to upload was made.
+    /// The content to upload was made; called before the `URLRequest` is made.
     func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
-    /// The content to upload could not be made.
+    /// The content to upload could not be made, so that the request ends with `error`.
     func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: AFError)
-    /// A stream was given to be sent.
+    /// The stream of an upload is opened next, and sent.
     func request(_ request: UploadRequest, didProvideInputStream stream: InputStream)
     /// The file of a download is complete and in its place, or could not be put there.
     ///
@@ -183,22 +226,31 @@ public protocol EventMonitor: Sendable {
     func request(
         _ request: DownloadRequest, didFinishDownloadingUsing task: URLSessionTask, with result: Result<URL, AFError>
     )
-    /// The destination of a download is known.
+    /// The place of a download's file is known: its destination, or the temporary file when it has no destination.
+    ///
+    /// The file has not been moved to `url` yet.
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
-    /// A validation of a download ran.
+    /// One validation of a download ran; called for each validator until one fails.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - urlRequest: the message that was sent last.
+    ///   - response: the head of the response.
+    ///   - fileURL: where the content is; `nil` when there is no file.
+    ///   - result: success, or the error that the request ends with unless it is retried.
     func request(
         _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
         fileURL: URL?, withResult result: Request.ValidationResult
     )
-    /// An unserialised response of a download is there.
+    /// The response of a download is ready for a handler that has no serialiser.
     func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, AFError>)
-    /// A serialised response of a data request is there.
+    /// A serialiser has run for a handler of a data request; `response` has its value or its error.
     @preconcurrency
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>)
-    /// A value of a stream is there.
+    /// A serialiser has run for a piece of a stream; `result` has its value or its error.
     @preconcurrency
     func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, AFError>)
-    /// A serialised response of a download is there.
+    /// A serialiser has run for a handler of a download; `response` has its value or its error.
     @preconcurrency
     func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, AFError>
@@ -274,6 +326,8 @@ extension EventMonitor {
     public func request(_ request: Request, didFailTask task: URLSessionTask, earlyWithError error: AFError) {}
     /// Does nothing.
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {}
+    /// Does nothing.
+    public func request(_ request: Request, isWaitingForRateLimit duration: Duration) {}
     /// Does nothing.
     public func requestIsRetrying(_ request: Request) {}
     /// Does nothing.

@@ -7,15 +7,15 @@ import Glibc
 
 /// Writes a line, or the whole exchange, for every attempt of every request.
 ///
-/// Secrets are left out as `redaction` says, and control characters too, so that a server cannot forge lines or steer a
-/// terminal.
+/// Secrets are removed as `redaction` says. Control characters are removed too, so that a server cannot forge lines or
+/// control a terminal.
 ///
 /// ```swift
 /// let session = Session(eventMonitors: [LoggingMonitor()])
 /// // GET https://example.com/users?page=2 → 200, 1.2 kB in 34 ms
 /// ```
 public final class LoggingMonitor: EventMonitor {
-    /// How much is written.
+    /// How much is written for each attempt.
     public enum Detail: Sendable {
         /// One line for each attempt: method, URL, status or error, bytes and time.
         case line
@@ -67,7 +67,7 @@ public final class LoggingMonitor: EventMonitor {
         write(ExchangeText.visible("\(target) not sent: \(ExchangeText.line(of: error))"))
     }
 
-    /// Writes what became of an attempt.
+    /// Writes the outcome of an attempt.
     public func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) {
         let text = ExchangeText(redaction: redaction)
         let metrics = task.metrics

@@ -3,10 +3,9 @@
 package import Foundation
 
 extension Redaction {
-    /// Content as it may be written down: forms, JSON and JSON Lines without the values of secret parameters and
-    /// fields.
+    /// Content without secrets: forms, JSON and JSON Lines without the values of secret parameters and fields.
     ///
-    /// Content of another form is left out, unless its type is one that has no parameters.
+    /// Content of another form is removed, unless content of its type has no parameters.
     package func content(_ data: Data, type: String?) -> Data {
         guard !ignoresParameters, !data.isEmpty else { return data }
         let type = (type ?? "").lowercased()
@@ -21,13 +20,13 @@ extension Redaction {
     }
 
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
-    /// What has no parameters: XML drawings may have.
+    /// Types whose content has no parameters; XML drawings may have some.
     private static let plainTypes = [
         "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/x-icon", "audio/", "video/", "font/",
         "text/css",
     ]
 
-    /// `nil` when it does not parse, perhaps because it was cut.
+    /// JSON without secrets; `nil` when it does not parse, perhaps because it was cut.
     private func json(_ data: Data, _ options: JSONSerialization.ReadingOptions = []) -> Data? {
         guard let object = try? JSONSerialization.jsonObject(with: data, options: options) else { return nil }
         let (clean, hasChanged) = json(object, depth: 0)

@@ -3,11 +3,10 @@
 import Foundation
 
 extension Redaction {
-    /// How many encodings inside each other are looked into; what is deeper is left out.
+    /// How many nested encodings are searched; deeper values are removed.
     private static let depthLimit = 6
 
-    /// A URL as it may be written down: without userinfo, and without the values of secret parameters in query and
-    /// fragment.
+    /// A URL without userinfo, and without the values of secret parameters in query and fragment.
     package func text(ofURL text: String) -> String {
         self.text(ofURL: text, depth: 0)
     }

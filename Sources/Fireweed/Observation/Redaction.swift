@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// Which fields and parameters hold secrets, whose values are not written down.
+/// Names the fields and parameters whose values are secrets, which are not written to logs and archives.
 ///
 /// Names are compared without case and by their parts: `access_token` is also `accessToken`, `Access-Token`,
-/// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is left out in any case.
+/// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is always removed.
 ///
-/// Parameters are looked for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
-/// forms, in JSON and in JSON Lines. Content in which they cannot be looked for is left out as a whole: text and XML,
-/// `multipart` content, JSON that was cut or does not parse, and every type that is unknown. Images, sound, films,
-/// fonts and style sheets stay. With no names of parameters at all, every content stays.
+/// Parameters are searched for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
+/// forms, in JSON and in JSON Lines. Content that cannot be searched is removed as a whole: text and XML, `multipart`
+/// content, JSON that was cut or does not parse, and content of an unknown type. Images, audio, video, fonts and style
+/// sheets stay. Without any names of parameters, all content stays.
 public struct Redaction: Sendable {
     /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
@@ -28,16 +28,15 @@ public struct Redaction: Sendable {
     private var parameters: SecretNames
     private var wholeParameters: SecretNames
 
-    /// What takes the place of a secret.
+    /// The text that replaces a secret.
     public static let mark = "[redacted]"
 
     /// Makes a redaction.
     ///
     /// - Parameters:
-    ///   - fieldNames: the fields whose values are secrets.
-    ///   - parameterNames: the parameters whose values are secrets, also as a part of a longer name, and of the name of
-    ///     a field.
-    ///   - wholeParameterNames: the parameters whose values are secrets under exactly this name; none by default.
+    ///   - fieldNames: the names of fields whose values are secrets.
+    ///   - parameterNames: names of parameters, or parts of names, whose values are secrets.
+    ///   - wholeParameterNames: names whose values are secrets only when they are the whole name; none by default.
     public init(fieldNames: Set<String>, parameterNames: Set<String>, wholeParameterNames: Set<String> = []) {
         self.fieldNames = Set(fieldNames.map { $0.lowercased() })
         self.parameterNames = Set(parameterNames.map { $0.lowercased() })
@@ -46,7 +45,7 @@ public struct Redaction: Sendable {
         wholeParameters = SecretNames(self.wholeParameterNames)
     }
 
-    /// Keeps credentials, cookies, tokens, keys and signatures out, under the names that are common for them.
+    /// Removes credentials, cookies, tokens, keys and signatures, under their usual names.
     public static let standard = Redaction(
         fieldNames: [
             "authentication-info", "cookie", "cookie2", "dpop", "proxy-authentication-info", "sec-websocket-protocol",
@@ -63,12 +62,12 @@ public struct Redaction: Sendable {
         ],
         wholeParameterNames: ["auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pin", "pw", "session", "sig"])
 
-    /// Keeps nothing out but userinfo.
+    /// Removes only userinfo.
     public static let none = Redaction(fieldNames: [], parameterNames: [])
 
     // MARK: Names
 
-    /// True where there is no parameter to look for.
+    /// Whether no parameter is searched for.
     var ignoresParameters: Bool { parameterNames.isEmpty && wholeParameterNames.isEmpty }
 
     func isSecret(parameter name: String) -> Bool {
@@ -82,7 +81,7 @@ public struct Redaction: Sendable {
 
     // MARK: Fields
 
-    /// The value of a field as it may be written down; a known scheme of credentials stays.
+    /// The value of a field without secrets; a known authentication scheme stays.
     package func value(_ value: String, ofField name: String) -> String {
         let lowercased = name.lowercased()
         if ["location", "content-location", "referer"].contains(lowercased) { return text(ofURL: value) }

@@ -9,7 +9,7 @@ extension Request {
     ///
     /// Inlined, so that the closure is made only when there is someone to call it for.
     @inline(__always)
-    func tellMonitors(
+    func notifyMonitors(
         posting kind: RequestEvent? = nil,
         _ event: @escaping @Sendable (any EventMonitor, Request) -> Void
     ) {
@@ -19,7 +19,7 @@ extension Request {
 
     /// Notifies the monitors of an event that only one kind of request has.
     @inline(__always)
-    func tellMonitors<Kind: Request>(
+    func notifyMonitors<Kind: Request>(
         as kind: Kind.Type, _ event: @escaping @Sendable (any EventMonitor, Kind) -> Void
     ) {
         guard hasMonitors else { return }
@@ -30,15 +30,15 @@ extension Request {
 
     @inline(never)
     private func deliver(_ event: @escaping @Sendable (any EventMonitor, Request) -> Void) {
-        core.monitor.tell { event($0, self) }
+        core.monitor.notify { event($0, self) }
         for own in mutable.withLock({ $0.extras?.monitors }) ?? [] { own.queue.async { event(own, self) } }
     }
 
     /// Notifies the session's monitors of an event of a task; a request's own monitors get request events alone.
-    func tellTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void) {
+    func notifyTaskMonitors(_ event: @escaping @Sendable (any EventMonitor, URLSession) -> Void) {
         guard core.hasMonitors else { return }
         let session = core.urlSession
-        core.monitor.tell { event($0, session) }
+        core.monitor.notify { event($0, session) }
     }
 
     /// True when an event would reach someone other than observers of notifications.

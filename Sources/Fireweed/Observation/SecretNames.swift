@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// Finds listed names in the names that parameters and fields have; both are compared by their parts.
+/// Finds listed names in the names of parameters and fields; both are compared by their parts.
 ///
-/// A name has a part for each word in it: words begin at a change of case, and after everything that is no letter.
+/// A name has a part for each word: words begin at a change of case, and after every character that is not a letter.
 /// `accessToken`, `ACCESS_TOKEN2` and `user[access-token]` all have the parts `access` and `token`.
 struct SecretNames: Sendable {
     /// The parts of each listed name, joined by a low line; also without anything between them, as in `accesstoken`.
@@ -17,7 +17,7 @@ struct SecretNames: Sendable {
         longestPartCount = listed.map(\.count).max() ?? 0
     }
 
-    /// True when the parts of a listed name are in this name, one after the other.
+    /// Whether this name has the parts of a listed name, in order and without others between them.
     func isPart(of name: String) -> Bool {
         let parts = Self.parts(name)
         return parts.indices.contains { start in
@@ -26,7 +26,8 @@ struct SecretNames: Sendable {
         }
     }
 
-    /// True when this name, or what one of its brackets or one of its components between dots holds, is a listed name.
+    /// Whether this name, or the content of one of its brackets, or one of its components between dots, is a listed
+    /// name.
     func isWhole(_ name: String) -> Bool {
         name.unicodeScalars.split { "[].".unicodeScalars.contains($0) }.contains {
             names.contains(Self.parts(String($0)).joined(separator: "_"))

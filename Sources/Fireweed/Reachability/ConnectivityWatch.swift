@@ -5,14 +5,16 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Requests that wait for a route, all with one monitor, which runs only while somebody waits.
+/// The requests that wait for a route, with one network monitor, which runs only while requests wait.
 final class ConnectivityWatch: Sendable {
     private struct Waiter: Sendable {
         let subject: RouteSubject
         let filter: InterfaceFilter
         let completion: @Sendable (Bool) -> Void
-        /// Whether a route that is there already counts, or only a change.
+        /// Whether only a change of the network counts, and not a route that exists already.
         var wantsChange: Bool
+        /// Ends the wait when its time is over; `nil` before that is known, and for a wait without end.
+        var limit: (any ScheduledCall)?
     }
 
     private struct State: Sendable {
@@ -27,8 +29,8 @@ final class ConnectivityWatch: Sendable {
     /// Calls `completion` once, on a queue of its own: with true when there is a route, with false when there is none
     /// in time.
     ///
-    /// Returns what `cancel` takes. `wantsChange` asks for a route that was changed after the call; `filter` says which
-    /// interfaces count.
+    /// Returns the number for `cancel`. With `wantsChange`, the route must have changed after the call; `filter` says
+    /// which interfaces count.
     func wait(
         for subject: RouteSubject, over filter: InterfaceFilter = .any, within limit: Duration?,
         by clock: any SessionClock, wantsChange: Bool = false,
@@ -42,13 +44,24 @@ final class ConnectivityWatch: Sendable {
         }
         queue.async { [self] in
             startMonitor()
-            check(isChange: false)  // it may have come while nobody listened
+            check(isChange: false)  // it may have come before the watch listened
+            if let limit { end(number, after: limit, by: clock) }
         }
-        if let limit { clock.schedule(.delay, after: limit, on: queue) { [self] in finish(number, with: false) } }
         return number
     }
 
-    /// Takes a waiter out; its completion is not called any more.
+    /// Ends a wait when its time is over; does nothing for a wait that has ended.
+    private func end(_ number: Int, after limit: Duration, by clock: any SessionClock) {
+        guard state.withLock({ $0.waiters[number] != nil }) else { return }
+        let call = clock.schedule(.delay, after: limit, on: queue) { [self] in finish(number, with: false) }
+        let isWaiting = state.withLock { state in
+            state.waiters[number]?.limit = call
+            return state.waiters[number] != nil
+        }
+        if !isWaiting { call.cancel() }
+    }
+
+    /// Removes a waiter; its completion is not called any more.
     func cancel(_ number: Int) {
         let taken = take(number)
         _ = taken
@@ -79,12 +92,14 @@ final class ConnectivityWatch: Sendable {
             return (waiter, state.monitor)
         }
         _ = monitor  // released outside the lock
+        waiter?.limit?.cancel()
         return waiter
     }
 }
 
 extension RouteSubject {
-    /// What a request to this URL needs a route to: its host where that is an address, else any destination.
+    /// The destination that a request to this URL needs a route to: its host where that is an address, else any
+    /// destination.
     static func of(_ url: URL) -> RouteSubject {
         guard let host = url.host.map(CanonicalHost.text) else { return RouteSubject(host: nil) }
         if host == "localhost" || host.hasSuffix(".localhost") { return RouteSubject(host: "127.0.0.1") }

@@ -2,15 +2,15 @@
 
 import CLinux
 
-/// One message of rtnetlink(7), as far as reachability needs it.
+/// One message of rtnetlink(7), with the parts that reachability needs.
 package enum NetlinkMessage: Equatable, Sendable {
     case link(NetworkLink)
     case route(NetworkRoute)
-    /// The end of an answer of several messages.
+    /// The end of a response of several messages.
     case done
     /// A request was refused, with the errno; 0 is an acknowledgement.
     case error(Int32)
-    /// Something else: an address, a removal. That it came is all that matters.
+    /// Another message, such as an address or a removal; only its arrival matters.
     case other
 }
 
@@ -59,7 +59,7 @@ package struct NetworkRoute: Equatable, Sendable {
 }
 
 extension NetlinkMessage {
-    /// Reads the messages of one datagram; bytes that are no whole message end the reading.
+    /// Reads the messages of one datagram; an incomplete message ends the reading.
     package static func all(in bytes: UnsafeRawBufferPointer) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = bytes[...]

@@ -38,7 +38,7 @@ struct NetlinkSocket: ~Copyable {
         Int32(RTMGRP_LINK) | Int32(RTMGRP_IPV4_IFADDR) | Int32(RTMGRP_IPV4_ROUTE) | Int32(RTMGRP_IPV6_IFADDR)
         | Int32(RTMGRP_IPV6_ROUTE)
 
-    /// Every link, route or whatever else `type` asks for, in one family.
+    /// Every link or route, as `type` asks, in one address family.
     func dump(_ type: Int, family: Int32, fixedSize: Int) -> [NetlinkMessage] {
         var body = [UInt8](repeating: 0, count: fixedSize)
         body[0] = UInt8(family)
@@ -88,7 +88,7 @@ struct NetlinkSocket: ~Copyable {
 }
 
 extension NetworkModel {
-    /// Asks the kernel; `nil` when it cannot be asked.
+    /// The network as the kernel describes it; `nil` when the kernel cannot be asked.
     static func current() -> NetworkModel? {
         guard let socket = NetlinkSocket() else { return nil }
         return current(socket)

@@ -1,6 +1,6 @@
 // Links and routes, and what can be reached by them.
 
-/// What is known of this machine's network; pure, and fed with the kernel's messages.
+/// The links and routes of this machine; pure, and built from the kernel's messages.
 struct NetworkModel: Equatable, Sendable {
     typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 
@@ -15,7 +15,7 @@ struct NetworkModel: Equatable, Sendable {
         }
     }
 
-    /// What any destination outside can be reached by: the preferred default route over a link that works.
+    /// How destinations outside this machine can be reached: by the preferred default route over a working link.
     var status: Status {
         let usable = defaultRoutes.compactMap { route in
             link(of: route).flatMap { $0.isLoopback ? nil : (metric: route.metric, link: $0) }
@@ -26,7 +26,7 @@ struct NetworkModel: Equatable, Sendable {
         return .reachable(isCellular ? .cellular : .ethernetOrWiFi)
     }
 
-    /// What a destination can be reached by, given the route that the kernel would take to it.
+    /// How a destination can be reached, given the route that the kernel would use.
     func status(by route: NetworkRoute?) -> Status {
         guard let route, route.leadsSomewhere else { return .notReachable }
         if route.isLocal { return .reachable(.ethernetOrWiFi) }
@@ -34,7 +34,7 @@ struct NetworkModel: Equatable, Sendable {
         return .reachable(link.isCellular ? .cellular : .ethernetOrWiFi)
     }
 
-    /// Whether any destination outside can be reached over an interface that counts.
+    /// Whether destinations outside this machine can be reached over an interface that counts.
     func isReachable(over filter: InterfaceFilter) -> Bool {
         defaultRoutes.contains { route in
             link(of: route).map { !$0.isLoopback && filter.accepts($0.type) } ?? false

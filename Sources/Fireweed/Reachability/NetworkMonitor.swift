@@ -4,19 +4,19 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// Calls back when the kernel tells of a change of links, addresses or routes.
+/// Calls back when the kernel reports a change of links, addresses or routes.
 ///
-/// What changed is not taken from the message: IPv4 routes go without one when their link or last address goes. The
-/// tables are asked anew instead, at once and again a moment later, because the kernel removes such routes just after
-/// it has told of the address.
+/// The message does not say what changed: IPv4 routes disappear without a message when their link or last address does.
+/// So the tables are read again, immediately and once more a moment later, since the kernel removes such routes just
+/// after its message about the address.
 final class NetworkMonitor: @unchecked Sendable {
     // SAFETY: the source is made here and afterwards only cancelled, which Dispatch allows from any thread.
     private let source: any DispatchSourceRead
 
-    /// How long after the last change the tables are asked again.
+    /// How long after the last change the tables are read once more.
     private static let settlingTime = DispatchTimeInterval.milliseconds(40)
 
-    /// Starts to listen; `onChange` is called on `queue`.
+    /// Begins listening; `onChange` is called on `queue`.
     ///
     /// `nil` when the kernel refuses.
     init?(queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {
@@ -36,8 +36,9 @@ final class NetworkMonitor: @unchecked Sendable {
 
     deinit { source.cancel() }
 
-    /// Reads everything that is there; that the kernel had to drop messages changes nothing (ENOBUFS), the tables are
-    /// asked anyway.
+    /// Reads all messages.
+    ///
+    /// Messages that the kernel had to drop (ENOBUFS) do not matter, since the tables are read in any case.
     private static func drain(_ descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
         while true {

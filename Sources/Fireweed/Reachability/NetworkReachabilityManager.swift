@@ -4,10 +4,10 @@ public import Dispatch
 import Foundation
 import Synchronization
 
-/// Tells whether the network can be reached: any destination, or one host.
+/// Reports whether the network can be reached: any destination, or one host.
 ///
-/// It asks the kernel's tables over netlink: reachable is what a route leads to over a link that is up. Nothing is
-/// sent, so a reachable host may still not answer.
+/// It reads the kernel's tables over netlink: a destination is reachable when a route leads to it over a link that is
+/// up. Nothing is sent, so a reachable host may still not answer.
 ///
 /// ```swift
 /// let manager = NetworkReachabilityManager(host: "example.com")
@@ -16,7 +16,7 @@ import Synchronization
 open class NetworkReachabilityManager: @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 
-    /// What is known of the way to a destination.
+    /// Whether and how a destination can be reached.
     public enum NetworkReachabilityStatus: Sendable, Equatable {
         /// The kernel cannot be asked.
         case unknown
@@ -25,7 +25,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         /// There is a route.
         case reachable(ConnectionType)
 
-        /// What a route leads over.
+        /// The kind of link that a route uses.
         public enum ConnectionType: Sendable, Equatable {
             /// Anything but mobile broadband.
             case ethernetOrWiFi
@@ -34,7 +34,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         }
     }
 
-    /// Called with the status, at first and after each change.
+    /// Called with the status when listening begins, and after each change.
     public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void
 
     private struct Listening: Sendable {
@@ -90,18 +90,23 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         return subject.status
     }
 
-    /// True when there is a way, of either kind.
+    /// Whether there is a route of either kind.
     open var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
-    /// True when the way is mobile broadband.
+    /// Whether the route uses mobile broadband.
     open var isReachableOnCellular: Bool { status == .reachable(.cellular) }
-    /// True when the way is anything but mobile broadband.
+    /// Whether the route uses anything else than mobile broadband.
     open var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
     // MARK: Listening
 
-    /// Calls `listener` on `queue` with the status soon, and then with each status that differs from the one before.
+    /// Calls `listener` with the present status soon, and then with each status that differs from the one before.
     ///
-    /// An earlier listener is replaced and hears no more. False when the kernel does not let us listen.
+    /// An earlier listener is replaced, and is not called any more.
+    ///
+    /// - Parameters:
+    ///   - queue: where `listener` is called; the main queue by default.
+    ///   - listener: takes the status.
+    /// - Returns: false when the kernel does not allow listening.
     @discardableResult
     @preconcurrency
     open func startListening(
@@ -120,7 +125,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         return true
     }
 
-    /// Ends listening and releases the listener, which hears no more.
+    /// Ends listening; the listener is released, and is not called any more.
     open func stopListening() {
         // Released outside the lock: the listener may hold the last reference to anything.
         let ended = state.withLock { state in
@@ -130,17 +135,17 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         _ = ended
     }
 
-    /// Asks the kernel and tells of a difference; on the reachability queue.
+    /// Reads the tables and reports a changed status; on the reachability queue.
     private func update() {
         resolveInBackground()
         let status = subject.status
         if subject.needsResolution, status == .notReachable, state.withLock({ $0.listening?.previous == nil }) {
             return  // the first status of a name is known once it was looked up
         }
-        tell(status)
+        notify(status)
     }
 
-    private func tell(_ status: NetworkReachabilityStatus) {
+    private func notify(_ status: NetworkReachabilityStatus) {
         let listening = state.withLock { state -> Listening? in
             guard state.listening != nil, state.listening?.previous != status else { return nil }
             state.listening?.previous = status
@@ -153,7 +158,7 @@ open class NetworkReachabilityManager: @unchecked Sendable {
         }
     }
 
-    /// Looks the name up where it may take its time, if that is still to be done.
+    /// Looks the name up on a queue that may wait, if that has not been done.
     private func resolveInBackground() {
         guard subject.needsResolution else { return }
         resolutionQueue.async { [weak self] in
@@ -161,14 +166,15 @@ open class NetworkReachabilityManager: @unchecked Sendable {
             _ = self.subject.resolve()
             self.reachabilityQueue.async { [weak self] in
                 guard let self else { return }
-                self.tell(self.subject.status)
+                self.notify(self.subject.status)
             }
         }
     }
 }
 
 extension NetworkReachabilityManager {
-    /// The status now and after each change, until the sequence's iterator goes; independent of the listener.
+    /// The present status and the status after each change, until the iterator is released; independent of the
+    /// listener.
     ///
     /// A reader that is slower than the changes gets the newest status.
     public func statuses() -> StreamOf<NetworkReachabilityStatus> {

@@ -4,22 +4,21 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Any destination, or a host.
+/// A destination to reach: a host, or any destination.
 final class RouteSubject: Sendable {
     typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 
     private let host: String?
-    /// The host's addresses as they were resolved last.
+    /// The host's addresses at the last look-up.
     private let addresses: Mutex<[[UInt8]]>
 
-    /// `nil` stands for any destination outside this machine.
+    /// Makes a subject; `nil` means any destination outside this machine.
     init(host: String?) {
         self.host = host
         addresses = Mutex(host.flatMap(Self.literal).map { [$0] } ?? [])
     }
 
-    /// The status at this moment, by the kernel's tables and the addresses that are known; never waits for a name
-    /// server.
+    /// The present status, by the kernel's tables and the known addresses; never waits for a name server.
     var status: Status {
         guard let socket = NetlinkSocket() else { return .unknown }
         let model = NetworkModel.current(socket)
@@ -36,7 +35,7 @@ final class RouteSubject: Sendable {
         return best
     }
 
-    /// Whether there is a way over an interface that counts; true where the kernel does not say.
+    /// Whether there is a route over an interface that counts; true when the kernel does not tell.
     func isReachable(over filter: InterfaceFilter) -> Bool {
         guard let socket = NetlinkSocket() else { return true }
         let model = NetworkModel.current(socket)
@@ -44,10 +43,10 @@ final class RouteSubject: Sendable {
         return addresses.withLock { $0 }.contains { model.isReachable(by: socket.route(to: $0), over: filter) }
     }
 
-    /// True when the host's name has not been resolved yet.
+    /// Whether the host's name has not been looked up yet.
     var needsResolution: Bool { host != nil && addresses.withLock { $0.isEmpty } }
 
-    /// Looks the host's name up, which may take as long as the resolver takes; true when there are addresses now.
+    /// Looks the host's name up, which may take long; true when there are addresses now.
     func resolve() -> Bool {
         guard let host, needsResolution else { return true }
         let found = Self.lookUp(host)
@@ -55,7 +54,7 @@ final class RouteSubject: Sendable {
         return !found.isEmpty
     }
 
-    /// The bytes of an address that is written as such, with or without brackets.
+    /// The bytes of a literal address, with or without brackets.
     static func literal(_ host: String) -> [UInt8]? {
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {

@@ -3,9 +3,9 @@
 import Foundation
 public import FoundationNetworking
 
-/// Decides what becomes of a redirect.
+/// Decides whether a redirect is followed, and may change the request that follows.
 public protocol RedirectHandler: Sendable {
-    /// How many redirects of one attempt are followed; one more ends it with `URLError.httpTooManyRedirects`.
+    /// How many redirects of one attempt are followed; one more ends the attempt with `URLError.httpTooManyRedirects`.
     ///
     /// `nil`, the default, leaves it to the session.
     var maximumRedirectCount: Int? { get }
@@ -16,8 +16,14 @@ public protocol RedirectHandler: Sendable {
     /// ones.
     var credentialFieldNames: [String]? { get }
 
-    /// Called with the request that would follow; `completion` takes the one to send, or `nil` to take the redirect
-    /// itself as the response. Called on the session's root queue; the completion may be called from anywhere, once.
+    /// Decides about one redirect; called on the session's root queue.
+    ///
+    /// - Parameters:
+    ///   - task: the task that is redirected.
+    ///   - request: the request that would follow, as RFC 9110 §15.4 makes it.
+    ///   - response: the response with the redirect.
+    ///   - completion: takes the request to send, or `nil` to take the redirect itself as the response. Call it once,
+    ///     on any thread.
     @preconcurrency
     func task(
         _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
@@ -25,13 +31,13 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
-    /// `nil`: as many as the session says.
+    /// `nil`: leaves it to the session.
     public var maximumRedirectCount: Int? { nil }
-    /// `nil`: those that `TransportOptions.credentialFieldNames` names.
+    /// `nil`: leaves them to `TransportOptions.credentialFieldNames`.
     public var credentialFieldNames: [String]? { nil }
 }
 
-/// Follows redirects, or not, or changes them.
+/// A handler that follows redirects, does not follow them, or changes the request that follows.
 public struct Redirector: RedirectHandler {
     /// What to do with a redirect.
     public enum Behavior: Sendable {
@@ -51,13 +57,15 @@ public struct Redirector: RedirectHandler {
     /// What to do with a redirect.
     public let behavior: Behavior
 
-    /// How many redirects of one attempt are followed; `nil` leaves it to the transport options.
+    /// How many redirects of one attempt are followed; `nil` leaves it to the session.
     public let maximumRedirectCount: Int?
 
-    /// The fields that a redirect to another origin drops; `nil` leaves them to the transport options.
+    /// The fields that a redirect to another origin drops, besides `Authorization` and `Cookie`.
+    ///
+    /// `nil` leaves them to `TransportOptions.credentialFieldNames`.
     public let credentialFieldNames: [String]?
 
-    /// Makes a handler of a behaviour, which leaves everything else to `TransportOptions`.
+    /// Makes a handler of a behaviour, which leaves limits and fields to the session.
     public init(behavior: Behavior) {
         self.init(behavior: behavior, maximumRedirectCount: nil)
     }
@@ -66,10 +74,10 @@ public struct Redirector: RedirectHandler {
     ///
     /// - Parameters:
     ///   - behavior: what to do with a redirect.
-    ///   - maximumRedirectCount: how many are followed; `nil`, the default, leaves it to `TransportOptions`. With zero,
-    ///     and less, the first one is one too many.
+    ///   - maximumRedirectCount: how many redirects of one attempt are followed; `nil`, the default, leaves it to the
+    ///     session. With zero or less, the first redirect is one too many.
     ///   - credentialFieldNames: fields that a redirect to another origin drops, besides `Authorization` and `Cookie`;
-    ///     `nil`, the default, leaves them to `TransportOptions`.
+    ///     `nil`, the default, leaves them to `TransportOptions.credentialFieldNames`.
     public init(
         behavior: Behavior, maximumRedirectCount: Int? = nil, credentialFieldNames: [String]? = nil
     ) {
@@ -78,7 +86,7 @@ public struct Redirector: RedirectHandler {
         self.credentialFieldNames = credentialFieldNames
     }
 
-    /// Does what the behaviour says.
+    /// Decides as the behaviour says.
     @preconcurrency
     public func task(
         _ task: URLSessionTask, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse,
@@ -98,7 +106,7 @@ extension RedirectHandler where Self == Redirector {
     /// Takes the redirect itself as the response.
     public static var doNotFollow: Redirector { .doNotFollow }
 
-    /// Sends what the closure gives, or takes the redirect itself when that is `nil`.
+    /// Sends the request that the closure returns; with `nil`, the redirect itself is the response.
     @preconcurrency
     public static func modify(
         using closure: @escaping @Sendable (URLSessionTask, URLRequest, HTTPURLResponse) -> URLRequest?

@@ -3,20 +3,20 @@
 import FireweedTransport
 package import Foundation
 
-/// The rules of RFC 9110 §15.4, as browsers carry them out, and what must not travel with a redirect.
+/// The rules of RFC 9110 §15.4 as browsers follow them, with the fields that must not be sent after a redirect.
 package enum RedirectRules {
     /// The statuses whose `Location` is followed.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// Fields that belong to one origin alone.
+    /// Fields that are only for one origin.
     private static let originFields = ["Authorization", "Cookie", "Proxy-Authorization"]
-    /// Fields that describe content, and go with it.
+    /// Fields that describe the content, and are dropped together with it.
     private static let contentFields = [
         "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location", "Digest",
         "Transfer-Encoding",
     ]
 
-    /// The method that follows: 303 makes everything but HEAD a GET, 301 and 302 do so with POST.
+    /// The method of the next message: 303 turns every method except HEAD into GET, 301 and 302 only POST.
     static func method(after method: String, status: Int) -> String {
         switch status {
         case 303: method == "HEAD" ? "HEAD" : "GET"
@@ -25,7 +25,7 @@ package enum RedirectRules {
         }
     }
 
-    /// The target: `location` resolved against the present URL, whose fragment stays where the new one has none
+    /// The target: `location` resolved against the present URL, whose fragment is kept unless the target has one
     /// (§10.2.2).
     ///
     /// Across origins the target has no userinfo: a server must not choose the credentials for another one.
@@ -39,9 +39,10 @@ package enum RedirectRules {
         return URL(string: "\(target.absoluteString)#\(fragment)")
     }
 
-    /// True when scheme, host and port are the same (RFC 9110 §4.3.1).
+    /// Whether scheme, host and port are the same (RFC 9110 §4.3.1).
     package static func isSameOrigin(_ left: URL, _ right: URL) -> Bool {
-        left.scheme?.lowercased() == right.scheme?.lowercased() && left.host?.lowercased() == right.host?.lowercased()
+        left.scheme?.lowercased() == right.scheme?.lowercased()
+            && left.host.map(CanonicalHost.text) == right.host.map(CanonicalHost.text)
             && left.effectivePort == right.effectivePort
     }
 

@@ -13,17 +13,17 @@ struct MutableState: Sendable {
     /// The events that monitors are being notified of.
     var announcements = Announcements()
     var error: AFError?
-    var records = Few<RequestRecord>()
-    var attempts = Few<Attempt>()
+    var records = TinyArray<RequestRecord>()
+    var attempts = TinyArray<Attempt>()
     /// The attempt before the last retry that was granted.
-    var settledAttempt: Attempt?
+    var retriedAttempt: Attempt?
     var retryCount = 0
     var validators: [RequestValidator] = []
     /// The handlers in the order in which they were added, and how many serialisers have run.
-    var slots = Few<any ResponseSlot>()
+    var handlers = TinyArray<any ResponseHandler>()
     var serialisedCount = 0
     /// Late handlers that wait for the thread that is calling handlers, and whether there is such a thread.
-    var undelivered = Few<any ResponseSlot>()
+    var undelivered = TinyArray<any ResponseHandler>()
     var isDelivering = false
     var interceptor: (any RequestInterceptor)?
     var id: UUID?
@@ -80,19 +80,22 @@ struct RequestExtras: Sendable {
     var urlRequestHandler: (queue: DispatchQueue, handler: @Sendable (URLRequest) -> Void)?
     var taskHandler: (queue: DispatchQueue, handler: @Sendable (URLSessionTask) -> Void)?
     var curlHandlers: [(queue: DispatchQueue, handler: @Sendable (Request) -> Void)] = []
-    var responseHandler: (queue: DispatchQueue, handler: ResponseHandler)?
-    /// The time that the request has, if it has a deadline.
+    var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
+    /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
-    /// Whether a cancelled download keeps what has come.
+    /// Whether a cancelled download keeps its partial file for resume data.
     var wantsResumeData = false
     var listeners = RequestListeners()
     /// Called when the request has ended: async streams end with it.
     var endings: [@Sendable () -> Void] = []
 
-    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty }
+    /// Are shown every head that came over the network, with the URL that answered, by the object that added them.
+    var headObservers: [ObjectIdentifier: @Sendable (ResponseHead, URL) -> Void] = [:]
+
+    var wantsHead: Bool { responseHandler != nil || !listeners.responses.isEmpty || !headObservers.isEmpty }
 }
 
-/// The async streams of what happens to a request.
+/// The async streams that listen to a request.
 struct RequestListeners: Sendable {
     var responses: [StreamBuffer<HTTPURLResponse>] = []
     var urlRequests: [StreamBuffer<URLRequest>] = []
@@ -100,7 +103,7 @@ struct RequestListeners: Sendable {
     var tasks: [StreamBuffer<URLSessionTask>] = []
 }
 
-/// Keeps the extras out of the state of the many requests that have none.
+/// Stores the extras outside the state, since most requests have none.
 @dynamicMemberLookup
 final class ExtrasBox: @unchecked Sendable {
     // SAFETY: part of the mutable state, and touched only under its lock.
@@ -113,5 +116,5 @@ final class ExtrasBox: @unchecked Sendable {
 }
 
 /// Gets the head of a response before its content, and decides whether the content follows.
-typealias ResponseHandler =
+typealias HTTPResponseHandler =
     @Sendable (_ response: HTTPURLResponse, _ decide: @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

@@ -19,7 +19,7 @@ struct ProgressTracker: ~Copyable, Sendable {
 
         var isWatched: Bool { progress != nil || handler != nil || !listeners.isEmpty }
 
-        /// The `Progress` to show, up to date.
+        /// The public `Progress`, brought up to date.
         mutating func shown() -> Progress {
             let shown = progress ?? Progress(totalUnitCount: 0)
             progress = shown

@@ -7,11 +7,12 @@ public import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// A `curl` command, behind a prompt, that sends what this request sends first; for a POSIX shell.
+    /// A `curl` command, after a prompt, that sends the first message of this request; for a POSIX shell.
     ///
-    /// It has the session's fields and cookies and the request's credentials. Content goes into an argument where that
-    /// is possible, else through `printf` and `cat` into a pipe; files are named, and the bytes of a stream, which
-    /// cannot be shown, are expected on standard input. Before there is a request, a sentence says so.
+    /// The command has the session's fields and cookies, and the request's credentials. Content goes into an argument
+    /// where that is possible, else through `printf` and `cat` into a pipe. Files appear by name. The bytes of a stream
+    /// cannot be shown, and are expected on standard input. Before the `URLRequest` is made, the text is a sentence
+    /// that says so.
     public func cURLDescription() -> String {
         cURLDescription(secrets: .shown)
     }
@@ -19,6 +20,7 @@ extension Request {
     /// The command of `cURLDescription()`, with or without secrets.
     ///
     /// - Parameter secrets: `.hidden` for logs.
+    /// - Returns: the command after a prompt, `$ curl …`, over several lines; a sentence when no command can be made.
     public func cURLDescription(secrets: CURLSecrets) -> String {
         guard let record = mutable.withLock({ $0.records.last }) else {
             return "$ curl command could not be created: the request has not been made yet."
@@ -51,12 +53,15 @@ extension Request {
         cURLDescription(secrets: .shown, on: core.options.rootQueue, calling: handler)
     }
 
-    /// Calls `handler` once with the command, on `queue`: as soon as the `URLRequest` is made and adapted, or has
-    /// failed to be.
+    /// Calls `handler` once with the command, as soon as the `URLRequest` is made and adapted, or making it has failed.
     ///
-    /// A request that is changed by an adapter is described as it is sent, where the handler was set before. Where an
-    /// adapter fails, the command is the one before the adapters; where no `URLRequest` could be made, a sentence says
-    /// so.
+    /// A handler that is set before an adapter has run gets the adapted request. When an adapter fails, the command
+    /// shows the request before the adapters. When no `URLRequest` could be made, a sentence says so.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called.
+    ///   - handler: takes the command.
+    /// - Returns: the request.
     @preconcurrency
     @discardableResult
     public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self
@@ -65,6 +70,13 @@ extension Request {
     }
 
     /// Calls `handler` once with the command, with or without secrets, on the session's root queue.
+    ///
+    /// The rest is as in `cURLDescription(on:calling:)`.
+    ///
+    /// - Parameters:
+    ///   - secrets: `.hidden` for logs.
+    ///   - handler: takes the command.
+    /// - Returns: the request.
     @preconcurrency
     @discardableResult
     public func cURLDescription(
@@ -73,9 +85,15 @@ extension Request {
         cURLDescription(secrets: secrets, on: core.options.rootQueue, calling: handler)
     }
 
-    /// Calls `handler` once with the command, with or without secrets, on `queue`.
+    /// Calls `handler` once with the command, with or without secrets.
     ///
     /// The rest is as in `cURLDescription(on:calling:)`.
+    ///
+    /// - Parameters:
+    ///   - secrets: `.hidden` for logs.
+    ///   - queue: where `handler` is called.
+    ///   - handler: takes the command.
+    /// - Returns: the request.
     @preconcurrency
     @discardableResult
     public func cURLDescription(
@@ -106,11 +124,12 @@ extension Request {
 }
 
 extension URLRequest {
-    /// A `curl` command, behind a prompt, that sends this request as it is, without what a session would add.
+    /// A `curl` command, after a prompt, that sends this request as it is, without the fields that a session would add.
     ///
-    /// `URLRequest(cURL:)` makes the same request of it: method, URL, fields and content.
+    /// `URLRequest(cURL:)` reads it back into the same request: method, URL, fields and content.
     ///
     /// - Parameter secrets: `.hidden` for logs; by default everything is shown.
+    /// - Returns: the command after a prompt, `$ curl …`, over several lines; a sentence when no command can be made.
     public func cURLDescription(secrets: CURLSecrets = .shown) -> String {
         guard let url else { return "$ curl command could not be created: the request has no URL." }
         return CURLCommand(

@@ -6,21 +6,24 @@ import Foundation
 import Synchronization
 
 extension Request {
-    /// Ends the request when it has not ended so long after its beginning, over all of its attempts.
+    /// Limits the time of the whole request, over all of its attempts.
     ///
-    /// The time begins when the request begins: with its first `resume()`, or with this call where it has begun before.
-    /// It counts adapters, waiting for connectivity, redirects, every attempt, the retriers and the delays between
-    /// attempts, and also the time in which the request is suspended. `timeoutIntervalForRequest` and
-    /// `timeoutIntervalForResource` limit each attempt as before.
+    /// The time runs from the first `resume()`, or from this call when the request has begun before. It includes
+    /// adapters, waiting for connectivity, redirects, every attempt, the retriers, the delays between attempts, and the
+    /// time in which the request is suspended. `timeoutIntervalForRequest` and `timeoutIntervalForResource` still limit
+    /// each attempt.
     ///
-    /// At the deadline the attempt under way is ended, no retrier is asked any more, and the request ends with
-    /// `AFError.sessionTaskFailed(error:)` around a `URLError.timedOut` whose description names the deadline. A retry
-    /// that would begin after the deadline does not take place: the request ends at once, with the error of its last
-    /// attempt. So does a request whose retrier is being asked at the deadline. When the outcome is known already and
-    /// handlers are being served, nothing happens.
+    /// At the deadline:
+    /// - a running attempt ends, and the request fails with `AFError.sessionTaskFailed(error:)` around a
+    ///   `URLError.timedOut` whose description names the deadline; retriers are not asked;
+    /// - a request whose retrier is being asked fails with the error of its last attempt;
+    /// - a request whose outcome is already final is not affected.
     ///
-    /// The last call before the deadline counts. Zero or less ends the request as soon as it begins. For awaited forms,
-    /// call it before:
+    /// A retry that would begin after the deadline does not take place: the request fails immediately, with the error
+    /// of its last attempt.
+    ///
+    /// A second call before the deadline replaces the first. Zero or less ends the request as soon as it begins. For
+    /// awaited forms, call it before:
     ///
     /// ```swift
     /// let user = try await session.request(url, interceptor: .retryPolicy)
@@ -28,7 +31,8 @@ extension Request {
     ///     .serializingDecodable(User.self).value
     /// ```
     ///
-    /// - Parameter duration: the time; no limit by default.
+    /// - Parameter duration: the time from the request's beginning; requests have no deadline by default.
+    /// - Returns: the request.
     @discardableResult
     public func deadline(_ duration: Duration) -> Self {
         let hasBegun = mutable.withLock { state -> Bool in
@@ -40,7 +44,7 @@ extension Request {
         return self
     }
 
-    /// Lets the time of the deadline run, where there is a deadline and its time does not run yet.
+    /// Starts the time of the deadline, if there is a deadline and its time does not run yet.
     func startDeadline() {
         let timer = mutable.withLock { state -> DeadlineTimer? in
             guard let deadline = state.extras?.deadline, deadline.timer == nil, !deadline.isOver else { return nil }
@@ -71,11 +75,11 @@ extension Request {
         question?()
     }
 
-    /// Ends a request that would have begun anew, such as a source of events.
+    /// Ends a request that would have reconnected, such as a source of events.
     ///
-    /// Where its deadline is the reason, the request fails: what has come is not all of it.
-    func settle(insteadOfRetryingAfter delay: TimeInterval) {
-        handle(.settled) { state in
+    /// When the deadline is the reason, the request fails: its content is incomplete.
+    func decideOutcome(insteadOfRetryingAfter delay: TimeInterval) {
+        handle(.outcomeDecided) { state in
             guard state.error == nil, !state.mayBegin(after: delay, on: core.clock),
                 let deadline = state.extras?.deadline
             else {
@@ -94,7 +98,7 @@ extension Request {
         }
     }
 
-    /// Keeps the way to end a question to the retriers; false when the deadline is over.
+    /// Stores the closure that ends a question to the retriers; false when the deadline has passed.
     func setRetrierQuestion(_ giveUp: @escaping @Sendable () -> Void) -> Bool {
         mutable.withLock { state in
             guard !state.isPastDeadline else { return false }
@@ -107,7 +111,7 @@ extension Request {
 extension MutableState {
     var isPastDeadline: Bool { extras?.deadline?.isOver == true }
 
-    /// True when what begins after so many seconds begins in time.
+    /// Whether work that begins after `delay` seconds begins before the deadline.
     func mayBegin(after delay: TimeInterval, on clock: any SessionClock) -> Bool {
         guard !isPastDeadline, let due = extras?.deadline?.due else { return !isPastDeadline }
         return clock.monotonicNanoseconds.addingSaturating(max(0, delay).nanoseconds) < due
@@ -117,9 +121,9 @@ extension MutableState {
 /// The deadline of a request.
 struct RequestDeadline: Sendable {
     let duration: Duration
-    /// When the time is over, in nanoseconds of the session's clock; `nil` before the request's beginning.
+    /// The deadline in nanoseconds of the session's clock; `nil` before the request begins.
     ///
-    /// It stays when the request has ended: a handler that is added later may ask for a retry.
+    /// It remains after the request has ended: a handler that is added later may ask for a retry.
     var due: UInt64?
     /// Runs from the request's beginning to its end.
     var timer: DeadlineTimer?
@@ -136,7 +140,7 @@ struct RequestDeadline: Sendable {
     }
 }
 
-/// Calls back once, unless it goes before.
+/// Calls back once, unless it is released before.
 final class DeadlineTimer: Sendable {
     let due: UInt64
     private let clock: any SessionClock

@@ -7,16 +7,16 @@ import FoundationNetworking
 import Synchronization
 
 extension Request {
-    /// Adds a response handler, and resumes the request unless the caller or the session is to do that.
-    func add(_ slot: any ResponseSlot) -> Self {
-        handle(.handlerAdded) { $0.slots.append(slot) }
+    /// Adds a response handler, and resumes the request, unless the caller or the session resumes requests themselves.
+    func add(_ handler: any ResponseHandler) -> Self {
+        handle(.handlerAdded) { $0.handlers.append(handler) }
         if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
         return self
     }
 
-    /// Feeds an event to the state machine and performs what comes out.
+    /// Feeds an event to the state machine, and performs the effects.
     ///
-    /// `change` is made under the same lock, first.
+    /// `change` runs first, under the same lock.
     func handle(_ event: RequestState.Event, change: (inout MutableState) -> Void = { _ in }) {
         let effects = mutable.withLock { state in
             change(&state)
@@ -30,27 +30,27 @@ extension Request {
     func perform(_ effects: RequestState.Effects) {
         guard !effects.isEmpty else { return }
         if effects.contains(.announceResume) {
-            tellMonitors(posting: .didResume) { $0.requestDidResume($1) }
+            notifyMonitors(posting: .didResume) { $0.requestDidResume($1) }
         }
         if effects.contains(.announceSuspend) {
-            tellMonitors(posting: .didSuspend) { $0.requestDidSuspend($1) }
+            notifyMonitors(posting: .didSuspend) { $0.requestDidSuspend($1) }
         }
         if effects.contains(.announceCancel) {
-            tellMonitors(posting: .didCancel) { $0.requestDidCancel($1) }
+            notifyMonitors(posting: .didCancel) { $0.requestDidCancel($1) }
         }
         if effects.contains(.make) { make() }
         if effects.contains(.resumeTask) { resumeTask() }
         if effects.contains(.suspendTask) { suspendTask() }
         if effects.contains(.cancelTask) { cancelTask() }
-        if effects.contains(.settle) || effects.contains(.serialise) { startConclusion() }
+        if effects.contains(.validate) || effects.contains(.serialise) { startConclusion() }
         if effects.contains(.finish) {
             parts.receiver.request(self, reached: .outcome)
-            tellMonitors(posting: .didFinish) { $0.requestDidFinish($1) }
+            notifyMonitors(posting: .didFinish) { $0.requestDidFinish($1) }
             serialise()
         }
     }
 
-    /// Ends the request because its session is gone.
+    /// Ends the request because its session ended.
     func abort(_ error: AFError) {
         handle(.abort) { state in
             if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
@@ -62,13 +62,13 @@ extension Request {
     private func resumeTask() {
         guard let attempt = lastAttempt else { return }
         // Monitors are notified first, here and below: events that the task causes must come later.
-        tellMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
+        notifyMonitors(posting: .didResumeTask) { $0.request($1, didResumeTask: attempt.sessionTask) }
         followIntent(attempt)
     }
 
     private func suspendTask() {
         guard let attempt = lastAttempt else { return }
-        tellMonitors(posting: .didSuspendTask) {
+        notifyMonitors(posting: .didSuspendTask) {
             $0.request($1, didSuspendTask: attempt.sessionTask)
         }
         followIntent(attempt)
@@ -82,7 +82,7 @@ extension Request {
 
     private func cancelTask() {
         guard let attempt = lastAttempt else { return }
-        tellMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        notifyMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
         attempt.cancel(with: causeOfCancelling)
     }
 
@@ -92,33 +92,33 @@ extension Request {
     ///
     /// The conclusion starts after the announcements that are in progress.
     func startConclusion() {
-        let (waits, sole) = mutable.withLock { state -> (Bool, (any ResponseSlot)?) in
+        let (waits, sole) = mutable.withLock { state -> (Bool, (any ResponseHandler)?) in
             guard state.announcements.allowConclusion() else { return (true, nil) }
-            return (false, state.slots.count == 1 ? state.slots[0] : nil)
+            return (false, state.handlers.count == 1 ? state.handlers[0] : nil)
         }
         if waits { return }
-        if let sole, sole.handOver() { return }
-        serializationQueue.async { self.conclude() }
+        if let sole, sole.wakeForConclusion() { return }
+        serializationQueue.async { self.runConclusion() }
     }
 
     /// Runs what follows the end of an attempt: validate, ask the retriers, serialise, deliver.
     ///
     /// One thread at a time runs it: the state machine starts a conclusion once, and a question to a retrier ends it.
-    func conclude() {
-        if mutable.withLock({ $0.lifecycle.work }) == .settling { settle() } else { serialise() }
+    func runConclusion() {
+        if mutable.withLock({ $0.lifecycle.work }) == .validating { validateAndDecideRetry() } else { serialise() }
     }
 
-    private func settle() {
-        // Cancelled, or without its session, before the next attempt: the last one was settled before the retry.
-        let attempt = mutable.withLock { $0.attempts.last === $0.settledAttempt ? nil : $0.attempts.last }
+    private func validateAndDecideRetry() {
+        // Cancelled, or without its session, before the next attempt: the last one was validated before the retry.
+        let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
         // The response's cookies are in the storage before a handler runs.
         attempt.afterChores(on: serializationQueue) { [self] in
-            tellOfEnd(attempt)
+            notifyOfEnd(attempt)
             validate(attempt)
             parts.receiver.request(self, reached: .validated(attempt))
-            tellMonitorsOfCompletion(of: attempt)
+            notifyMonitorsOfCompletion(of: attempt)
             decideAboutRetry()
         }
     }
@@ -126,23 +126,23 @@ extension Request {
     private func decideAboutRetry() {
         let error = error
         if !isPastDeadline, let delay = parts.receiver.reconnectionDelay(after: error, of: self) {
-            return retry(after: delay) { settle(insteadOfRetryingAfter: delay) }
+            return retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
         }
-        guard let error else { return handle(.settled) }
+        guard let error else { return handle(.outcomeDecided) }
         askRetriers(dueTo: error) { replacement in
-            self.handle(.settled) { state in
+            self.handle(.outcomeDecided) { state in
                 if let replacement { state.error = replacement }
             }
         }
     }
 
-    private func tellMonitorsOfCompletion(of attempt: Attempt) {
+    private func notifyMonitorsOfCompletion(of attempt: Attempt) {
         guard hasMonitors else {
             core.notifications?.post(.didCompleteTask, self)
             return
         }
         let error = error
-        tellMonitors(posting: .didCompleteTask) {
+        notifyMonitors(posting: .didCompleteTask) {
             $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
         }
     }
@@ -158,10 +158,10 @@ extension Request {
 
     /// Runs the serialiser of one handler after the other, then calls all handlers.
     private func serialise() {
-        while let slot = nextSlot() {
-            if let error = slot.serialise(), mayRetry {
+        while let handler = nextHandler() {
+            if let error = handler.serialise(), mayRetry {
                 return askRetriers(dueTo: error) { replacement in
-                    if let replacement { slot.fail(with: replacement) }
+                    if let replacement { handler.fail(with: replacement) }
                     self.mutable.withLock { $0.serialisedCount += 1 }
                     self.serialise()
                 }
@@ -170,36 +170,39 @@ extension Request {
         }
     }
 
-    /// The next slot to serialise.
+    /// The next handler to serialise.
     ///
     /// When there is none, the request is done and its handlers are called.
-    private func nextSlot() -> (any ResponseSlot)? {
-        enum Step { case serialise(any ResponseSlot), deliver(Few<any ResponseSlot>?, endings: [@Sendable () -> Void]) }
+    private func nextHandler() -> (any ResponseHandler)? {
+        enum Step {
+            case serialise(any ResponseHandler), deliver(
+                TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void])
+        }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.
         let step = mutable.withLock { state -> Step in
-            if state.serialisedCount < state.slots.count { return .serialise(state.slots[state.serialisedCount]) }
+            if state.serialisedCount < state.handlers.count { return .serialise(state.handlers[state.serialisedCount]) }
             _ = state.lifecycle.handle(.serialised)
             defer {
-                state.slots = Few()
+                state.handlers = TinyArray()
                 state.serialisedCount = 0
                 state.extras?.endings = []
                 state.extras?.deadline?.timer = nil
             }
             let endings = state.extras?.endings ?? []
             if state.isDelivering {
-                state.undelivered.append(contentsOf: state.slots)
+                state.undelivered.append(contentsOf: state.handlers)
                 return .deliver(nil, endings: endings)
             }
             state.isDelivering = true
-            return .deliver(state.slots, endings: endings)
+            return .deliver(state.handlers, endings: endings)
         }
         switch step {
-        case .serialise(let slot): return slot
-        case .deliver(let slots, let endings):
+        case .serialise(let handler): return handler
+        case .deliver(let handlers, let endings):
             core.registry.remove(self)
             parts.receiver.request(self, reached: .delivery)
             parts.content.cleanUp()
-            if let slots { deliver(slots) }
+            if let handlers { deliver(handlers) }
             for ending in endings { ending() }
             return nil
         }
@@ -209,16 +212,16 @@ extension Request {
     ///
     /// A late handler has its own conclusion, perhaps on another thread, where it could overtake the handlers before
     /// it.
-    private func deliver(_ slots: Few<any ResponseSlot>) {
-        var slots = slots
+    private func deliver(_ handlers: TinyArray<any ResponseHandler>) {
+        var handlers = handlers
         repeat {
-            for slot in slots { slot.deliver() }
-            slots = mutable.withLock { state in
-                defer { state.undelivered = Few() }
+            for handler in handlers { handler.deliver() }
+            handlers = mutable.withLock { state in
+                defer { state.undelivered = TinyArray() }
                 state.isDelivering = !state.undelivered.isEmpty
                 return state.undelivered
             }
-        } while !slots.isEmpty
+        } while !handlers.isEmpty
     }
 
     // MARK: Retry
@@ -257,14 +260,14 @@ extension Request {
                 return false
             }
             state.retryCount += 1
-            state.settledAttempt = state.attempts.last
+            state.retriedAttempt = state.attempts.last
             state.error = nil
             state.serialisedCount = 0
             state.announcements.begin()
             return true
         }
         guard isGranted else { return otherwise() }
-        tellMonitors { $0.requestIsRetrying($1) }
+        notifyMonitors { $0.requestIsRetrying($1) }
         parts.receiver.request(self, reached: .retry)
         progress.reset()
         // A cancel may have come meanwhile.
@@ -289,29 +292,34 @@ extension Request {
     }
 
     func attempt(_ attempt: Attempt, didReceive head: ResponseHead) -> HeadDisposition {
-        tellOfHead(attempt)
+        if let observers = mutable.withLock({ $0.extras?.value.headObservers }), !observers.isEmpty,
+            let url = attempt.state.withLock({ $0.answeringLink == nil ? $0.message.url : nil })
+        {
+            for observe in observers.values { observe(head, url) }
+        }
+        notifyOfHead(attempt)
         return delegateDecision(about: head, of: attempt) ?? parts.receiver.receive(head, of: attempt, for: self)
     }
 
     func attempt(_ attempt: Attempt, didReceive bytes: UnsafeRawBufferPointer) -> Intake {
         let intake = parts.receiver.receive(bytes, of: attempt)
         progress.downloaded(attempt)
-        tellOfContent(bytes, attempt)
+        notifyOfContent(bytes, attempt)
         return intake
     }
 
     func attempt(_ attempt: Attempt, didSend byteCount: Int, total: Int64, expected: Int64?) {
         progress.uploaded(total, of: expected)
-        tellOfSending(byteCount, total: total, expected: expected, attempt)
+        notifyOfSending(byteCount, total: total, expected: expected, attempt)
     }
 
     func attemptWaitsForConnectivity(_ attempt: Attempt) {
-        tellTaskMonitors { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
+        notifyTaskMonitors { $0.urlSession($1, taskIsWaitingForConnectivity: attempt.sessionTask) }
     }
 
     func attemptDidComplete(_ attempt: Attempt, failure: TransferFailure?) {
         if case .untrusted = failure, let error = failure?.afError(of: attempt.record.url) {
-            tellMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
+            notifyMonitors { $0.request($1, didFailTask: attempt.sessionTask, earlyWithError: error) }
         }
         if !parts.receiver.delaysEnd(of: attempt, failure: failure, for: self) {
             complete(attempt, failure: failure)
@@ -343,7 +351,7 @@ extension Request {
         let handler = core.options.delegate.isSubclass ? DelegateStoringHandler(core: core) : chosenStoringHandler
         return { response, completion in
             self.core.options.rootQueue.async {
-                self.tellTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
+                self.notifyTaskMonitors { $0.urlSession($1, dataTask: task, willCacheResponse: response) }
                 guard let handler else { return completion(response) }
                 handler.dataTask(task, willCacheResponse: response, completion: firstOnly(completion))
             }

@@ -50,7 +50,7 @@ extension Request {
     private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
         do {
             let record = try made.get()
-            tellMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
+            notifyMonitors { $0.request($1, didCreateInitialURLRequest: record.urlRequest) }
             try record.validate(schemes: parts.receiver.schemes)
             if let violation = core.settings.fieldViolation { throw violation }
             return record
@@ -77,7 +77,7 @@ extension Request {
 
     // MARK: Adapting
 
-    /// The session's interceptor first, then the request's own: the order of Alamofire 5.11 and later.
+    /// The session's interceptor, then the request's own: the order of Alamofire 5.11 and later.
     private func adapter(before own: (any RequestInterceptor)?) -> (any RequestAdapter)? {
         guard let own, let shared = core.options.interceptor else { return own ?? core.options.interceptor }
         return Interceptor(adapters: [shared, own])
@@ -100,21 +100,21 @@ extension Request {
         } catch {
             return failAdaptation(of: initial, error)
         }
-        tellMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
+        notifyMonitors { $0.request($1, didAdaptInitialRequest: initial, to: adapted.urlRequest) }
         mutable.withLock { $0.records.append(adapted) }
         makeTask(for: adapted)
     }
 
     private func failAdaptation(of request: URLRequest, _ error: any Error) {
         let failure = AFError.requestAdaptationFailed(error: error)
-        tellMonitors { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
+        notifyMonitors { $0.request($1, didFailToAdaptURLRequest: request, withError: failure) }
         fail(failure)
     }
 
     // MARK: The task
 
     private func makeTask(for record: RequestRecord) {
-        tellMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
+        notifyMonitors { $0.request($1, didCreateURLRequest: record.urlRequest) }
         passOn(record)
         let message: OutgoingMessage
         do {
@@ -133,7 +133,7 @@ extension Request {
             return true
         }
         guard isWanted else { return }  // cancelled while it was being made
-        tellMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
+        notifyMonitors { $0.request($1, didCreateTask: attempt.sessionTask) }
         passOnTask(of: attempt)
         var isWaitedFor = false
         handle(.made) { state in
@@ -144,7 +144,7 @@ extension Request {
 
     private func failCreation(_ error: any Error) {
         let error = error.asAFError(or: .createURLRequestFailed(error: error))
-        tellMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
+        notifyMonitors { $0.request($1, didFailToCreateURLRequestWithError: error) }
         fail(error)
     }
 
@@ -204,7 +204,7 @@ extension RequestRecord {
         schemes.contains(where: url.hasScheme)
     }
 
-    /// The first message: what the record says, with the session's fields below the request's own.
+    /// The first message: the record's fields take precedence over the session's.
     ///
     /// Throws when the credential cannot be sent.
     func message(
@@ -216,7 +216,7 @@ extension RequestRecord {
             urlRequest: existing)
         guard let credential, let user = credential.user else { return plain }
         let password = credential.password ?? ""
-        // An empty user and password stand for the Kerberos ticket: libcurl ignores a user or a password then.
+        // An empty user and password stand for the user's Kerberos ticket.
         let schemes = schemes ?? (user.isEmpty && password.isEmpty ? .negotiate : .password)
         let credentials = RequestMessage.Credentials(user: user, password: password, schemes: schemes)
         guard credentials.isSendable else {
@@ -253,7 +253,7 @@ extension URL {
         return zip(text, scheme.utf8).allSatisfy { $0 | 0x20 == $1 }
     }
 
-    /// The same URL with its scheme in lower case, which is how everything behind a request compares it.
+    /// The same URL with its scheme in lower case; later code compares schemes as they are.
     var withLowercasedScheme: URL {
         let text = absoluteString
         let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex

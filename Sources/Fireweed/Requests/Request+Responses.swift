@@ -6,9 +6,9 @@ import Synchronization
 
 extension Request {
     /// The exchange that responses show.
-    var evidence: any ResponseEvidence {
+    var responseContext: any ResponseContext {
         let (attempt, record) = mutable.withLock { ($0.attempts.last, $0.records.last) }
-        return attempt ?? UnsentEvidence(record: record)
+        return attempt ?? UnsentResponseContext(record: record)
     }
 
     /// Runs a serialiser; returns the result, and the seconds that it took.
@@ -26,10 +26,10 @@ extension Request {
 }
 
 extension Error {
-    /// What a serialiser threw, as an `AFError`.
+    /// The error of a serialiser, as an `AFError`.
     ///
-    /// This error replaces the error that the serialiser was given: serialisers read error models in the content of
-    /// refused responses.
+    /// It replaces the error that the serialiser was given: a serialiser may read an error model from the content of a
+    /// refused response.
     var asSerializationError: AFError {
         asAFError(or: .responseSerializationFailed(reason: .customSerializationFailed(error: self)))
     }

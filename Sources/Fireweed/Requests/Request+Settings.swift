@@ -30,6 +30,13 @@ extension Request {
     /// another origin. A refused credential ends in the 401 response. An accepted credential is stored in the
     /// configuration's `URLCredentialStorage`, unless `persistence` is `.none`; from there it answers later challenges
     /// of the same protection space.
+    ///
+    /// - Parameters:
+    ///   - username: the user.
+    ///   - password: the password.
+    ///   - persistence: how long an accepted credential is stored; `.forSession`, the default, is until the process
+    ///     ends.
+    /// - Returns: the request.
     @discardableResult
     public func authenticate(
         username: String, password: String, persistence: URLCredential.Persistence = .forSession
@@ -53,6 +60,11 @@ extension Request {
     /// Call it before the request is resumed; the rest is as in `authenticate(username:password:persistence:)`. With
     /// `.basic`, `.ntlm` or `.negotiate` alone, the first message answers already, without a challenge. `.negotiate`
     /// always uses the user's Kerberos ticket, and ignores the credential.
+    ///
+    /// - Parameters:
+    ///   - credential: user and password.
+    ///   - schemes: the schemes that may be used.
+    /// - Returns: the request.
     @discardableResult
     public func authenticate(with credential: URLCredential, schemes: AuthenticationSchemes) -> Self {
         mutable.withLock { state in
@@ -133,9 +145,15 @@ extension Request {
         progress.box.withLock { $0?.value.download.handler }
     }
 
-    /// Calls `closure` on `queue` when content of the request was sent.
+    /// Calls `closure` as the content of the request is sent.
     ///
-    /// The last handler set wins.
+    /// A second call replaces the closure. A retry starts the progress again.
+    ///
+    /// - Parameters:
+    ///   - queue: where `closure` is called; the main queue by default.
+    ///   - closure: takes the progress, in bytes; its total is unknown (negative) where the length of the content is
+    ///     not known.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
@@ -143,9 +161,15 @@ extension Request {
         return self
     }
 
-    /// Calls `closure` on `queue` when content of the response came.
+    /// Calls `closure` as the content of the response comes.
     ///
-    /// The last handler set wins.
+    /// A second call replaces the closure. A retry starts the progress again.
+    ///
+    /// - Parameters:
+    ///   - queue: where `closure` is called; the main queue by default.
+    ///   - closure: takes the progress, in bytes; its total is unknown (negative) where the length of the content is
+    ///     not known.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func downloadProgress(queue: DispatchQueue = .main, closure: @escaping ProgressHandler) -> Self {
@@ -155,9 +179,15 @@ extension Request {
 
     // MARK: Handlers of requests and tasks
 
-    /// Calls `handler` on `queue` with each `URLRequest` that is about to be sent.
+    /// Calls `handler` with each `URLRequest` that is about to be sent: one for each attempt, after the adapters.
     ///
-    /// When there is a `URLRequest` already, the handler is also called with the last one.
+    /// When an attempt has begun already, the handler is also called with its `URLRequest`. A second call of this
+    /// method replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the `URLRequest`.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onURLRequestCreation(
@@ -171,9 +201,15 @@ extension Request {
         return self
     }
 
-    /// Calls `handler` on `queue` with each task that is made.
+    /// Calls `handler` with each task that is made: one for each attempt.
     ///
-    /// When there is a task already, the handler is also called with the last one.
+    /// When there is a task already, the handler is also called with the last one. A second call of this method
+    /// replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the task.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onURLSessionTaskCreation(
@@ -190,7 +226,7 @@ extension Request {
 
 extension Request {
     /// Sets the handler of the response's head.
-    func setResponseHandler(on queue: DispatchQueue, _ handler: @escaping ResponseHandler) {
+    func setResponseHandler(on queue: DispatchQueue, _ handler: @escaping HTTPResponseHandler) {
         mutable.withLock { state in state.withExtras { $0.responseHandler = (queue, handler) } }
     }
 
@@ -219,7 +255,15 @@ extension Request {
 }
 
 extension DataRequest {
-    /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
+    /// Calls `handler` with the head of the response, before its content; content waits for the decision.
+    ///
+    /// A second call of this method replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the head, and a closure for the decision: `.allow` lets the content come, `.cancel` cancels
+    ///     the request. Call the closure once, on any thread.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(
@@ -233,7 +277,14 @@ extension DataRequest {
         return self
     }
 
-    /// Calls `handler` on `queue` with the head of the response, before its content.
+    /// Calls `handler` with the head of the response; content waits until the handler has returned.
+    ///
+    /// A second call of this method replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the head of the final response of each attempt.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(
@@ -248,7 +299,15 @@ extension DataRequest {
 }
 
 extension DataStreamRequest {
-    /// Calls `handler` on `queue` with the head of the response, before its content; content waits for the decision.
+    /// Calls `handler` with the head of the response, before its content; content waits for the decision.
+    ///
+    /// A second call of this method replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the head, and a closure for the decision: `.allow` lets the content come, `.cancel` cancels
+    ///     the request. Call the closure once, on any thread.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(
@@ -262,7 +321,14 @@ extension DataStreamRequest {
         return self
     }
 
-    /// Calls `handler` on `queue` with the head of the response, before its content.
+    /// Calls `handler` with the head of the response; content waits until the handler has returned.
+    ///
+    /// A second call of this method replaces the handler.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: takes the head of the final response of each attempt.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func onHTTPResponse(

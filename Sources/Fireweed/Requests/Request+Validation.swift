@@ -20,7 +20,7 @@ extension Request {
         add { request, attempt in
             guard let request = request as? Kind, let response = attempt.httpURLResponse else { return nil }
             let result = validation(request, attempt.record.urlRequest, response)
-            request.tellOfValidation(result, attempt)
+            request.notifyOfValidation(result, attempt)
             return ValidationRules.error(of: result)
         }
     }
@@ -58,28 +58,28 @@ extension Request {
     }
 
     private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {
-        if hasMonitors { tellOfValidation(error.map(Result.failure) ?? .success(()), attempt) }
+        if hasMonitors { notifyOfValidation(error.map(Result.failure) ?? .success(()), attempt) }
         return error
     }
 
     /// Notifies the monitors; they have an event for each kind of request.
-    private func tellOfValidation(_ result: ValidationResult, _ attempt: Attempt) {
+    private func notifyOfValidation(_ result: ValidationResult, _ attempt: Attempt) {
         guard hasMonitors, let response = attempt.httpURLResponse else { return }
         let sent = attempt.record.urlRequest
         switch self {
         case let request as DataRequest:
             let data = request.data
-            tellMonitors { monitor, _ in
+            notifyMonitors { monitor, _ in
                 monitor.request(request, didValidateRequest: sent, response: response, data: data, withResult: result)
             }
         case let request as DownloadRequest:
             let file = request.receiver.file?.url  // this does not keep a temporary file
-            tellMonitors { monitor, _ in
+            notifyMonitors { monitor, _ in
                 monitor.request(
                     request, didValidateRequest: sent, response: response, fileURL: file, withResult: result)
             }
         case let request as DataStreamRequest:
-            tellMonitors { monitor, _ in
+            notifyMonitors { monitor, _ in
                 monitor.request(request, didValidateRequest: sent, response: response, withResult: result)
             }
         default: break

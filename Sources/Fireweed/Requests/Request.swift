@@ -192,6 +192,6 @@ extension Request {
     /// The last of `allMetrics`.
     public var metrics: TaskMetrics? { lastMetrics }
 
-    var attempts: Few<Attempt> { mutable.withLock { $0.attempts } }
+    var attempts: TinyArray<Attempt> { mutable.withLock { $0.attempts } }
     var lastAttempt: Attempt? { mutable.withLock { $0.attempts.last } }
 }

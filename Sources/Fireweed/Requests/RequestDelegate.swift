@@ -16,16 +16,24 @@ public protocol RequestDelegate: AnyObject, Sendable {
     /// Ends the registration of a request that has finished.
     func cleanup(after request: Request)
 
-    /// Asks the retriers of the session and of the request whether to retry after `error`; calls `completion` once.
+    /// Asks the retriers of the session and of the request whether to retry after `error`.
     ///
-    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`.
+    /// - Parameters:
+    ///   - request: the request that failed.
+    ///   - error: its error.
+    ///   - completion: called once with the decision. `.doNotRetryWithError` comes with an
+    ///     `AFError.requestRetryFailed(retryError:originalError:)`.
     @preconcurrency
     func retryResult(
         for request: Request, dueTo error: AFError, completion: @escaping @Sendable (_ result: RetryResult) -> Void)
 
-    /// Starts a new attempt of a request after so many seconds, at once for `nil`.
+    /// Starts a new attempt of a request.
     ///
     /// Does nothing unless the request has failed and is not finished.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - timeDelay: the wait before the attempt, in seconds; `nil` for none.
     func retryRequest(_ request: Request, withDelay timeDelay: TimeInterval?)
 
     /// Makes the `URLRequest` and the task of a request that has neither.

@@ -1,6 +1,6 @@
 // The life of a request, as a table.
 
-/// The state of a request: what the caller asked for last (`intent`), and what is being done (`work`).
+/// The state of a request: what the caller asked for last (`intent`), and the work that is under way (`work`).
 ///
 /// Pure: `handle(_:)` takes an event and returns effects, which the request performs outside its lock. The five states
 /// of the public API are `visible`.
@@ -10,7 +10,7 @@ struct RequestState: Equatable, Sendable {
         case initialized, resumed, suspended, cancelled
     }
 
-    /// What is being done.
+    /// The work that is under way.
     enum Work: Hashable, Sendable {
         /// Nothing yet.
         case idle
@@ -19,7 +19,7 @@ struct RequestState: Equatable, Sendable {
         /// There is a task.
         case transferring
         /// The task has ended: validators run, and the retriers decide.
-        case settling
+        case validating
         /// The outcome is final: serialisers run, one after the other.
         case serialising
         /// A retry was granted and its delay is running.
@@ -33,21 +33,19 @@ struct RequestState: Equatable, Sendable {
         /// `Session` was asked to make the `URLRequest` before any resume.
         case makeEagerly
         case made, makingFailed
-        /// The task has ended, whichever way.
+        /// The task has ended, with or without a failure.
         case completed
-        /// There is nothing (more) to ask the retriers.
-        case settled
+        /// The retriers have decided against a retry, or none had to be asked.
+        case outcomeDecided
         case retryGranted, retryDue
-        /// Every serialiser there is has run.
+        /// Every serialiser has run.
         case serialised
         case handlerAdded
-        /// The session is gone or was invalidated.
+        /// The session ended or was invalidated.
         case abort
     }
 
-    /// What to do about an event.
-    ///
-    /// The order of performing is the order below.
+    /// What to do about an event, in the order below.
     struct Effects: OptionSet, Sendable {
         let rawValue: UInt16
 
@@ -60,8 +58,8 @@ struct RequestState: Equatable, Sendable {
         static let suspendTask = Effects(rawValue: 1 << 5)
         static let cancelTask = Effects(rawValue: 1 << 6)
         /// Run the validators and ask the retriers.
-        static let settle = Effects(rawValue: 1 << 7)
-        /// Tell the monitors that the request finished, then run the serialisers.
+        static let validate = Effects(rawValue: 1 << 7)
+        /// Notify the monitors that the request finished, then run the serialisers.
         static let finish = Effects(rawValue: 1 << 8)
         /// Run the serialisers of handlers that came late.
         static let serialise = Effects(rawValue: 1 << 9)
@@ -86,7 +84,7 @@ struct RequestState: Equatable, Sendable {
     /// True while an error may still change the outcome.
     var isOutcomeOpen: Bool {
         switch work {
-        case .idle, .making, .transferring, .settling, .awaitingRetry: true
+        case .idle, .making, .transferring, .validating, .awaitingRetry: true
         case .serialising, .done: false
         }
     }
@@ -103,8 +101,8 @@ struct RequestState: Equatable, Sendable {
         case .makeEagerly: advance(from: .idle, to: .making, .make)
         case .made: made()
         case .makingFailed: makingFailed()
-        case .completed: advance(from: .transferring, to: .settling, .settle)
-        case .settled: advance(from: .settling, to: .serialising, .finish)
+        case .completed: advance(from: .transferring, to: .validating, .validate)
+        case .outcomeDecided: advance(from: .validating, to: .serialising, .finish)
         case .retryGranted: retryGranted()
         case .retryDue: advance(from: .awaitingRetry, to: .making, .make)
         case .serialised: advance(from: .serialising, to: .done, [])
@@ -124,7 +122,7 @@ struct RequestState: Equatable, Sendable {
         case (.initialized, .transferring), (.suspended, .transferring):
             become(.resumed, .transferring)
             return [.announceResume, .resumeTask]
-        case (.initialized, .settling), (.suspended, .settling), (.initialized, .serialising),
+        case (.initialized, .validating), (.suspended, .validating), (.initialized, .serialising),
             (.suspended, .serialising), (.initialized, .awaitingRetry), (.suspended, .awaitingRetry):
             become(.resumed, work)
             return .announceResume
@@ -138,7 +136,8 @@ struct RequestState: Equatable, Sendable {
             become(.suspended, .transferring)
             return [.announceSuspend, .suspendTask]
         case (.initialized, .idle), (.resumed, .idle), (.initialized, .making), (.resumed, .making),
-            (.initialized, .settling), (.resumed, .settling), (.initialized, .serialising), (.resumed, .serialising),
+            (.initialized, .validating), (.resumed, .validating), (.initialized, .serialising),
+            (.resumed, .serialising),
             (.initialized, .awaitingRetry), (.resumed, .awaitingRetry):
             become(.suspended, work)
             return .announceSuspend
@@ -149,12 +148,12 @@ struct RequestState: Equatable, Sendable {
         switch (intent, work) {
         case (.cancelled, _), (_, .done): return []
         case (_, .idle), (_, .making), (_, .awaitingRetry):
-            become(.cancelled, .settling)  // there is no task to wait for
-            return [.announceCancel, .settle]
+            become(.cancelled, .validating)  // there is no task to wait for
+            return [.announceCancel, .validate]
         case (_, .transferring):
             become(.cancelled, .transferring)
             return [.announceCancel, .cancelTask]
-        case (_, .settling), (_, .serialising):
+        case (_, .validating), (_, .serialising):
             become(.cancelled, work)
             return .announceCancel
         }
@@ -163,10 +162,10 @@ struct RequestState: Equatable, Sendable {
     private mutating func abort() -> Effects {
         switch work {
         case .idle, .making, .awaitingRetry:
-            become(intent, .settling)
-            return .settle
+            become(intent, .validating)
+            return .validate
         case .transferring: return .cancelTask
-        case .settling, .serialising, .done: return []
+        case .validating, .serialising, .done: return []
         }
     }
 
@@ -178,21 +177,21 @@ struct RequestState: Equatable, Sendable {
 
     private mutating func makingFailed() -> Effects {
         guard work == .making else { return [] }
-        become(intent, .settling)
-        return .settle
+        become(intent, .validating)
+        return .validate
     }
 
     private mutating func retryGranted() -> Effects {
         switch (intent, work) {
         case (.cancelled, _): return []
-        case (_, .settling), (_, .serialising):
+        case (_, .validating), (_, .serialising):
             become(intent, .awaitingRetry)
             return .delayRetry
         case (_, .idle), (_, .making), (_, .transferring), (_, .awaitingRetry), (_, .done): return []
         }
     }
 
-    /// A late handler makes a finished request resumed again, until it has been called.
+    /// A late handler makes a finished request resumed again, until that handler has been called.
     private mutating func handlerAdded() -> Effects {
         guard work == .done else { return [] }
         become(intent == .cancelled ? .cancelled : .resumed, .serialising)

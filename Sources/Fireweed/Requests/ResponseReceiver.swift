@@ -103,10 +103,10 @@ enum HeadDisposition {
     case wait
 }
 
-/// What a receiver of content says after each piece.
+/// The answer of a receiver of content to each piece.
 enum Intake {
-    /// More may come.
+    /// More content may come.
     case wantsMore
-    /// No more until `Attempt.resumeIntake()`.
+    /// No more content may come until `Attempt.resumeIntake()`.
     case isFull
 }

@@ -6,42 +6,42 @@ public import FoundationNetworking
 /// A data response whose error is an `AFError`.
 public typealias AFDataResponse<Success> = DataResponse<Success, AFError>
 
-/// Everything that came of a request with content in memory: the exchange, the content and the result.
+/// The outcome of a request with content in memory: the request, the response head, the content and the result.
 public struct DataResponse<Success, Failure: Error> {
-    let evidence: any ResponseEvidence
-    /// The content; `nil` when none came.
+    let context: any ResponseContext
+    /// The content; `nil` when no content was received.
     public let data: Data?
     /// How long the serialiser took, in seconds.
     public let serializationDuration: TimeInterval
-    /// What the serialiser made, or why there is nothing.
+    /// The value from the serialiser, or the error.
     public let result: Result<Success, Failure>
 
     /// The request that was sent last; made at each call unless it exists already.
-    public var request: URLRequest? { evidence.request }
+    public var request: URLRequest? { context.request }
     /// The server's response.
-    public var response: HTTPURLResponse? { evidence.response }
-    /// What the task took.
-    public var metrics: TaskMetrics? { evidence.metrics }
+    public var response: HTTPURLResponse? { context.response }
+    /// The durations and byte counts of the task.
+    public var metrics: TaskMetrics? { context.metrics }
     /// The value, if the result is a success.
     public var value: Success? { if case .success(let value) = result { value } else { nil } }
     /// The error, if the result is a failure.
     public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
-    /// Makes a response of its parts.
+    /// Makes a response from its parts.
     public init(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TaskMetrics?,
         serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
         self.init(
-            evidence: GivenEvidence(request: request, response: response, metrics: metrics), data: data,
+            context: FixedResponseContext(request: request, response: response, metrics: metrics), data: data,
             serializationDuration: serializationDuration, result: result)
     }
 
     init(
-        evidence: any ResponseEvidence, data: Data?, serializationDuration: TimeInterval,
+        context: any ResponseContext, data: Data?, serializationDuration: TimeInterval,
         result: Result<Success, Failure>
     ) {
-        self.evidence = evidence
+        self.context = context
         self.data = data
         self.serializationDuration = serializationDuration
         self.result = result
@@ -51,29 +51,29 @@ public struct DataResponse<Success, Failure: Error> {
         _ result: Result<NewSuccess, NewFailure>
     ) -> DataResponse<NewSuccess, NewFailure> {
         DataResponse<NewSuccess, NewFailure>(
-            evidence: evidence, data: data, serializationDuration: serializationDuration, result: result)
+            context: context, data: data, serializationDuration: serializationDuration, result: result)
     }
 }
 
 extension DataResponse {
-    /// The response with its value turned into another one.
+    /// Transforms the value of a success; a failure stays as it is.
     public func map<NewSuccess>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
-    /// The response with its value turned into another one, or with the error that the closure throws.
+    /// Transforms the value of a success; an error that the closure throws becomes the failure.
     public func tryMap<NewSuccess>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DataResponse<NewSuccess, any Error> {
         with(Result { try transform(try result.get()) })
     }
 
-    /// The response with its error turned into another one.
+    /// Transforms the error of a failure; a success stays as it is.
     public func mapError<NewFailure: Error>(_ transform: (Failure) -> NewFailure) -> DataResponse<Success, NewFailure> {
         with(result.mapError(transform))
     }
 
-    /// The response with its error turned into another one, or with the one that the closure throws.
+    /// Transforms the error of a failure; an error that the closure throws becomes the failure.
     public func tryMapError<NewFailure: Error>(
         _ transform: (Failure) throws -> NewFailure
     ) -> DataResponse<Success, any Error> {
@@ -95,7 +95,7 @@ extension DataResponse: Sendable where Success: Sendable {}
 extension DataResponse: FailableResponse where Failure == AFError {
     func failed(with error: AFError) -> DataResponse {
         DataResponse(
-            evidence: evidence, data: data, serializationDuration: serializationDuration, result: .failure(error))
+            context: context, data: data, serializationDuration: serializationDuration, result: .failure(error))
     }
 }
 
@@ -103,9 +103,9 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     /// The result.
     public var description: String { "\(result)" }
 
-    /// The exchange, line by line.
+    /// Request, response, content, durations and result, one fact a line.
     public var debugDescription: String {
         ResponseText.describe(
-            evidence, content: .some(data), serializationDuration: serializationDuration, result: "\(result)")
+            context, content: .some(data), serializationDuration: serializationDuration, result: "\(result)")
     }
 }

@@ -6,50 +6,50 @@ public import FoundationNetworking
 /// A download response whose error is an `AFError`.
 public typealias AFDownloadResponse<Success> = DownloadResponse<Success, AFError>
 
-/// Everything that came of a request with content in a file: the exchange, the content and the result.
+/// The outcome of a request with content in a file: the request, the response head, the file and the result.
 public struct DownloadResponse<Success, Failure: Error> {
-    let evidence: any ResponseEvidence
+    let context: any ResponseContext
     private let file: ContentFile?
     private let produced: ProducedResumeData?
     /// How long the serialiser took, in seconds.
     public let serializationDuration: TimeInterval
-    /// What the serialiser made, or why there is nothing.
+    /// The value from the serialiser, or the error.
     public let result: Result<Success, Failure>
 
-    /// Where the content is; `nil` when there is no file.
+    /// The file with the content; `nil` when there is no file.
     ///
-    /// Asking for it keeps a file in a temporary place, which goes with the last response otherwise.
-    public var fileURL: URL? { file?.taken }
-    /// The resume data of a download that ended early; reading it keeps a temporary partial file.
-    public var resumeData: Data? { produced?.taken }
+    /// Reading the property does not keep a temporary file: see `DownloadRequest` for how long the file exists.
+    public var fileURL: URL? { file?.url }
+    /// The resume data of a download that ended early; the partial file exists for ten days after its last change.
+    public var resumeData: Data? { produced?.data }
     /// The request that was sent last; made at each call unless it exists already.
-    public var request: URLRequest? { evidence.request }
+    public var request: URLRequest? { context.request }
     /// The server's response.
-    public var response: HTTPURLResponse? { evidence.response }
-    /// What the task took.
-    public var metrics: TaskMetrics? { evidence.metrics }
+    public var response: HTTPURLResponse? { context.response }
+    /// The durations and byte counts of the task.
+    public var metrics: TaskMetrics? { context.metrics }
     /// The value, if the result is a success.
     public var value: Success? { if case .success(let value) = result { value } else { nil } }
     /// The error, if the result is a failure.
     public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
-    /// Makes a response of its parts.
+    /// Makes a response from its parts.
     public init(
         request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, resumeData: Data?, metrics: TaskMetrics?,
         serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
         self.init(
-            evidence: GivenEvidence(request: request, response: response, metrics: metrics),
+            context: FixedResponseContext(request: request, response: response, metrics: metrics),
             file: fileURL.map { ContentFile(url: $0, owner: nil) },
             produced: resumeData.map { ProducedResumeData(data: $0, owner: nil) },
             serializationDuration: serializationDuration, result: result)
     }
 
     init(
-        evidence: any ResponseEvidence, file: ContentFile?, produced: ProducedResumeData?,
+        context: any ResponseContext, file: ContentFile?, produced: ProducedResumeData?,
         serializationDuration: TimeInterval, result: Result<Success, Failure>
     ) {
-        self.evidence = evidence
+        self.context = context
         self.file = file
         self.produced = produced
         self.serializationDuration = serializationDuration
@@ -60,32 +60,32 @@ public struct DownloadResponse<Success, Failure: Error> {
         _ result: Result<NewSuccess, NewFailure>
     ) -> DownloadResponse<NewSuccess, NewFailure> {
         DownloadResponse<NewSuccess, NewFailure>(
-            evidence: evidence, file: file, produced: produced, serializationDuration: serializationDuration,
+            context: context, file: file, produced: produced, serializationDuration: serializationDuration,
             result: result)
     }
 }
 
 extension DownloadResponse {
-    /// The response with its value turned into another one.
+    /// Transforms the value of a success; a failure stays as it is.
     public func map<NewSuccess>(_ transform: (Success) -> NewSuccess) -> DownloadResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
-    /// The response with its value turned into another one, or with the error that the closure throws.
+    /// Transforms the value of a success; an error that the closure throws becomes the failure.
     public func tryMap<NewSuccess>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DownloadResponse<NewSuccess, any Error> {
         with(Result { try transform(try result.get()) })
     }
 
-    /// The response with its error turned into another one.
+    /// Transforms the error of a failure; a success stays as it is.
     public func mapError<NewFailure: Error>(_ transform: (Failure) -> NewFailure) -> DownloadResponse<
         Success, NewFailure
     > {
         with(result.mapError(transform))
     }
 
-    /// The response with its error turned into another one, or with the one that the closure throws.
+    /// Transforms the error of a failure; an error that the closure throws becomes the failure.
     public func tryMapError<NewFailure: Error>(
         _ transform: (Failure) throws -> NewFailure
     ) -> DownloadResponse<Success, any Error> {
@@ -107,7 +107,7 @@ extension DownloadResponse: Sendable where Success: Sendable {}
 extension DownloadResponse: FailableResponse where Failure == AFError {
     func failed(with error: AFError) -> DownloadResponse {
         DownloadResponse(
-            evidence: evidence, file: file, produced: produced, serializationDuration: serializationDuration,
+            context: context, file: file, produced: produced, serializationDuration: serializationDuration,
             result: .failure(error))
     }
 }
@@ -116,10 +116,10 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
     /// The result.
     public var description: String { "\(result)" }
 
-    /// The exchange, line by line.
+    /// Request, response, content, durations and result, one fact a line.
     public var debugDescription: String {
         ResponseText.describe(
-            evidence,
+            context,
             content: nil,
             file: [
                 "[File URL]: \(file?.url.path ?? "None")",

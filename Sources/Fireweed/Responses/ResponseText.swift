@@ -1,4 +1,4 @@
-// Responses in words.
+// Text descriptions of responses.
 
 import Foundation
 import FoundationNetworking
@@ -8,24 +8,24 @@ public typealias AFResult<Success> = Result<Success, AFError>
 
 /// The lines of a response's debug description, as Alamofire writes them.
 enum ResponseText {
-    /// - Parameters:
-    ///   - content: the response's content in memory; `nil` for a download, which shows none.
-    ///   - file: the lines about a download's file.
+    /// The text of a response for logs.
+    ///
+    /// `content` is the content in memory, or `nil` for a download, whose `file` lines describe its file instead.
     static func describe(
-        _ evidence: any ResponseEvidence, content: Data??, file: [String] = [], serializationDuration: TimeInterval,
+        _ context: any ResponseContext, content: Data??, file: [String] = [], serializationDuration: TimeInterval,
         result: String
     ) -> String {
-        guard let request = evidence.request else { return "[Request]: None\n[Result]: \(result)" }
+        guard let request = context.request else { return "[Request]: None\n[Result]: \(result)" }
         var lines = ["[Request]: \(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "None")"]
         lines += indented(headers(request.headers)) + indented(body(request.httpBody, request.headers))
-        if let response = evidence.response {
+        if let response = context.response {
             lines += ["[Response]:", "    [Status Code]: \(response.statusCode)"] + indented(headers(response.headers))
             if let content { lines += indented(body(content, response.headers)) }
         } else {
             lines.append("[Response]: None")
         }
         lines += file
-        lines.append("[Network Duration]: \(evidence.metrics.map { "\($0.taskInterval.duration)s" } ?? "None")")
+        lines.append("[Network Duration]: \(context.metrics.map { "\($0.taskInterval.duration)s" } ?? "None")")
         lines.append("[Serialization Duration]: \(serializationDuration)s")
         lines.append("[Result]: \(result)")
         return lines.joined(separator: "\n")
@@ -35,7 +35,7 @@ enum ResponseText {
         headers.isEmpty ? ["[Headers]: None"] : ["[Headers]:"] + indented(headers.sorted().map { "\($0)" })
     }
 
-    /// The content where its type says that it is text and it is not longer than 100,000 bytes, else its length.
+    /// The content when it has a text type and at most 100,000 bytes, else its length.
     private static func body(_ data: Data?, _ headers: HTTPHeaders) -> [String] {
         guard let data, !data.isEmpty else { return ["[Body]: None"] }
         let type = headers["Content-Type"] ?? ""

@@ -12,7 +12,7 @@ package struct ContentRange: Equatable {
         self.completeByteCount = completeByteCount
     }
 
-    /// Reads a field value; `nil` when it is none in bytes, or when its numbers contradict each other.
+    /// Reads a field value; `nil` when it is not a range of bytes, or when its numbers contradict each other.
     package init?(_ text: String) {
         let words = text.split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
@@ -33,7 +33,7 @@ package struct ContentRange: Equatable {
         bounds = first...last
     }
 
-    /// Digits alone; a sign or a space is none.
+    /// A number of digits only, without sign or space.
     private static func number(_ text: Substring) -> Int64? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
     }

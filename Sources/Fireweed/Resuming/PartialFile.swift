@@ -4,13 +4,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A partial file, open and locked: no two downloads write to it, in whatever processes they are.
+/// A partial file, open and locked: no two downloads write to it, even in different processes.
 ///
-/// With a sidecar, the file of the same name with `.resume` behind it, a later download can continue even when this
-/// process is killed: the sidecar is replaced whole, after the file was emptied and before the first byte of another
-/// representation.
+/// With a sidecar, a file of the same name with `.resume` appended, a later download can continue even after this
+/// process was killed. The sidecar is replaced as a whole: after the file was emptied, and before the first byte of
+/// another representation is written.
 final class PartialFile: Sendable {
-    /// What is known about the bytes in the file; `nil` when they are of no use to a later download.
+    /// The lock, and the resume data, which is `nil` when a later download cannot use the bytes in the file.
     private struct State {
         var resumeData: ResumeData?
         var isLocked = true
@@ -19,15 +19,15 @@ final class PartialFile: Sendable {
 
     let url: URL
     let hasSidecar: Bool
-    /// The owner of a temporary file: the file is removed with its owner, unless a caller has taken it.
-    let owner: OwnedFile?
+    /// The owner of a temporary file: the file is removed with its owner, unless a caller keeps it.
+    let owner: TemporaryFile?
     let descriptor: Int32
     private let state: Mutex<State>
 
     var resumeData: ResumeData? { state.withLock { $0.resumeData } }
 
     /// Makes a new file in a temporary place.
-    init(temporary: OwnedFile) throws {
+    init(temporary: TemporaryFile) throws {
         url = temporary.url
         hasSidecar = false
         owner = temporary
@@ -36,12 +36,13 @@ final class PartialFile: Sendable {
         guard descriptor >= 0 else { throw FileFailure.current(.create, url) }
     }
 
-    /// Makes a new file beside the one that it is to become.
+    /// Makes a new file beside its destination.
     ///
-    /// A file that it is to replace may be private: until it gets that file's mode, the new one is.
+    /// A file that is to be replaced may be private: so the new file is private until it gets that file's mode.
     convenience init(beside target: String, isReplacing: Bool) throws {
         let (url, descriptor) = try SiblingFile.make(beside: target, mode: isReplacing ? 0o600 : 0o666)
-        self.init(url: url, hasSidecar: false, owner: OwnedFile(sibling: url), descriptor: descriptor, resumeData: nil)
+        self.init(
+            url: url, hasSidecar: false, owner: TemporaryFile(sibling: url), descriptor: descriptor, resumeData: nil)
     }
 
     /// Opens the file that resume data names; `nil` when it is gone.
@@ -52,9 +53,9 @@ final class PartialFile: Sendable {
         self.init(url: data.file, hasSidecar: false, descriptor: opened, resumeData: data)
     }
 
-    /// Opens or makes the file at a place of the caller's, with a sidecar.
+    /// Opens or makes the file at a path of the caller, with a sidecar.
     ///
-    /// Throws `ResumeError`: a file that is not empty and has no sidecar is none of ours.
+    /// Throws `ResumeError.notPartial` for a file that is not empty and has no sidecar.
     convenience init(at url: URL, makingFolders: Bool) throws {
         if makingFolders {
             do {
@@ -73,7 +74,7 @@ final class PartialFile: Sendable {
     }
 
     private init(
-        url: URL, hasSidecar: Bool, owner: OwnedFile? = nil, descriptor: Int32, resumeData: ResumeData?
+        url: URL, hasSidecar: Bool, owner: TemporaryFile? = nil, descriptor: Int32, resumeData: ResumeData?
     ) {
         self.url = url
         self.hasSidecar = hasSidecar
@@ -86,7 +87,7 @@ final class PartialFile: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Opens and locks a regular file of this user's; `nil` when there is none.
+    /// Opens and locks a regular file of this user; `nil` when there is none.
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
         let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o666)
         guard descriptor >= 0 else {
@@ -111,7 +112,7 @@ final class PartialFile: Sendable {
         return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// How many bytes of the file are good, or why none is.
+    /// How many bytes of the file are valid, or why none are.
     var usableByteCount: Result<Int64, NotUsable> {
         let length = byteCount
         guard let known = resumeData, length > 0 else { return .failure(.init(reason: .fileMissing)) }
@@ -123,7 +124,7 @@ final class PartialFile: Sendable {
         return .success(count)
     }
 
-    /// Why no byte of a file is good.
+    /// Why no byte of a file is valid.
     struct NotUsable: Error {
         var reason: Resumption.Reason
     }
@@ -138,9 +139,9 @@ final class PartialFile: Sendable {
 
     // MARK: Before and behind the bytes
 
-    /// Readies the file for bytes from `offset` on; off the loop, before the first write.
+    /// Prepares the file for bytes from `offset` on; off the event loop, before the first write.
     ///
-    /// `content` says of which representation they are.
+    /// `content` describes the representation that they belong to.
     func prepare(offset: Int64, content: ResumeData?) throws {
         guard ftruncate(descriptor, off_t(offset)) == 0 else { throw FileFailure.current(.write, url) }
         let isOther = state.withLock { state in
@@ -155,14 +156,14 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// The resume data after so many bytes were written; `nil` when a later download cannot continue.
+    /// The resume data after `byteCount` bytes; `nil` when a later download cannot continue.
     func resumeData(byteCount: Int64) -> ResumeData? {
         guard byteCount > 0, var data = resumeData, data.validator != nil else { return nil }
         data.byteCount = byteCount
         return data
     }
 
-    /// The file is complete and has got to its place.
+    /// The file is complete and at its destination.
     func complete() {
         state.withLock { state in
             state.resumeData = nil
@@ -171,7 +172,7 @@ final class PartialFile: Sendable {
         if hasSidecar { unlink(Self.sidecar(of: url).path) }
     }
 
-    /// Another download may open the file from now on; an empty one that was made for nothing goes.
+    /// Unlocks the file for other downloads, and removes an empty file that was made for nothing.
     func release() {
         let isNothing = state.withLock { !$0.isComplete && $0.resumeData == nil } && hasSidecar && byteCount == 0
         if isNothing { unlink(url.path) }

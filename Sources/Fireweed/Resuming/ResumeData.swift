@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Everything that a later download needs to continue where an earlier one ended, in this process or another.
+/// Everything that a later download needs to continue an earlier one, in this process or another.
 ///
-/// Its form as bytes (`data`) is what `DownloadRequest.resumeData` gives and `Session.download(resumingWith:)` takes: a
-/// JSON object with these members, of which readers ignore those that they do not know.
+/// Its encoded form (`data`) is what `DownloadRequest.resumeData` returns and `Session.download(resumingWith:)` takes:
+/// a JSON object with these members. Readers ignore unknown members.
 ///
 /// | member | value |
 /// |---|---|
@@ -14,11 +14,12 @@ public import Foundation
 /// | `headers` | the request's own fields, as pairs of name and value |
 /// | `entityTag` | the strong `ETag` of the representation, else |
 /// | `lastModified` | its `Last-Modified`, where that is a strong validator |
-/// | `byteCount` | how many bytes of the file count; as many as it has without this member |
-/// | `expectedByteCount` | how long the representation is, where that is known |
+/// | `byteCount` | how many bytes of the file count; all of them without this member |
+/// | `expectedByteCount` | the length of the representation, where it is known |
 /// | `file` | the path of the partial file |
 ///
-/// Keep it as you keep the request: its fields may hold credentials, and a download writes to the file that it names.
+/// Protect it as you protect the request: its fields may hold credentials, and a download writes to the file that it
+/// names.
 public struct ResumeData: Sendable, Hashable {
     /// The validator of a representation (RFC 9110 §8.8); always a strong one.
     public enum Validator: Sendable, Hashable {
@@ -51,7 +52,16 @@ public struct ResumeData: Sendable, Hashable {
     /// The partial file.
     public var file: URL
 
-    /// Makes resume data of its parts.
+    /// Makes resume data.
+    ///
+    /// - Parameters:
+    ///   - url: the URL that was asked for, before redirects.
+    ///   - headers: the request's own fields; none by default.
+    ///   - validator: the representation's strong validator; with `nil` the download starts again.
+    ///   - byteCount: how many bytes of the file count; `nil`, the default, for all.
+    ///   - expectedByteCount: the length of the whole representation in bytes; `nil`, the default, where it is not
+    ///     known.
+    ///   - file: the partial file.
     public init(
         url: URL, headers: HTTPHeaders = [:], validator: Validator?, byteCount: Int64? = nil,
         expectedByteCount: Int64? = nil, file: URL
@@ -145,7 +155,7 @@ extension ResumeData {
         return .lastModified(date)
     }
 
-    /// The same without fields that hold credentials: for a file beside the partial one.
+    /// The same without fields that hold credentials: for the sidecar of a partial file.
     var withoutCredentials: ResumeData {
         var stripped = self
         for name in ["Authorization", "Proxy-Authorization", "Cookie"] { stripped.headers.remove(name: name) }

@@ -2,13 +2,13 @@
 
 public import Foundation
 
-/// Why a download cannot continue a partial file; the files on disk are never changed.
+/// Why a download cannot continue a partial file; the files on disk are not changed.
 ///
-/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A representation that
-/// changed, a server without ranges or a partial file that is gone are no errors: the download starts again, and
+/// It is the error inside `AFError.createURLRequestFailed(error:)`: nothing has been sent. A changed representation, a
+/// server without ranges and a missing partial file are not errors: the download starts again, and
 /// `DownloadRequest.resumption` says why.
 public enum ResumeError: Error, Sendable {
-    /// The bytes are no resume data of this library, or were damaged; the text says what is wrong with them.
+    /// The bytes are not resume data of this library, or are damaged; the text says what is wrong.
     case unreadable(String)
     /// The resume data is of a later version of the library; the number is its version.
     case unsupportedVersion(Int)

@@ -3,24 +3,24 @@
 package import FireweedTransport
 import Foundation
 
-/// Decides from fields and numbers alone.
+/// The rules for continuing a download, as pure functions of fields and numbers.
 package enum ResumeRules {
-    /// What to do about the response to a request for the rest.
+    /// What is done about the response to a request for the rest.
     enum Verdict: Equatable {
-        /// It is the rest: write it behind what is there. The length of the whole, where it is known.
+        /// The response is the rest: it is appended to the file. The length of the whole, where it is known.
         case append(completeByteCount: Int64?)
-        /// It is the whole representation: write it over the partial file.
+        /// The response is the whole representation: it replaces the content of the file.
         case replace(Resumption.Reason)
-        /// It is of no use: ask again, for the whole.
+        /// The response cannot be used: the whole representation is requested.
         case askAgain(Resumption.Reason)
-        /// It is an answer of another kind, and what is there stays as it is.
+        /// The response is something else, such as an error; the file stays as it is.
         case other
     }
 
-    /// Where the rest begins when `byteCount` bytes are there.
+    /// The offset to request when the file has `byteCount` bytes.
     ///
-    /// A part that may be complete is asked for its last byte again: a range behind the end would be refused with 416,
-    /// which says nothing about the validator.
+    /// For a file that may be complete, its last byte is requested again: a range behind the end would be refused with
+    /// 416, which says nothing about the validator.
     static func offset(byteCount: Int64, expectedByteCount: Int64?) -> Int64 {
         guard byteCount > 0 else { return 0 }
         if let expectedByteCount, byteCount < expectedByteCount { return byteCount }
@@ -57,7 +57,7 @@ package enum ResumeRules {
         return .append(completeByteCount: range.completeByteCount ?? expectedByteCount)
     }
 
-    /// False when the response has another validator than the saved one; a response without a validator agrees.
+    /// Whether the response has the saved validator; true for a response without a validator.
     private static func agrees(_ head: ResponseHead, with validator: ResumeData.Validator) -> Bool {
         switch validator {
         case .entityTag(let tag): head.value(of: "ETag").map { $0 == tag } ?? true
@@ -77,7 +77,7 @@ package enum ResumeRules {
         return .lastModified(text)
     }
 
-    /// Whether the whole representation came in a form that can be asked for in parts later.
+    /// Whether the response is the whole representation, in a form that ranges can be requested of later.
     static func isResumable(_ head: ResponseHead, method: String) -> Bool {
         method == "GET" && head.status == 200 && !isCoded(head)
             && head.value(of: "Accept-Ranges")?.lowercased() != "none"

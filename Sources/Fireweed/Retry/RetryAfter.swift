@@ -2,10 +2,9 @@
 
 package import Foundation
 
-/// Reads how long a server asks to wait.
+/// Reads a `Retry-After` field.
 package enum RetryAfter {
-    /// Seconds from `now` to the moment that the field names, never negative; `nil` when it is neither a number nor a
-    /// date.
+    /// The wait in seconds from `now` on, never negative; `nil` when the value is neither a number nor a date.
     package static func seconds(in value: String, now: Date) -> TimeInterval? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {

@@ -3,11 +3,11 @@
 import Foundation
 import Synchronization
 
-/// Bounds the retries of everything that shares it, so that an outage is not made worse by those who retry.
+/// Limits the retries of all requests that share the budget, so that retries do not make an outage worse.
 ///
-/// Over any span, at most `burst` retries are granted, plus `perRequest` for each request and `perSecond` for each
-/// second in it. While services work, the budget has no effect; when they fail, the load stays near what it was before,
-/// instead of growing threefold. Give one budget to the policies of a session, or of all sessions that speak to one
+/// Over any span of time, at most `burst` retries are granted, plus `perRequest` for each request and `perSecond` for
+/// each second of the span. While services work, the budget has no effect; when they fail, the load stays near what it
+/// was before, instead of tripling. Give one budget to the policies of a session, or of all sessions that use one
 /// service.
 ///
 /// ```swift
@@ -30,7 +30,7 @@ public final class RetryBudget: Sendable {
         tokens = Mutex(Tokens(burst: burst, perRequest: perRequest, perSecond: perSecond, now: now))
     }
 
-    /// Notes that a request is about to be sent.
+    /// Records that a request is about to be sent.
     func noteRequest() {
         tokens.withLock { $0.noteRequest(at: ProcessInfo.processInfo.systemUptime) }
     }
@@ -40,16 +40,16 @@ public final class RetryBudget: Sendable {
         tokens.withLock { $0.takeRetry(at: ProcessInfo.processInfo.systemUptime) }
     }
 
-    /// What a budget holds.
+    /// The contents of a budget.
     ///
-    /// Pure: the time comes in.
+    /// Pure: the time is an argument.
     struct Tokens: Sendable {
         private let burst: Double
         private let perRequest: Double
         private let perSecond: Double
         private var count: Double
         private var lastRefill: TimeInterval
-        /// Retries that were granted and are not on their way yet: they add nothing to the budget when they are sent.
+        /// Granted retries that have not been sent yet: they add nothing to the budget when they are sent.
         private var grantedCount = 0
 
         init(burst: Double, perRequest: Double, perSecond: Double, now: TimeInterval) {

@@ -4,14 +4,14 @@ import Foundation
 
 /// Computes the delay before a retry.
 ///
-/// Pure: what was observed of the request comes in, randomness too.
+/// Pure: observations and randomness are arguments.
 struct RetryDelay {
     let base: UInt
     let scale: Double
     let options: RetryOptions
 
-    /// What was observed of a failed request.
-    struct Evidence {
+    /// The observations about a failed request.
+    struct Circumstances {
         var retryCount: Int
         /// The value of `Retry-After`, if the response had one.
         var retryAfter: String?
@@ -23,25 +23,25 @@ struct RetryDelay {
     }
 
     /// Seconds to wait, or `nil` when the request should not be retried: it would come too late.
-    func seconds(for evidence: Evidence) -> TimeInterval? {
-        var delay = backoff(evidence)
-        if case .obey(let limit) = options.retryAfter, let field = evidence.retryAfter,
-            let asked = RetryAfter.seconds(in: field, now: evidence.now)
+    func seconds(for circumstances: Circumstances) -> TimeInterval? {
+        var delay = backoff(circumstances)
+        if case .obey(let limit) = options.retryAfter, let field = circumstances.retryAfter,
+            let asked = RetryAfter.seconds(in: field, now: circumstances.now)
         {
             guard asked <= limit.seconds else { return nil }
             delay = options.jitter == .none ? asked : asked + delay
         }
-        if let deadline = options.deadline, evidence.elapsed + delay > deadline.seconds { return nil }
+        if let deadline = options.deadline, circumstances.elapsed + delay > deadline.seconds { return nil }
         return delay
     }
 
-    private func backoff(_ evidence: Evidence) -> TimeInterval {
-        let exponential = pow(Double(base), Double(evidence.retryCount)) * scale
+    private func backoff(_ circumstances: Circumstances) -> TimeInterval {
+        let exponential = pow(Double(base), Double(circumstances.retryCount)) * scale
         // Not a number comes from infinity times zero: a scale of zero means no delay.
         let bounded = exponential.isNaN ? 0 : max(0, min(exponential, options.maximumDelay?.seconds ?? .infinity))
         switch options.jitter {
         case .none: return bounded
-        case .full: return bounded.isFinite ? bounded * evidence.random : bounded
+        case .full: return bounded.isFinite ? bounded * circumstances.random : bounded
         }
     }
 }

@@ -4,31 +4,30 @@ import Foundation
 
 /// Refinements of a `RetryPolicy`; each is off unless it is set.
 public struct RetryOptions: Sendable {
-    /// What becomes of a computed delay before it is used.
+    /// The random part of a computed delay.
     public enum Jitter: Sendable {
-        /// It is used as it is.
+        /// No randomness: the computed delay.
         case none
-        /// A random delay between zero and the computed one is used: clients that failed together do not come back
-        /// together.
+        /// A random delay between zero and the computed one: so clients that failed together do not retry together.
         case full
     }
 
-    /// What becomes of a server's `Retry-After` field (RFC 9110 §10.2.3).
+    /// How a server's `Retry-After` field (RFC 9110 §10.2.3) is treated.
     public enum RetryAfter: Sendable, Equatable {
-        /// It is not looked at.
+        /// The field is ignored.
         case ignore
-        /// The request waits as long as the field says, be it seconds or a date, and is not retried when that is longer
-        /// than this.
+        /// The request waits as long as the field says, in seconds or until a date; it is not retried when that is
+        /// longer than this.
         ///
-        /// With `Jitter.full`, the jittered delay comes on top. The status still has to be a retryable one: add 429 for
+        /// With `Jitter.full`, the jittered delay is added. The status must still be a retryable one: add 429 for
         /// services that use it.
         case obey(upTo: Duration)
     }
 
-    /// What is replayed although its method is not among the policy's retryable ones.
+    /// Requests that are retried although their method is not among the policy's retryable ones.
     ///
-    /// A method that is not idempotent (RFC 9110 §9.2.2), such as POST, might take effect twice; nothing of the kind is
-    /// replayed unless it is listed here, or its method is added to the policy.
+    /// A request whose method is not idempotent (RFC 9110 §9.2.2), such as POST, might take effect twice: it is retried
+    /// only when it is in this set, or when its method is added to the policy.
     public struct Replays: OptionSet, Sendable {
         /// The bits of the set.
         public let rawValue: Int
@@ -38,13 +37,13 @@ public struct RetryOptions: Sendable {
 
         /// A request that cannot have reached the server: no address was found for it, or no connection was made.
         public static let unsent = Replays(rawValue: 1 << 0)
-        /// A request with an `Idempotency-Key` field, by which the server knows a replay.
+        /// A request with an `Idempotency-Key` field, by which the server recognises a repeated request.
         public static let keyed = Replays(rawValue: 1 << 1)
     }
 
-    /// What becomes of a computed delay; `.none` by default.
+    /// The random part of a computed delay; `.none` by default.
     public var jitter: Jitter
-    /// What becomes of `Retry-After`; `.ignore` by default.
+    /// How `Retry-After` is treated; `.ignore` by default.
     public var retryAfter: RetryAfter
     /// The longest computed delay; `nil`, the default, sets no limit.
     ///
@@ -53,17 +52,26 @@ public struct RetryOptions: Sendable {
     /// Longest time from the beginning of the first attempt to the beginning of a retry; `nil`, the default, sets no
     /// limit.
     ///
-    /// A retry that would begin later does not take place. An attempt that is on its way is not ended: that is what
-    /// `timeoutIntervalForResource` is for.
+    /// A retry that would begin later does not take place. A running attempt is not ended: use
+    /// `timeoutIntervalForResource` or `Request.deadline(_:)` for that.
     public var deadline: Duration?
-    /// Bounds the retries of many requests together; `nil`, the default, sets no bound.
+    /// Limits the retries of many requests together; `nil`, the default, sets no limit.
     ///
-    /// Requests are counted when the policy adapts them, so the policy has to be an interceptor, not only a retrier.
+    /// Requests are counted when the policy adapts them, so the policy must be an interceptor, not only a retrier.
     public var budget: RetryBudget?
-    /// What is replayed although its method is not retryable; nothing by default.
+    /// Requests that are retried although their method is not retryable; none by default.
     public var replays: Replays
 
     /// Makes options.
+    ///
+    /// - Parameters:
+    ///   - jitter: the random part of a computed delay; none by default.
+    ///   - retryAfter: whether a server's `Retry-After` counts; it is ignored by default.
+    ///   - maximumDelay: the longest computed delay; `nil`, the default, sets no limit.
+    ///   - deadline: longest time from the first attempt's beginning to that of a retry; `nil`, the default, sets no
+    ///     limit.
+    ///   - budget: limits the retries of many requests together; `nil`, the default, sets no limit.
+    ///   - replays: what is retried although its method is not retryable; nothing by default.
     public init(
         jitter: Jitter = .none, retryAfter: RetryAfter = .ignore, maximumDelay: Duration? = nil,
         deadline: Duration? = nil, budget: RetryBudget? = nil, replays: Replays = []

@@ -3,7 +3,9 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Retries requests whose method can be repeated, after failures that may pass: wait = base^retryCount × scale seconds.
+/// Retries transient failures of requests whose method can be repeated, after growing delays.
+///
+/// The delay before a retry is base^retryCount × scale seconds.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     // SAFETY: every stored property is a `let` of `Sendable` type.
 
@@ -15,9 +17,9 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public static let defaultExponentialBackoffScale = 0.5
     /// Methods that RFC 9110 §9.2.2 calls idempotent.
     public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = HTTPMethod.idempotent
-    /// Statuses that may pass.
+    /// Status codes treated as transient: 408, 500, 502, 503, 504.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
-    /// Failures of the exchange that may pass.
+    /// Codes of `URLError` treated as transient.
     public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = URLError.transientCodes
 
     /// How often a request is retried.
@@ -35,9 +37,15 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Jitter, `Retry-After`, budget, deadline and replays; all off by default.
     public let options: RetryOptions
 
-    /// Makes a policy without refinements.
+    /// Makes a policy as Alamofire has it: the delay before retry n is base^n × scale seconds, n from 0.
     ///
-    /// A base below 2 is a programmer's error.
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - retryableHTTPStatusCodes: the statuses that are retried; 408, 500, 502, 503 and 504 by default.
+    ///   - retryableURLErrorCodes: the failures that are retried; the transient ones by default.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -56,9 +64,16 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         options = RetryOptions()
     }
 
-    /// Makes a policy with refinements, which Alamofire does not have.
+    /// Makes a policy with options that Alamofire does not have.
     ///
-    /// A base below 2 is a programmer's error.
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - retryableHTTPStatusCodes: the statuses that are retried; 408, 500, 502, 503 and 504 by default.
+    ///   - retryableURLErrorCodes: the failures that are retried; the transient ones by default.
+    ///   - options: jitter, `Retry-After`, budget, deadline and replays.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -78,7 +93,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         self.options = options
     }
 
-    /// Changes nothing; counts the request where there is a budget.
+    /// Changes nothing; counts the request for the budget, if there is one.
     @preconcurrency
     open func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -88,7 +103,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion(.success(urlRequest))
     }
 
-    /// Retries with a delay while the limit is not reached, `shouldRetry` says so, and no option speaks against it.
+    /// Retries after a delay, while the limit is not reached, `shouldRetry` returns true, and no option forbids it.
     @preconcurrency
     open func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
@@ -102,18 +117,25 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
     private func delay(before request: Request, now: Date) -> TimeInterval? {
         let delay = RetryDelay(base: exponentialBackoffBase, scale: exponentialBackoffScale, options: options)
-        var evidence = RetryDelay.Evidence(
+        var circumstances = RetryDelay.Circumstances(
             retryCount: request.retryCount, elapsed: 0, now: now, random: Double.random(in: 0...1))
         if options.retryAfter != .ignore {
-            evidence.retryAfter = request.response?.value(forHTTPHeaderField: "Retry-After")
+            circumstances.retryAfter = request.response?.value(forHTTPHeaderField: "Retry-After")
         }
         if options.deadline != nil, let first = request.firstMetrics {
-            evidence.elapsed = max(0, now.timeIntervalSince(first.taskInterval.start))
+            circumstances.elapsed = max(0, now.timeIntervalSince(first.taskInterval.start))
         }
-        return delay.seconds(for: evidence)
+        return delay.seconds(for: circumstances)
     }
 
-    /// True when method, and status or failure, are among the retryable ones.
+    /// Whether a failed request may be retried: its method, and its status or failure, are among the retryable ones.
+    ///
+    /// The limit and the options are not considered here. Subclasses may override it.
+    ///
+    /// - Parameters:
+    ///   - request: the request that failed.
+    ///   - error: its error; a `URLError`, or an `AFError` around one.
+    /// - Returns: whether the request may be retried.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code
         guard mayReplay(request, after: code) else { return false }
@@ -121,7 +143,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         return code.map(retryableURLErrorCodes.contains) ?? false
     }
 
-    /// True when sending the request a second time does no harm, as far as method, failure and fields tell.
+    /// Whether a second request does no harm, judging by method, failure and fields.
     private func mayReplay(_ request: Request, after code: URLError.Code?) -> Bool {
         guard let urlRequest = request.request else { return false }
         if let method = urlRequest.method, retryableHTTPMethods.contains(method) { return true }
@@ -129,7 +151,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         return options.replays.contains(.keyed) && urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
     }
 
-    /// True when no byte of the request has left: not to its origin, and not to one that redirected it.
+    /// Whether no byte of the request was sent, neither to its origin nor to one that redirected it.
     private func isUnsent(_ request: Request, _ code: URLError.Code) -> Bool {
         guard Self.connectFailures.contains(code) else { return false }
         let transactions = request.lastAttempt?.metrics?.transactionMetrics ?? []
@@ -145,7 +167,13 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: it adds no stored property.
 
-    /// Makes a policy without refinements.
+    /// Makes a policy as Alamofire has it.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -158,7 +186,14 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
             retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost])
     }
 
-    /// Makes a policy with refinements, which Alamofire does not have.
+    /// Makes a policy with options that Alamofire does not have.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - options: jitter, `Retry-After`, budget, deadline and replays.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -177,7 +212,16 @@ extension RequestInterceptor where Self == RetryPolicy {
     /// The default policy.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-    /// A policy without refinements.
+    /// A policy as Alamofire has it.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - retryableHTTPStatusCodes: the statuses that are retried; 408, 500, 502, 503 and 504 by default.
+    ///   - retryableURLErrorCodes: the failures that are retried; the transient ones by default.
+    /// - Returns: the policy.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -192,7 +236,17 @@ extension RequestInterceptor where Self == RetryPolicy {
             retryableHTTPStatusCodes: retryableHTTPStatusCodes, retryableURLErrorCodes: retryableURLErrorCodes)
     }
 
-    /// A policy with refinements.
+    /// A policy with options that Alamofire does not have.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - retryableHTTPStatusCodes: the statuses that are retried; 408, 500, 502, 503 and 504 by default.
+    ///   - retryableURLErrorCodes: the failures that are retried; the transient ones by default.
+    ///   - options: jitter, `Retry-After`, budget, deadline and replays.
+    /// - Returns: the policy.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -214,7 +268,14 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The default policy for lost connections.
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
-    /// A policy for lost connections, without refinements.
+    /// A policy for lost connections, as Alamofire has it.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    /// - Returns: the policy.
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -226,7 +287,15 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
             exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
     }
 
-    /// A policy for lost connections, with refinements.
+    /// A policy for lost connections with options that Alamofire does not have.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: how often a request is retried; 2 by default.
+    ///   - exponentialBackoffBase: the base of the delay; 2 by default. A base below 2 is a programmer's error.
+    ///   - exponentialBackoffScale: the scale of the delay, in seconds; 0.5 by default.
+    ///   - retryableHTTPMethods: the methods that are retried; the idempotent ones (RFC 9110 §9.2.2) by default.
+    ///   - options: jitter, `Retry-After`, budget, deadline and replays.
+    /// - Returns: the policy.
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -3,10 +3,10 @@
 import CZlib
 import Foundation
 
-/// The checksums by which a damaged row is noticed: CRC-32, as in gzip.
+/// The checksums of a row, by which damage is noticed: CRC-32, as in gzip.
 ///
-/// Against flipped bits and pages in the wrong place; against nobody who means to deceive, since such a one could write
-/// the checksum too.
+/// They protect against flipped bits and misplaced pages. They do not protect against an attacker, who could write the
+/// checksum too.
 enum RowCheck {
     /// The checksum of an encoded head, and of the key that it is stored for.
     static func head(_ head: some ContiguousBytes, of key: String) -> Int {

@@ -2,16 +2,17 @@
 
 import CSQLite
 import Foundation
+import Glibc
 
 /// Owns a connection and closes it; for one thread at a time.
 final class SQLiteConnection: @unchecked Sendable {
-    // SAFETY: whoever has one keeps it behind a lock; SQLite itself does not care which thread calls.
+    // SAFETY: its owner keeps it behind a lock; SQLite itself does not care which thread calls.
     private let handle: OpaquePointer
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a file that exists; throws `SQLiteFailure`.
     ///
-    /// - Parameter busyMilliseconds: how long to wait for a lock of another connection.
+    /// A call waits up to `busyMilliseconds` for a lock of another connection.
     init(path: String, busyMilliseconds: Int32) throws(SQLiteFailure) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
@@ -30,12 +31,28 @@ final class SQLiteConnection: @unchecked Sendable {
         sqlite3_busy_timeout(handle, milliseconds)
     }
 
+    /// Has changes written to a log in front of the file.
+    ///
+    /// Of several connections that switch a new file at once, SQLite refuses some without waiting for the others: its
+    /// own wait does not cover a reader that becomes a writer.
+    func useWriteAheadLog(waitingMilliseconds: Int32) throws(SQLiteFailure) {
+        let end = BootClock.milliseconds + Int(waitingMilliseconds)
+        while true {
+            do throws(SQLiteFailure) {
+                return try run("PRAGMA journal_mode = WAL")
+            } catch {
+                guard error.code & 0xFF == SQLITE_BUSY, BootClock.milliseconds < end else { throw error }
+                usleep(UInt32.random(in: 500...2000))
+            }
+        }
+    }
+
     deinit {
         statements = [:]  // before the connection that they belong to
         sqlite3_close_v2(handle)
     }
 
-    /// Runs statements that give nothing.
+    /// Runs statements without results.
     func run(_ text: String) throws(SQLiteFailure) {
         try check(sqlite3_exec(handle, text, nil, nil, nil))
     }
@@ -51,7 +68,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return statement
     }
 
-    /// Runs a statement that gives nothing.
+    /// Runs a statement without results.
     func run(_ text: String, _ values: SQLiteValue...) throws(SQLiteFailure) {
         try statement(text).rows(values) { (_: SQLiteStatement) throws(SQLiteFailure) in }
     }
@@ -63,7 +80,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return number
     }
 
-    /// Does everything or nothing; other processes write before or after it.
+    /// Runs `body` as one transaction; other processes write before or after it.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
         try run("BEGIN IMMEDIATE")
         do {
@@ -81,7 +98,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 }
 
-/// What a statement is given for a question mark.
+/// The value of a question mark in a statement.
 enum SQLiteValue {
     case number(Int)
     case text(String)

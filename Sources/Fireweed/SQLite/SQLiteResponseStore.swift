@@ -7,13 +7,15 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// Keeps responses in a file, which any number of processes may share.
+/// Stores responses in a file, which any number of processes may share.
 ///
-/// A response is there whole or not at all, even if a process is killed while it writes. When the bound is exceeded,
-/// the responses that were not used for the longest time go. The file, which is readable by its owner alone, grows to a
-/// little more than the bound; beside it there is a log of some megabytes while it is in use. A damaged database is set
-/// aside, as `…-damaged`, and replaced by an empty one: what is damaged is never an answer. That is so too when one row
-/// alone is damaged: a cache can be filled again, and what else is damaged is not known.
+/// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
+/// exceed the limit, the least recently used ones are removed. The file, which only its owner can read, grows to a
+/// little more than the limit; beside it there is a log of some megabytes while it is in use.
+///
+/// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
+/// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
+/// noticed.
 ///
 /// ```swift
 /// let session = Session(responseStore: try SQLiteResponseStore(url: folder.appending(path: "responses.sqlite")))
@@ -23,50 +25,50 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private let database: StoreDatabase
     private let reader: Mutex<Lane>
     private let writer: Mutex<Lane>
-    /// When responses were used that nobody has written down yet, by row.
+    /// When responses were used, by row; not written yet.
     private let uses = Mutex<[Int: Int]>([:])
-    /// Where uses are written: a look must not wait for that.
+    /// The queue on which uses are written, so that a look-up does not wait for it.
     private let useQueue = DispatchQueue(label: "fireweed.sqlite.uses", qos: .utility)
     private let changes = Atomic(0)
 
-    /// How many bytes the responses may have together.
+    /// The most bytes that the responses may have together.
     public let maximumByteCount: Int
     /// Whether a stored response answers only requests with the same cookies.
     public let separatesCookies: Bool
 
-    /// A connection, and the file that it is open on.
+    /// A connection, and the file that it has open.
     private struct Lane {
         var connection: SQLiteConnection
         var inode: UInt
-        /// When it was found to be the right file still, in nanoseconds since 1970.
+        /// When the open file was last found at the path, in nanoseconds since 1970.
         var checkedAt = 0
         /// How often another connection of ours had found a new file until then.
         var changes = 0
-        /// End of the time without waiting for the locks of other processes, in nanoseconds since 1970.
+        /// Until when the locks of other processes are not waited for, in nanoseconds since 1970.
         var busyUntil = 0
     }
 
-    /// Nanoseconds for which a lane does not try again after it waited for a lock in vain.
+    /// Nanoseconds without waiting, after a lock was waited for in vain.
     private static let busyPause = 1_000_000_000
 
-    /// Nanoseconds for which a reader takes the file for the right one: asking costs a tenth of a look.
+    /// Nanoseconds for which a reader does not check the file again: the check costs a tenth of a look-up.
     private static let readerTrust = 100_000_000
-    /// So many uses are gathered before they are written.
+    /// How many uses are collected before they are written.
     private static let useLimit = 256
     /// Contents up to this size are read together with the head.
     private static let smallContent = 64 * 1024
 
     /// Opens a store, or makes one.
     ///
-    /// Throws `ResponseStoreError` when the file cannot be opened or made. Folders that are missing are made, for their
-    /// owner alone.
+    /// Missing folders above the file are made, readable by their owner alone.
     ///
     /// - Parameters:
     ///   - url: the file.
-    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB unless said
-    ///     otherwise. Of several processes, each keeps to its own bound when it stores.
+    ///   - maximumByteCount: how many bytes the responses may have together, at least 64 KiB; 100 MiB by default. Of
+    ///     several processes, each enforces its own limit when it stores.
     ///   - separatesCookies: whether a stored response answers only requests with the same cookies; true by default.
-    ///     False is for a store that has one user (see `ResponseStore.separatesCookies`).
+    ///     False is for a store that has one user (see ``ResponseStore/separatesCookies``).
+    /// - Throws: ``ResponseStoreError`` when the file cannot be opened or made.
     public init(url: URL, maximumByteCount: Int = 100 << 20, separatesCookies: Bool = true) throws {
         database = StoreDatabase(path: url.path)
         self.maximumByteCount = max(64 << 10, maximumByteCount)
@@ -82,12 +84,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     deinit {
-        // Whoever lets the store go must not wait for long.
+        // The release of the store must not take long.
         writer.withLock { $0.connection.wait(StoreDatabase.Waiting.reader.rawValue) }
         try? write { (_: SQLiteConnection) throws(SQLiteFailure) in }  // what was used
     }
 
-    /// An eighth of the bound.
+    /// An eighth of the limit.
     public var maximumEntryByteCount: Int { maximumByteCount / 8 }
 
     /// How many bytes the stored responses have together.
@@ -101,7 +103,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: The store
 
-    /// Reads one response; one query for small ones.
+    /// Reads one response; a small one with a single query.
     public func response(for key: String, choosing choose: ([StoredHead]) -> Int?) throws -> StoredResponse? {
         let found = try read { (connection: SQLiteConnection) throws(SQLiteFailure) -> (Row, Data)? in
             let rows = try Self.rows(of: key, connection)
@@ -115,7 +117,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         return StoredResponse(head: row.head, content: content)
     }
 
-    /// Stores one response, and removes others if the bound demands it.
+    /// Stores one response, and removes others when the limit is exceeded.
     public func store(_ response: StoredResponse, for key: String) throws {
         guard response.byteCount <= maximumEntryByteCount else { return try removeResponses(for: key) }
         let (head, variant) = (response.head.encoded, response.head.variant.encoded)
@@ -134,7 +136,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// Stores another head for a content, unless that has been replaced meanwhile.
+    /// Replaces the head of a stored response, unless the response has been replaced.
     public func updateHead(_ head: StoredHead, for key: String) throws {
         let encoded = head.encoded
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
@@ -144,14 +146,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// Forgets all variants of a key.
+    /// Removes all variants of a key.
     public func removeResponses(for key: String) throws {
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run("DELETE FROM responses WHERE key = ?", .text(key))
         }
     }
 
-    /// Forgets everything; the file keeps its size, and its room is used again.
+    /// Removes all responses; the file keeps its size, and its space is reused.
     public func removeAllResponses() throws {
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run("DELETE FROM responses")
@@ -210,7 +212,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// Removes what was not used for the longest time until the rest is within the bound.
+    /// Removes the least recently used responses until the rest is within the limit.
     private func evict(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         while try connection.number("SELECT byte_count FROM totals") > maximumByteCount {
             let oldest = try connection.number("SELECT rowid FROM responses ORDER BY used_at, rowid LIMIT 1")
@@ -219,13 +221,13 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// What a row takes in the file, about: what does not fit on a page goes to pages of its own.
+    /// About how many bytes a row takes in the file: what does not fit on a page takes whole pages.
     private static func size(of key: String, _ head: Data, _ content: Data) -> Int {
         let bytes = 2 * key.utf8.count + head.count + content.count + 160
         return bytes <= 1024 ? bytes : (bytes + 4095) / 4096 * 4096
     }
 
-    /// Notes a use; writes them all once there are many.
+    /// Records a use; writes all uses once there are many.
     private func noteUse(of row: Int) {
         let isMuch = uses.withLock { uses in
             let isNew = uses.updateValue(Self.now, forKey: row) == nil
@@ -266,7 +268,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         try use(reader, .reader, body)
     }
 
-    /// A transaction, with the uses that wait to be written.
+    /// Runs a transaction, which also writes the collected uses.
     private func write(_ body: (SQLiteConnection) throws(SQLiteFailure) -> Void) throws(ResponseStoreError) {
         try use(writer, .writer) { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.transaction { () throws(SQLiteFailure) in
@@ -276,7 +278,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         }
     }
 
-    /// Opens the file anew when another process has put an empty database in place of a damaged one.
+    /// Opens the file again when another process has replaced a damaged database by an empty one.
     private func check(_ lane: inout Lane, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
         let trust = waiting == .reader ? Self.readerTrust : 0
         let (now, changes) = (Self.now, changes.load(ordering: .acquiring))
@@ -292,7 +294,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Uses a connection; after damage once more, on an empty database.
     ///
-    /// Another process may keep the database locked. Then this waits once, and fails without waiting for a while:
+    /// Another process may keep the database locked. This then waits once, and fails without waiting for a while:
     /// requests that wait for the cache would otherwise wait one after the other.
     private func use<Value>(
         _ lane: borrowing Mutex<Lane>, _ waiting: StoreDatabase.Waiting,
@@ -327,12 +329,12 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 }
 
 extension StoredHead {
-    /// The identifier as SQLite keeps it.
+    /// The identifier in SQLite's type of numbers.
     fileprivate var tag: Int { Int(truncatingIfNeeded: identifier) }
 }
 
 extension ResponseVariant {
-    /// What two variants differ in, as bytes.
+    /// The variant as bytes: two variants are the same when their bytes are.
     fileprivate var encoded: Data {
         Data(names.joined(separator: ",").utf8) + [0] + selection + [0] + (credentials.map { [1] + $0 } ?? [0])
     }

@@ -3,18 +3,18 @@
 import Foundation
 import Glibc
 
-/// Opens the file of a store and replaces a damaged file by an empty one.
+/// Opens the file of a store, and replaces a damaged file by an empty one.
 struct StoreDatabase: Sendable {
     let path: String
 
-    /// Who waits for locks of other connections, and how many milliseconds.
+    /// How long a call waits for locks of other connections, in milliseconds.
     enum Waiting: Int32 {
-        /// A request waits for the answer.
+        /// A request waits for the result.
         case reader = 50
         case writer = 5000
     }
 
-    /// Kept in the file; another number means other tables.
+    /// The version of the tables, which the file has as its `user_version`.
     private static let form = 2
 
     /// A connection to a database with our tables; throws `ResponseStoreError`.
@@ -33,7 +33,7 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// The file that is at the path now; 0 for none.
+    /// The inode of the file at the path; 0 without a file.
     var inode: UInt {
         var status = stat()
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
@@ -44,14 +44,14 @@ struct StoreDatabase: Sendable {
         let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue)
         // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a
         // power cut the last writes may be missing, which is no loss in a cache.
-        try connection.run(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
+        try connection.useWriteAheadLog(waitingMilliseconds: waiting.rawValue)
+        try connection.run("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
         let form = try connection.number("PRAGMA user_version")
         if form != Self.form { try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) } }
         return connection
     }
 
-    /// Makes the file for its owner alone; SQLite gives its companions the same mode.
+    /// Makes the file, readable by its owner only; SQLite gives its companion files the same mode.
     private func makeFile() throws(ResponseStoreError) {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -89,13 +89,11 @@ struct StoreDatabase: Sendable {
 
     // MARK: Damage
 
-    /// Sets a damaged database aside, as `…-damaged`, and makes an empty one.
+    /// Renames a damaged database to `…-damaged`, and makes an empty one.
     ///
-    /// Under a lock between processes, since two that find the damage at once must not set each other's new file aside.
-    ///
-    /// - Parameters:
-    ///   - damaged: the inode of the file that is damaged; another one at the path has replaced it already.
-    ///   - waiting: who waits; a reader does not wait for the lock between processes.
+    /// Holds a lock between processes, since two processes that find the damage at once must not rename each other's
+    /// new file. `damaged` is the inode of the damaged file: another inode at the path means that another process has
+    /// replaced the file already. A reader does not wait for the lock: it throws `.busy`.
     func replace(damaged: UInt, _ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
         let lock = Glibc.open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw .damaged(path: path) }
@@ -112,7 +110,7 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// Sets the damaged file aside for inspection; an older one is removed.
+    /// Renames the damaged file for inspection; an older one is removed.
     private func setAside() {
         unlink("\(path)-damaged-wal")
         if rename(path, "\(path)-damaged") != 0 { unlink(path) }

@@ -3,8 +3,8 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Gives the content as it is; empty `Data` for an allowed empty response.
-public final class DataResponseSerializer: EvidenceSerializing {
+/// Returns the content as it is; empty `Data` for an allowed empty response.
+public final class DataResponseSerializer: ContextSerializing {
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor
     /// Methods whose responses may be empty.
@@ -13,6 +13,11 @@ public final class DataResponseSerializer: EvidenceSerializing {
     public let emptyResponseCodes: Set<Int>
 
     /// Makes a serialiser.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is delivered; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
     public init(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -23,22 +28,22 @@ public final class DataResponseSerializer: EvidenceSerializing {
         self.emptyRequestMethods = emptyRequestMethods
     }
 
-    /// The content; throws as documented for the type.
+    /// The content; throws `error`, or `.inputDataNilOrZeroLength` for an empty response that may not be empty.
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> Data {
-        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+        try serialize(context: FixedResponseContext(request: request, response: response), data: data, error: error)
     }
 
-    func value(of data: Data, evidence: any ResponseEvidence) throws -> Data {
+    func value(of data: Data, context: any ResponseContext) throws -> Data {
         try preprocessed(data)
     }
 
     func emptyValue() -> Data { Data() }
 }
 
-/// Gives the content as text: in the given encoding, else the response's charset, else ISO-8859-1.
-public final class StringResponseSerializer: EvidenceSerializing {
+/// Returns the content as text: in the given encoding, else the response's charset, else ISO-8859-1.
+public final class StringResponseSerializer: ContextSerializing {
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor
     /// Methods whose responses may be empty.
@@ -49,6 +54,12 @@ public final class StringResponseSerializer: EvidenceSerializing {
     public let encoding: String.Encoding?
 
     /// Makes a serialiser.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
     public init(
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
@@ -61,16 +72,16 @@ public final class StringResponseSerializer: EvidenceSerializing {
         self.encoding = encoding
     }
 
-    /// The text; throws `.stringSerializationFailed(encoding:)` for content that is none.
+    /// The text; throws `.stringSerializationFailed(encoding:)` for content that is not text in the encoding.
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> String {
-        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+        try serialize(context: FixedResponseContext(request: request, response: response), data: data, error: error)
     }
 
-    func value(of data: Data, evidence: any ResponseEvidence) throws -> String {
+    func value(of data: Data, context: any ResponseContext) throws -> String {
         let data = try preprocessed(data)
-        let charset = encoding == nil ? evidence.responseField("Content-Type").flatMap(MIMEType.init)?.charset : nil
+        let charset = encoding == nil ? context.responseField("Content-Type").flatMap(MIMEType.init)?.charset : nil
         let encoding = encoding ?? charset.flatMap(String.Encoding.init(charset:)) ?? .isoLatin1
         guard let text = String(data: data, encoding: encoding) else {
             throw AFError.responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
@@ -81,8 +92,8 @@ public final class StringResponseSerializer: EvidenceSerializing {
     func emptyValue() -> String { "" }
 }
 
-/// Decodes a value of the content; for an allowed empty response `T` must be an `EmptyResponse`.
-public final class DecodableResponseSerializer<T: Decodable & Sendable>: EvidenceSerializing {
+/// Decodes a value from the content; for an allowed empty response `T` must be an `EmptyResponse`.
+public final class DecodableResponseSerializer<T: Decodable & Sendable>: ContextSerializing {
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor
     /// Methods whose responses may be empty.
@@ -93,6 +104,12 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Evidenc
     public let decoder: any DataDecoder
 
     /// Makes a serialiser.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is decoded; changes nothing by default.
+    ///   - decoder: decodes the content; a `JSONDecoder` by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
     public init(
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
         decoder: any DataDecoder = JSONDecoder(),
@@ -109,10 +126,10 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Evidenc
     public func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> T {
-        try serialize(evidence: GivenEvidence(request: request, response: response), data: data, error: error)
+        try serialize(context: FixedResponseContext(request: request, response: response), data: data, error: error)
     }
 
-    func value(of data: Data, evidence: any ResponseEvidence) throws -> T {
+    func value(of data: Data, context: any ResponseContext) throws -> T {
         let data = try preprocessed(data)
         do {
             return try decoder.decode(T.self, from: data)

@@ -1,17 +1,17 @@
-// What makes values of the pieces of a stream.
+// Serialisers for the pieces of a stream.
 
 public import Foundation
 
-/// Makes a value of each piece of a stream.
+/// Makes a value from each piece of a stream.
 public protocol DataStreamSerializer: Sendable {
-    /// What is made.
+    /// The type of the values.
     associatedtype SerializedObject: Sendable
 
-    /// The value of a piece; throws when there is none.
+    /// The value of a piece; throws when the piece cannot be read.
     func serialize(_ data: Data) throws -> SerializedObject
 }
 
-/// Gives pieces as they are.
+/// Returns pieces unchanged.
 public struct PassthroughStreamSerializer: DataStreamSerializer {
     /// Makes a serialiser.
     public init() {}
@@ -19,7 +19,7 @@ public struct PassthroughStreamSerializer: DataStreamSerializer {
     public func serialize(_ data: Data) throws -> Data { data }
 }
 
-/// Gives pieces as text; bytes that are no UTF-8 become U+FFFD.
+/// Returns pieces as text; bytes that are not UTF-8 become U+FFFD.
 public struct StringStreamSerializer: DataStreamSerializer {
     /// Makes a serialiser.
     public init() {}
@@ -27,7 +27,7 @@ public struct StringStreamSerializer: DataStreamSerializer {
     public func serialize(_ data: Data) throws -> String { String(decoding: data, as: UTF8.self) }
 }
 
-/// Decodes a value of each piece.
+/// Decodes a value from each piece.
 public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSerializer {
     /// The decoder.
     public let decoder: any DataDecoder
@@ -35,6 +35,10 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
     public let dataPreprocessor: any DataPreprocessor
 
     /// Makes a serialiser.
+    ///
+    /// - Parameters:
+    ///   - decoder: decodes one piece at a time; a `JSONDecoder` by default.
+    ///   - dataPreprocessor: changes a piece before it is decoded; changes nothing by default.
     public init(
         decoder: any DataDecoder = JSONDecoder(), dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
     ) {
@@ -64,7 +68,7 @@ extension DataStreamSerializer {
 }
 
 extension DataStreamSerializer where Self == PassthroughStreamSerializer {
-    /// Gives pieces as they are.
+    /// Returns pieces unchanged.
     public static var passthrough: PassthroughStreamSerializer { PassthroughStreamSerializer() }
 }
 
@@ -74,7 +78,13 @@ extension DataStreamSerializer where Self == StringStreamSerializer {
 }
 
 extension DataStreamSerializer {
-    /// Decodes a value of each piece.
+    /// A serialiser that decodes a value of each piece.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - decoder: decodes one piece at a time; a `JSONDecoder` by default.
+    ///   - dataPreprocessor: changes a piece before it is decoded; changes nothing by default.
+    /// - Returns: the serialiser.
     @preconcurrency
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type, decoder: any DataDecoder = JSONDecoder(),
@@ -97,7 +107,7 @@ package struct StreamText {
         return String(decoding: all.prefix(count), as: UTF8.self)
     }
 
-    /// What an unfinished character at the very end comes to; `nil` when there is none.
+    /// The replacement for an unfinished character at the end; `nil` when there is none.
     package mutating func finish() -> String? {
         defer { held = Data() }
         return held.isEmpty ? nil : String(decoding: held, as: UTF8.self)

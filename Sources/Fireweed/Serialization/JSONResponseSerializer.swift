@@ -3,9 +3,9 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Gives the content as the objects that `JSONSerialization` makes; `NSNull` for an allowed empty response.
+/// Returns the objects that `JSONSerialization` makes from the content; `NSNull` for an allowed empty response.
 public final class JSONResponseSerializer: ResponseSerializer {
-    /// `Any` with a promise: associated types of serialisers are `Sendable`, and Swift has no `Sendable` `Any`.
+    /// Any JSON value: associated types of serialisers are `Sendable`, and `Any` is not.
     ///
     /// Casts work as on `Any`: `value as? [String: Any]`. Responses of completion handlers, and `serialize`, give `Any`
     /// itself.
@@ -23,6 +23,12 @@ public final class JSONResponseSerializer: ResponseSerializer {
     public let options: JSONSerialization.ReadingOptions
 
     /// Makes a serialiser.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is read; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    ///   - options: how `JSONSerialization` reads; fragments are allowed by default.
     public init(
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
@@ -42,7 +48,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
     ) throws -> any Sendable {
         let object: Any = try serialize(request: request, response: response, data: data, error: error)
         // SAFETY: `Sendable` has no representation. `JSONSerialization` makes values that never change, and with
-        // `.mutableContainers` objects that nobody else refers to: they are handed over with the response. `as Any`
+        // `.mutableContainers` objects without another reference: they are handed over with the response. `as Any`
         // keeps the existential closed: the cast is from `Any`, not from the value inside.
         return unsafeBitCast(object as Any, to: (any Sendable).self)
     }

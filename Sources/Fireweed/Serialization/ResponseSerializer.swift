@@ -1,43 +1,55 @@
-// What makes values of responses.
+// Serialisers of responses.
 
 public import Foundation
 public import FoundationNetworking
 
-/// Makes a value of a response with its content in memory.
+/// Makes a value from a response with its content in memory.
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
-    /// What is made.
+    /// The type of the values.
     associatedtype SerializedObject: Sendable
 
-    /// Makes the value.
+    /// Makes the value from a response in memory.
     ///
-    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an
-    /// `AFError` as it is, any other error in
-    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    /// Called on the session's serialisation queue, or on the task that awaits the response.
     ///
-    /// - Parameter error: why the request failed; `nil` after a success.
+    /// - Parameters:
+    ///   - request: the last message that was sent; `nil` when none could be made.
+    ///   - response: the response's head; `nil` when none came.
+    ///   - data: the content; `nil` when none came.
+    ///   - error: why the request failed; `nil` after a success.
+    /// - Returns: the value.
+    /// - Throws: any error, which becomes the response's error: an `AFError` as it is, any other error in
+    ///   `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`. A serialiser that has no
+    ///   use for `error` rethrows it.
     func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
     ) throws -> SerializedObject
 }
 
-/// Makes a value of a response with its content in a file.
+/// Makes a value from a response with its content in a file.
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
-    /// What is made.
+    /// The type of the values.
     associatedtype SerializedObject: Sendable
 
-    /// Makes the value.
+    /// Makes the value from a downloaded file.
     ///
-    /// A serialiser that cannot use `error` throws it again. What it throws instead is the response's error: an
-    /// `AFError` as it is, any other error in
-    /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
+    /// Called on the session's serialisation queue, or on the task that awaits the response.
     ///
-    /// - Parameter error: why the request failed; `nil` after a success.
+    /// - Parameters:
+    ///   - request: the last message that was sent; `nil` when none could be made.
+    ///   - response: the response's head; `nil` when none came.
+    ///   - fileURL: the file; `nil` when the download failed before there was one.
+    ///   - error: why the request failed; `nil` after a success.
+    /// - Returns: the value.
+    /// - Throws: any error, which becomes the response's error: an `AFError` as it is, any other error in
+    ///   `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`. A serialiser that has no
+    ///   use for `error` rethrows it.
     func serializeDownload(
         request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
     ) throws -> SerializedObject
 }
 
-/// Makes a value of a response, wherever its content is, with rules for empty content.
+/// Makes a value from a response in memory or in a file, with rules for empty content.
 public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol
 {
     /// Changes the content before it is serialised.
@@ -80,7 +92,7 @@ extension ResponseSerializer {
 }
 
 extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
-    /// Reads the file and serialises what is in it.
+    /// Reads the file and serialises its content.
     public func serializeDownload(
         request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, error: (any Error)?
     ) throws -> SerializedObject {
@@ -102,29 +114,29 @@ private enum EmptyResponseRules {
     static let statuses: Set<Int> = [204, 205]
 }
 
-/// A serialiser of ours: it asks the evidence for the little that it needs.
-protocol EvidenceSerializing: ResponseSerializer {
-    func value(of data: Data, evidence: any ResponseEvidence) throws -> SerializedObject
-    /// The value of a response that is empty and may be.
+/// A serialiser of the library: it reads from the context only what it needs, so that no `HTTPURLResponse` is made.
+protocol ContextSerializing: ResponseSerializer {
+    func value(of data: Data, context: any ResponseContext) throws -> SerializedObject
+    /// The value of an allowed empty response.
     func emptyValue() throws -> SerializedObject
 }
 
-extension EvidenceSerializing {
-    func serialize(evidence: any ResponseEvidence, data: Data?, error: (any Error)?) throws -> SerializedObject {
+extension ContextSerializing {
+    func serialize(context: any ResponseContext, data: Data?, error: (any Error)?) throws -> SerializedObject {
         if let error { throw error }
         guard let data, !data.isEmpty else {
             let isAllowed =
-                evidence.requestMethod.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0)) } == true
-                || evidence.statusCode.map(emptyResponseCodes.contains) == true
+                context.requestMethod.map { emptyRequestMethods.contains(HTTPMethod(rawValue: $0)) } == true
+                || context.statusCode.map(emptyResponseCodes.contains) == true
             guard isAllowed else { throw AFError.responseSerializationFailed(reason: .inputDataNilOrZeroLength) }
             return try emptyValue()
         }
-        return try value(of: data, evidence: evidence)
+        return try value(of: data, context: context)
     }
 
     /// The content after the preprocessor, which is called only when there is one.
     func preprocessed(_ data: Data) throws -> Data {
-        // Not `is`, which costs ten times as much.
+        // A type comparison: `is` costs ten times as much.
         type(of: dataPreprocessor) == PassthroughPreprocessor.self ? data : try dataPreprocessor.preprocess(data)
     }
 }
@@ -143,9 +155,9 @@ public struct Empty: Codable, Sendable, Hashable, EmptyResponse {
     public static func emptyValue() -> Empty { value }
 }
 
-/// Decodes values of data; `JSONDecoder` and `PropertyListDecoder` are such.
+/// Decodes values from data, as `JSONDecoder` and `PropertyListDecoder` do.
 public protocol DataDecoder: Sendable {
-    /// The value in the data; throws when there is none.
+    /// The value in the data; throws when the data cannot be read.
     func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
 }
 

@@ -1,4 +1,4 @@
-// The serialisers, reachable with a dot.
+// Static members for the built-in serialisers.
 
 public import Foundation
 public import FoundationNetworking
@@ -7,7 +7,13 @@ extension ResponseSerializer where Self == DataResponseSerializer {
     /// Gives the content as it is.
     public static var data: DataResponseSerializer { DataResponseSerializer() }
 
-    /// Gives the content as it is.
+    /// A serialiser that gives the content as it is.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is delivered; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the serialiser.
     public static func data(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -23,7 +29,14 @@ extension ResponseSerializer where Self == StringResponseSerializer {
     /// Gives the content as text.
     public static var string: StringResponseSerializer { StringResponseSerializer() }
 
-    /// Gives the content as text.
+    /// A serialiser that gives the content as text.
+    ///
+    /// - Parameters:
+    ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the serialiser.
     public static func string(
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
@@ -37,7 +50,15 @@ extension ResponseSerializer where Self == StringResponseSerializer {
 }
 
 extension ResponseSerializer {
-    /// Decodes a value of the content.
+    /// A serialiser that decodes a value of the content.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
+    ///   - dataPreprocessor: changes the content before it is decoded; changes nothing by default.
+    ///   - decoder: decodes the content; a `JSONDecoder` by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the serialiser.
     @preconcurrency
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type,

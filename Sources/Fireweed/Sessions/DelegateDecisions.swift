@@ -41,30 +41,30 @@ struct DelegateStoringHandler: CachedResponseHandler {
 extension Request {
     /// Asks the delegate about the head of a response.
     ///
-    /// When the delegate allows the response, the request's own handlers are asked. The result is `nil` when the
-    /// session's delegate is no subclass.
+    /// When the delegate allows the response, the request's own handlers are asked. `nil` when the session's delegate
+    /// is not a subclass.
     func delegateDecision(about head: ResponseHead, of attempt: Attempt) -> HeadDisposition? {
         guard core.options.delegate.isSubclass, let task = attempt.sessionTask as? URLSessionDataTask,
             let response = attempt.httpURLResponse
         else { return nil }
-        let settle = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
+        let decide = firstOnly { [self] (disposition: URLSession.ResponseDisposition) in
             guard disposition != .cancel else { return attempt.cancelTask() }
-            // Whoever waits allows the content later; only a download asks for another response.
+            // The waiting part allows the content later; only a download asks for another response.
             if case .wait = parts.receiver.receive(head, of: attempt, for: self) { return }
             attempt.allow()
         }
         core.options.rootQueue.async { [core] in
             core.options.delegate.urlSession(
-                core.urlSession, dataTask: task, didReceive: response, completionHandler: settle)
+                core.urlSession, dataTask: task, didReceive: response, completionHandler: decide)
         }
         return .wait
     }
 
     /// Asks the delegate for a stream of content.
-    func askDelegateForStream(for attempt: Attempt, completion: @escaping @Sendable (ShownStream?) -> Void) {
+    func askDelegateForStream(for attempt: Attempt, completion: @escaping @Sendable (SendableInputStream?) -> Void) {
         core.options.rootQueue.async { [core] in
             core.options.delegate.urlSession(core.urlSession, task: attempt.sessionTask) { stream in
-                completion(stream.map { ShownStream($0) })
+                completion(stream.map { SendableInputStream($0) })
             }
         }
     }

@@ -9,7 +9,7 @@ final class DelegateEvents: EventMonitor {
     let queue: DispatchQueue
     private let delegate: SessionDelegate
 
-    /// `nil` for a delegate that is no subclass: its methods do nothing.
+    /// `nil` for a delegate that is not a subclass: its methods do nothing.
     init?(_ delegate: SessionDelegate, queue: DispatchQueue) {
         guard delegate.isSubclass else { return nil }
         self.delegate = delegate
@@ -69,14 +69,14 @@ final class DelegateEvents: EventMonitor {
 }
 
 extension Request {
-    /// Tells a delegate that is a subclass of something that happened on the WebSocket.
-    func tellDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
+    /// Notifies a delegate that is a subclass of an event of the WebSocket.
+    func notifyDelegate(_ event: @escaping @Sendable (SessionDelegate, URLSession, URLSessionWebSocketTask) -> Void) {
         guard core.options.delegate.isSubclass, let task = task as? URLSessionWebSocketTask else { return }
         core.options.rootQueue.async { [core] in event(core.options.delegate, core.urlSession, task) }
     }
 }
 
 extension SessionDelegate {
-    /// Whether the delegate can decide or watch anything: the class itself does neither.
+    /// Whether the delegate can decide or observe anything: `SessionDelegate` itself does neither.
     var isSubclass: Bool { type(of: self) != SessionDelegate.self }
 }

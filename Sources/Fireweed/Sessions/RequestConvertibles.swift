@@ -8,7 +8,7 @@ struct EncodedRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
     let headers: HTTPHeaders?
-    /// Puts the parameters in; `nil` when there are none.
+    /// Adds the parameters; `nil` when there are none.
     let encode: (@Sendable (URLRequest) throws -> URLRequest)?
     let modify: Session.RequestModifier?
 
@@ -36,12 +36,24 @@ struct EncodedRequest: URLRequestConvertible {
 }
 
 extension RequestRecord {
-    /// Makes the record of what a session was asked for; without a `URLRequest` where nobody has a say in it.
+    /// Makes the record of what a session was asked for; without a `URLRequest` where no caller may change it.
     convenience init(_ convertible: any URLRequestConvertible) throws {
         if let plain = convertible as? EncodedRequest, plain.encode == nil, plain.modify == nil {
             self.init(url: try plain.url.asURL(), method: plain.method.rawValue, headers: plain.headers)
         } else {
             try self.init(convertible.asURLRequest())
         }
+    }
+}
+
+/// A request with a form's content type.
+struct FormRequest: URLRequestConvertible {
+    let request: any URLRequestConvertible
+    let form: UploadedForm
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try request.asURLRequest()
+        request.headers.add(.contentType(form.form.contentType))
+        return request
     }
 }

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Knows every request of a session that can still be cancelled.
+/// The requests of a session that can still be cancelled.
 ///
-/// A request that has begun is kept alive until it ends. One that waits for `resume()` is known, and not kept, so that
-/// dropping it leaves nothing; one that would have begun with its first handler, and has none, is not known yet.
+/// A request that has begun is kept alive until it ends. A request that waits for `resume()` is referenced weakly, so
+/// that releasing it leaves nothing behind. A request that begins with its first handler is not registered before that.
 final class RequestRegistry: Sendable {
     private struct Dormant {
         weak var request: Request?
@@ -34,7 +34,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Lets go of a request that has ended.
+    /// Releases a request that has ended.
     func remove(_ request: Request) {
         // What was removed is released outside the lock: it may be the last reference.
         let removed = state.withLock { state in
@@ -44,7 +44,7 @@ final class RequestRegistry: Sendable {
         _ = removed
     }
 
-    /// Forgets a request that is going away and may never have begun.
+    /// Removes a request that is being deallocated and may never have begun.
     func forget(_ identifier: ObjectIdentifier) {
         guard hasDormant.load(ordering: .acquiring) else { return }
         state.withLock { $0.dormant[identifier] = nil }

@@ -41,26 +41,28 @@ extension Session {
     public var defaultEventMonitors: [any EventMonitor] { [AlamofireNotifications()] }
     /// What moves the bytes.
     public var transport: any Transport { core.transport }
-    /// The transport's clock: retries, time-outs, deadlines, cookies, the cache and refresh windows go by it.
+    /// The transport's clock: retries, time-outs, deadlines, cookies, the cache and refresh windows use it.
     public var clock: any SessionClock { core.clock }
 
-    /// An executor on the session's event loop: a task that prefers it awaits responses without a thread hop.
+    /// An executor on the session's event loop; `nil` when the transport has none.
     ///
-    /// What such a task does keeps the loop from moving bytes, so it must not wait or compute for long. `nil` when the
-    /// transport has none.
+    /// A task that prefers the executor awaits responses without a thread hop. While such a task runs, the loop moves
+    /// no bytes, so the task must not wait or compute for long.
     public var executor: (any TaskExecutor)? { core.transport.executor }
 
     // MARK: All requests
 
-    /// Calls `action` with every request that has begun or waits for `resume()`, and is not finished; on the calling
-    /// thread.
+    /// Calls `action` on this thread with every request that has begun or waits for `resume()`, and has not finished.
     @preconcurrency
     public func withAllRequests(perform action: @Sendable (Set<Request>) -> Void) {
         action(core.registry.all)
     }
 
-    /// Cancels every request that is not finished, then calls `completion` on `queue`: each has been cancelled, though
-    /// not each ended.
+    /// Cancels every request that is not finished.
+    ///
+    /// - Parameters:
+    ///   - queue: where `completion` is called; the main queue by default.
+    ///   - completion: called once every request is cancelled; the requests have not all finished then.
     @preconcurrency
     public func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
@@ -69,10 +71,10 @@ extension Session {
         if let completion { queue.async(execute: completion) }
     }
 
-    /// Waits until every response that has come so far is in the session's store: for programs that end after a
+    /// Waits until every response that has come so far is in the session's store; for programs that end after a
     /// request.
     ///
-    /// Responses are stored behind the end of their requests. Returns at once when the session has no cache; the
+    /// Responses are stored after their requests have ended. Returns immediately when the session has no cache; the
     /// configuration's `urlCache` may still be writing to its disk.
     public func flushResponseStore() async {
         guard let cache = core.cache else { return }
@@ -87,7 +89,7 @@ extension Session {
 
     // MARK: -
 
-    /// Takes a new request in, and makes its `URLRequest` at once where the session wants that.
+    /// Registers a new request, and makes its `URLRequest` immediately when the session is set up for that.
     func begin<Made: Request>(_ request: Made) -> Made {
         // A weak reference makes every later retain slower: only requests that may lie dormant get one.
         let beginsByItself = request.shouldAutomaticallyResume ?? core.options.startRequestsImmediately

@@ -12,10 +12,15 @@ extension Session: RequestDelegate {
         core.registry.remove(request)
     }
 
-    /// Asks the session's retrier, then the request's own, and calls `completion` once, on the root queue.
+    /// Asks the session's retrier, then the request's own.
     ///
-    /// `.doNotRetryWithError` comes with an `AFError.requestRetryFailed(retryError:originalError:)`. An invalidated
-    /// session does not retry.
+    /// An invalidated session does not retry.
+    ///
+    /// - Parameters:
+    ///   - request: the request that failed.
+    ///   - error: its error.
+    ///   - completion: called once with the decision, on the root queue. `.doNotRetryWithError` comes with an
+    ///     `AFError.requestRetryFailed(retryError:originalError:)`.
     @preconcurrency
     public func retryResult(
         for request: Request, dueTo error: AFError, completion: @escaping @Sendable (_ result: RetryResult) -> Void
@@ -31,9 +36,13 @@ extension Session: RequestDelegate {
             })
     }
 
-    /// Starts a new attempt of a request after so many seconds, at once for `nil`.
+    /// Starts a new attempt of a request.
     ///
     /// Does nothing unless the request has failed and is not finished.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - timeDelay: the wait before the attempt, in seconds; `nil` for none.
     public func retryRequest(_ request: Request, withDelay timeDelay: TimeInterval?) {
         request.retry(after: timeDelay ?? 0) {}
     }

@@ -14,18 +14,23 @@ extension Session {
     /// the underlying error of the same `URLError`.
     ///
     /// ```swift
-    /// let lines = AsyncStream<Data> { continuation in … }
+    /// let (lines, log) = AsyncStream.makeStream(of: Data.self)
+    /// log.yield(Data("started\n".utf8))
+    /// log.finish()
     /// let response = await session.upload(lines, to: "https://example.com/log").serializingString().response
     /// ```
     ///
     /// - Parameters:
-    ///   - content: gives the bytes; empty elements count for nothing.
+    ///   - content: gives the bytes; empty elements add nothing.
     ///   - convertible: the URL.
-    ///   - method: the method, `.post` by default.
-    ///   - headers: the fields of the request; `nil` for none.
-    ///   - interceptor: adapts and retries this request, after the session's.
-    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil` leaves it to the session.
+    ///   - method: the method; `.post` by default.
+    ///   - headers: fields of this request, which replace the session's fields of the same name; `nil`, the default,
+    ///     for none.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
     ///   - requestModifier: changes the `URLRequest`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     public func upload<Content: AsyncSequence & Sendable>(
         _ content: Content, to convertible: any URLConvertible, method: HTTPMethod = .post,
@@ -40,7 +45,15 @@ extension Session {
 
     /// Sends what an async sequence gives, with a request that is made by anything that makes a `URLRequest`.
     ///
-    /// The rest is as in `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`.
+    /// The sequence is read as in `upload(_:to:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:)`.
+    ///
+    /// - Parameters:
+    ///   - content: gives the bytes; empty elements add nothing.
+    ///   - convertible: makes the `URLRequest`; its own content is replaced.
+    ///   - interceptor: adapts and retries this request, after the session's interceptor.
+    ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
+    ///     the session.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
     public func upload<Content: AsyncSequence & Sendable>(
         _ content: Content, with convertible: any URLRequestConvertible,

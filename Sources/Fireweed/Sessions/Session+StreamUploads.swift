@@ -5,26 +5,31 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// What a stream request sends besides its `URLRequest`.
+/// The content of a stream request that a `URLRequest` cannot hold.
 ///
-/// `Session.upload` is for content whose response is gathered; this is for a response that is read as it comes.
+/// `Session.upload` is for a response that is gathered in memory; this is for a response that is read as it comes.
 public enum StreamRequestContent {
     /// Bytes in memory, for any method.
     case data(Data)
-    /// What a file holds, read as it is sent.
+    /// The content of a file, read while it is sent.
     case file(URL)
-    /// What a stream gives, read once as it is sent, in chunks: a redirect or a retry that needs the content again
-    /// fails.
+    /// The content of a stream, read once while it is sent, in chunks; a redirect or a retry that needs it again fails.
     case stream(InputStream)
-    /// A form; above the threshold for memory it goes straight from its parts.
+    /// A form; above `MultipartFormData.encodingMemoryThreshold` it is read from its parts while it is sent.
     case form(MultipartFormData)
 }
 
 extension Session {
-    /// A request that sends content, and whose response's content is handed on as it comes.
+    /// A request that sends content, and delivers the content of its response as it comes.
     ///
-    /// A form that cannot be read fails the request with `AFError.multipartEncodingFailed`. Content other than a
-    /// stream is sent again after a redirect that keeps the method, an authentication round and a retry.
+    /// Content other than a stream is sent again after a redirect that keeps the method, an authentication round and a
+    /// retry.
+    ///
+    /// - Parameters:
+    ///   - request: URL, method and header fields.
+    ///   - content: what is sent; `nil` sends the content of `request`. A form that cannot be read fails the request
+    ///     with `AFError.multipartEncodingFailed(reason:)`.
+    /// - Returns: the request, which begins with its first handler or with `resume()`.
     public func streamRequest(_ request: URLRequest, uploading content: StreamRequestContent?) -> DataStreamRequest {
         var request = request
         let body = content.map { content in

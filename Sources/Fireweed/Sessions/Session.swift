@@ -1,13 +1,15 @@
-// Sessions: where requests come from.
+// Sessions, and the methods that make requests.
+//
+// The methods stay in the class, although the file is long: Swift cannot override methods of extensions.
 
 public import Dispatch
 public import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
-/// Makes requests, and holds what they share: connections, cookies, trust, interception and observation.
+/// Makes requests, and owns what they share: connections, cookies, trust, interception and observation.
 ///
-/// A session ends when its last reference goes: every unfinished request then fails with
+/// A session ends when its last reference is released: every unfinished request then fails with
 /// `AFError.sessionDeinitialized`.
 ///
 /// ```swift
@@ -15,9 +17,9 @@ public import FoundationNetworking
 /// let user = try await session.request("https://example.com/user").validate().serializingDecodable(User.self).value
 /// ```
 open class Session: @unchecked Sendable {
-    // SAFETY: its one stored property is a `let` of `Sendable` type.
+    // SAFETY: the stored property is a `let` of `Sendable` type.
 
-    /// A session with every default.
+    /// A session with default settings, which every part of the program shares.
     public static let `default` = Session()
 
     /// Changes a `URLRequest` while it is being made.
@@ -36,20 +38,22 @@ open class Session: @unchecked Sendable {
     /// Makes a session with the configuration of a `URLSession`.
     ///
     /// - Parameters:
-    ///   - session: gives its configuration, which is copied, and is what monitors and delegates are shown. It never
-    ///     sends a byte: its own delegate and delegate queue are not used.
-    ///   - delegate: has the file manager for downloads. A subclass is told of every task, and decides where it
-    ///     overrides a decision.
-    ///   - rootQueue: where the session's own asynchronous work runs; serial.
-    ///   - startRequestsImmediately: whether the first response handler resumes a request.
-    ///   - requestSetup: when the `URLRequest` of a request is made.
-    ///   - requestQueue: where requests are made and adapted; `nil` makes them on the thread that resumes them.
-    ///   - serializationQueue: where completion-handler forms decode; `nil` makes one.
-    ///   - interceptor: adapts and retries every request, before the request's own.
-    ///   - serverTrustManager: judges servers inside the TLS handshake; `nil` leaves it to the authorities.
-    ///   - redirectHandler: decides about redirects; `nil` follows them.
-    ///   - cachedResponseHandler: decides what is stored in the cache; `nil` stores what RFC 9111 allows.
-    ///   - eventMonitors: are told of everything.
+    ///   - session: gives its configuration, which is copied, and is the session that monitors and delegates get. It
+    ///     never sends a byte; its own delegate and delegate queue are not used.
+    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///     decisions that it overrides.
+    ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
+    ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
+    ///   - requestSetup: when the `URLRequest` of a request is made; when the request is first resumed, by default.
+    ///   - requestQueue: where requests are made and adapted; `nil`, the default, does it on the thread that resumes
+    ///     them.
+    ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
+    ///   - interceptor: adapts and retries every request, before the request's own interceptor.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
+    ///     authorities of the system.
+    ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
+    ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
+    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
     public init(
         session: URLSession, delegate: SessionDelegate, rootQueue: DispatchQueue,
         startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
@@ -60,7 +64,7 @@ open class Session: @unchecked Sendable {
     ) {
         core = SessionCore(
             configuration: session.configuration,
-            transport: .curl(TransportOptions(), session.configuration),
+            transport: .engine(TransportOptions(), session.configuration),
             options: SessionOptions(
                 delegate: delegate, rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately,
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
@@ -69,76 +73,41 @@ open class Session: @unchecked Sendable {
         core.attach(self)
     }
 
-    /// Makes a session; the parameters are as in `init(session:)`.
-    public convenience init(
-        configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
-        delegate: SessionDelegate = SessionDelegate(),
-        rootQueue: DispatchQueue = DispatchQueue(label: "org.alamofire.session.rootQueue"),
-        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
-        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
-        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()]
-    ) {
-        self.init(
-            configuration: configuration, delegate: delegate, rootQueue: rootQueue,
-            startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
-            serializationQueue: serializationQueue, interceptor: interceptor, serverTrustManager: serverTrustManager,
-            redirectHandler: redirectHandler, cachedResponseHandler: cachedResponseHandler,
-            eventMonitors: eventMonitors, transportOptions: TransportOptions())
-    }
-
-    /// Makes a session with what a configuration cannot say.
-    ///
-    /// - Parameters:
-    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
-    ///   - transportOptions: settings of the transport: TLS, proxies, host overrides, limits.
-    ///   - netrc: credentials for hosts, sent with the first message to each (Basic), or in answer to a challenge for
-    ///     another scheme.
-    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil` remembers none.
-    ///   - responseStore: where responses are stored; `nil` takes the configuration's `urlCache`, and without one
-    ///     nothing is stored.
-    ///   - maximumRedirectCount: how many redirects one attempt follows; more fail with
-    ///     `URLError.httpTooManyRedirects`. `nil` is 20, as in browsers. A redirect handler may have a number of its
-    ///     own.
-    ///   - waitsForConnectivity: whether a request for which there is no route waits for one, instead of failing with
-    ///     `notConnectedToInternet`. It waits as long as `timeoutIntervalForResource` lets it, then fails with
-    ///     `timedOut`; the idle time-out stands still meanwhile. `nil` is false. It is here because
-    ///     `URLSessionConfiguration.waitsForConnectivity` cannot be set on Linux.
-    ///
-    /// The other parameters are as in `init(session:)`.
-    public convenience init(
-        configuration: URLSessionConfiguration = URLSessionConfiguration.af.default,
-        delegate: SessionDelegate = SessionDelegate(),
-        rootQueue: DispatchQueue = DispatchQueue(label: "org.alamofire.session.rootQueue"),
-        startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy, requestQueue: DispatchQueue? = nil,
-        serializationQueue: DispatchQueue? = nil, interceptor: (any RequestInterceptor)? = nil,
-        serverTrustManager: ServerTrustManager? = nil, redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = [AlamofireNotifications()],
-        transportOptions: TransportOptions = TransportOptions(), netrc: Netrc? = nil,
-        strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil,
-        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil
-    ) {
-        self.init(
-            transport: .curl(transportOptions, configuration), configuration: configuration, delegate: delegate,
-            rootQueue: rootQueue, startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup,
-            requestQueue: requestQueue, serializationQueue: serializationQueue, interceptor: interceptor,
-            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-            cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors, netrc: netrc,
-            strictTransportSecurity: strictTransportSecurity, responseStore: responseStore,
-            maximumRedirectCount: maximumRedirectCount, waitsForConnectivity: waitsForConnectivity)
-    }
-
     /// Makes a session on a given transport: a scripted one for tests, or another engine.
     ///
-    /// The transport is the session's from then on.
+    /// Without a given configuration, cookies and stored responses stay in the memory of this session: a scripted
+    /// session must not be answered with what another session, or an earlier run of a test, has stored.
     ///
-    /// Unless a configuration is given, cookies and stored responses stay in the memory of this session: a scripted
-    /// session must not be answered by what another one, or an earlier run of a test, has stored.
+    /// With a `serverTrustManager`, and a transport without the ability `TransportAbilities.serverTrust`, every request
+    /// fails with `AFError.sessionInvalidated(error:)`.
     ///
-    /// The other parameters are as in `init(configuration:)`. With a `serverTrustManager`, and a transport without the
-    /// ability `TransportAbilities.serverTrust`, every request fails with `AFError.sessionInvalidated(error:)`.
+    /// - Parameters:
+    ///   - transport: sends the messages; the session owns it from now on, and shuts it down at its own end.
+    ///   - configuration: time-outs, header fields, cookies and connection limit; copied.
+    ///     `URLSessionConfiguration.af.ephemeral` by default.
+    ///   - delegate: has the file manager for downloads. A subclass is notified of every task, and makes those
+    ///     decisions that it overrides.
+    ///   - rootQueue: where the session's own asynchronous work runs; must be serial.
+    ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
+    ///   - requestSetup: when the `URLRequest` of a request is made; when the request is first resumed, by default.
+    ///   - requestQueue: where requests are made and adapted; `nil`, the default, does it on the thread that resumes
+    ///     them.
+    ///   - serializationQueue: where response serialisers run; `nil`, the default, makes a queue.
+    ///   - interceptor: adapts and retries every request, before the request's own interceptor.
+    ///   - serverTrustManager: evaluates servers inside the TLS handshake; `nil`, the default, asks the certificate
+    ///     authorities.
+    ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
+    ///   - cachedResponseHandler: decides what is stored in the cache; `nil`, the default, stores what RFC 9111 allows.
+    ///   - eventMonitors: are notified of every event; by default one that posts the notifications.
+    ///   - netrc: credentials for hosts; `nil`, the default, has none.
+    ///   - strictTransportSecurity: remembers hosts that are to be reached over TLS only; `nil`, the default, remembers
+    ///     none.
+    ///   - responseStore: where responses are stored; `nil`, the default, uses the configuration's `urlCache`.
+    ///   - maximumRedirectCount: how many redirects one attempt follows; `nil`, the default, is 20.
+    ///   - waitsForConnectivity: whether a request without a route waits for one; `nil`, the default, is false.
+    ///   - asyncResponseStore: where responses are stored instead; `nil`, the default, leaves `responseStore`.
+    ///   - coalescesRequests: whether equal GET requests that are under way at the same time are fetched once; false by
+    ///     default.
     public init(
         transport: any Transport, configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         delegate: SessionDelegate = SessionDelegate(),
@@ -149,7 +118,8 @@ open class Session: @unchecked Sendable {
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = [AlamofireNotifications()], netrc: Netrc? = nil,
         strictTransportSecurity: StrictTransportSecurity? = nil, responseStore: (any ResponseStore)? = nil,
-        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil
+        maximumRedirectCount: Int? = nil, waitsForConnectivity: Bool? = nil,
+        asyncResponseStore: (any AsyncResponseStore)? = nil, coalescesRequests: Bool = false
     ) {
         core = SessionCore(
             configuration: configuration, transport: transport,
@@ -158,6 +128,7 @@ open class Session: @unchecked Sendable {
                 requestSetup: requestSetup, requestQueue: requestQueue, serializationQueue: serializationQueue,
                 interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
                 cachedResponseHandler: cachedResponseHandler, responseStore: responseStore,
+                asyncResponseStore: asyncResponseStore, coalescesRequests: coalescesRequests,
                 eventMonitors: eventMonitors, netrc: netrc, strictTransportSecurity: strictTransportSecurity,
                 maximumRedirectCount: maximumRedirectCount, waitsForConnectivity: waitsForConnectivity))
         core.attach(self)
@@ -241,7 +212,13 @@ open class Session: @unchecked Sendable {
 
     // MARK: Streams
 
-    /// A request whose content is handed on as it comes.
+    /// A request that delivers the content of its response piece by piece, as it comes.
+    ///
+    /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
+    /// (``DataStreamRequest/data``). A slow handler slows the network down. Add handlers with
+    /// `responseStream(on:stream:)` and its kin, or read `streamTask()`, `content()`,
+    /// `lines(automaticallyCancelling:maximumLineByteCount:)` or
+    /// `serverSentEvents(reconnection:maximumEventByteCount:)`.
     ///
     /// - Parameters:
     ///   - convertible: makes the `URLRequest`.
@@ -261,7 +238,13 @@ open class Session: @unchecked Sendable {
                 interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request whose content is handed on as it comes.
+    /// A request that delivers the content of its response piece by piece, as it comes.
+    ///
+    /// No content is kept in memory, except the first 64 KiB of a response with a status from 400 on
+    /// (``DataStreamRequest/data``). A slow handler slows the network down. Add handlers with
+    /// `responseStream(on:stream:)` and its kin, or read `streamTask()`, `content()`,
+    /// `lines(automaticallyCancelling:maximumLineByteCount:)` or
+    /// `serverSentEvents(reconnection:maximumEventByteCount:)`.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -286,7 +269,7 @@ open class Session: @unchecked Sendable {
             shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// A request with parameters from an `Encodable` value, whose content is handed on as it comes.
+    /// A request with parameters from an `Encodable` value, which delivers the content of its response as it comes.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -317,7 +300,12 @@ open class Session: @unchecked Sendable {
 
     // MARK: Downloads
 
-    /// A request whose content goes to a file.
+    /// A request that writes the content of its response to a file.
+    ///
+    /// The file is written while the content comes. A file that cannot be written fails the request with
+    /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
+    /// `AFError.downloadedFileMoveFailed(error:source:destination:)`. The content of a refused response, such as 404,
+    /// is in the file too, unless the destination has the option ``DownloadRequest/Options/waitForValidation``.
     ///
     /// - Parameters:
     ///   - convertible: makes the `URLRequest`.
@@ -338,7 +326,12 @@ open class Session: @unchecked Sendable {
                 shouldAutomaticallyResume: shouldAutomaticallyResume))
     }
 
-    /// A request with parameters from a dictionary, whose content goes to a file.
+    /// A request with parameters from a dictionary, which writes the content of its response to a file.
+    ///
+    /// The file is written while the content comes. A file that cannot be written fails the request with
+    /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
+    /// `AFError.downloadedFileMoveFailed(error:source:destination:)`. The content of a refused response, such as 404,
+    /// is in the file too, unless the destination has the option ``DownloadRequest/Options/waitForValidation``.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -367,7 +360,12 @@ open class Session: @unchecked Sendable {
             request, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume, to: destination)
     }
 
-    /// A request with parameters from an `Encodable` value, whose content goes to a file.
+    /// A request with parameters from an `Encodable` value, which writes the content of its response to a file.
+    ///
+    /// The file is written while the content comes. A file that cannot be written fails the request with
+    /// `AFError.sessionTaskFailed(error:)`, and a file that cannot be moved with
+    /// `AFError.downloadedFileMoveFailed(error:source:destination:)`. The content of a refused response, such as 404,
+    /// is in the file too, unless the destination has the option ``DownloadRequest/Options/waitForValidation``.
     ///
     /// - Parameters:
     ///   - convertible: the URL.
@@ -398,10 +396,10 @@ open class Session: @unchecked Sendable {
 
     /// A download that continues where an earlier one ended, in this process or another.
     ///
-    /// The server is asked for the rest alone, if it still has the same representation; otherwise the download starts
-    /// again, and never mixes two of them. Adapters see the request as they see others. `data` has to come from
-    /// somebody who may name a file to write to: see `ResumeData`. What it cannot go on from fails with `ResumeError`
-    /// inside `AFError.createURLRequestFailed(error:)`.
+    /// Only the rest is requested, if the server still has the same representation; otherwise the download starts
+    /// again, and never mixes two representations. Adapters get the request like any other. `data` names a file to
+    /// write to, so it must come from a trusted source: see ``ResumeData``. Unusable resume data fails the request with
+    /// a ``ResumeError`` inside `AFError.createURLRequestFailed(error:)`.
     ///
     /// - Parameters:
     ///   - data: the resume data of the earlier download, see ``ResumeData``.
@@ -426,6 +424,8 @@ open class Session: @unchecked Sendable {
 
     /// Sends bytes in memory.
     ///
+    /// The bytes are sent again after a redirect that keeps the method, an answer to a challenge and a retry.
+    ///
     /// - Parameters:
     ///   - data: the content.
     ///   - convertible: the URL.
@@ -434,7 +434,7 @@ open class Session: @unchecked Sendable {
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     ///   - requestModifier: changes the `URLRequest`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
@@ -452,13 +452,15 @@ open class Session: @unchecked Sendable {
 
     /// Sends bytes in memory.
     ///
+    /// The bytes are sent again after a redirect that keeps the method, an answer to a challenge and a retry.
+    ///
     /// - Parameters:
     ///   - data: the content.
     ///   - convertible: makes the `URLRequest`.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
@@ -469,15 +471,18 @@ open class Session: @unchecked Sendable {
 
     /// Sends a file, which is read while it is sent.
     ///
+    /// A file that cannot be opened or read fails the request with `AFError.sessionTaskFailed(error:)`. The file is
+    /// read again after a redirect that keeps the method, an answer to a challenge and a retry.
+    ///
     /// - Parameters:
-    ///   - fileURL: the file with the content. The file is read while it is sent.
+    ///   - fileURL: the file with the content; it must not change while it is sent.
     ///   - convertible: the URL.
     ///   - method: the method; `.post` by default.
     ///   - headers: fields of this request, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     ///   - requestModifier: changes the `URLRequest`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
@@ -495,13 +500,16 @@ open class Session: @unchecked Sendable {
 
     /// Sends a file, which is read while it is sent.
     ///
+    /// A file that cannot be opened or read fails the request with `AFError.sessionTaskFailed(error:)`. The file is
+    /// read again after a redirect that keeps the method, an answer to a challenge and a retry.
+    ///
     /// - Parameters:
-    ///   - fileURL: the file with the content. The file is read while it is sent.
+    ///   - fileURL: the file with the content; it must not change while it is sent.
     ///   - convertible: makes the `URLRequest`.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
@@ -511,15 +519,18 @@ open class Session: @unchecked Sendable {
             .file(fileURL, shouldRemove: false), convertible, interceptor, shouldAutomaticallyResume, fileManager)
     }
 
-    /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
+    ///
+    /// A redirect, an answer to a challenge or a retry that needs the content again fails the request with
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`.
     ///
     /// - Parameters:
-    ///   - stream: the content. A stream can be read once: a retry or a redirect that needs it again fails.
+    ///   - stream: the content, which is read once while it is sent.
     ///   - convertible: the URL.
     ///   - method: the method; `.post` by default.
     ///   - headers: fields of this request, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     ///   - requestModifier: changes the `URLRequest`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
@@ -533,15 +544,18 @@ open class Session: @unchecked Sendable {
         return upload(stream, with: request, interceptor: interceptor, fileManager: fileManager)
     }
 
-    /// Sends what a stream gives, in chunks unless the request has a `Content-Length`.
+    /// Sends the content of a stream, in chunks unless the request has a `Content-Length`.
+    ///
+    /// A redirect, an answer to a challenge or a retry that needs the content again fails the request with
+    /// `AFError.sessionTaskFailed(error:)` around `URLError.requestBodyStreamExhausted`.
     ///
     /// - Parameters:
-    ///   - stream: the content. A stream can be read once: a retry or a redirect that needs it again fails.
+    ///   - stream: the content, which is read once while it is sent.
     ///   - convertible: makes the `URLRequest`.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         _ stream: InputStream, with convertible: any URLRequestConvertible,
@@ -565,17 +579,20 @@ open class Session: @unchecked Sendable {
 
     /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
     ///
+    /// A form that cannot be encoded, for instance because a file is missing, fails the request with
+    /// `AFError.multipartEncodingFailed(reason:)`.
+    ///
     /// - Parameters:
     ///   - multipartFormData: the form.
     ///   - url: the URL.
-    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
-    ///     gathered in memory.
+    ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
+    ///     while it is sent, instead of being encoded in memory.
     ///   - method: the method; `.post` by default.
     ///   - headers: fields of this request, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     ///   - requestModifier: changes the `URLRequest`.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     @preconcurrency
@@ -594,11 +611,14 @@ open class Session: @unchecked Sendable {
 
     /// Sends a form that a closure fills.
     ///
+    /// A form that cannot be encoded, for instance because a file is missing, fails the request with
+    /// `AFError.multipartEncodingFailed(reason:)`.
+    ///
     /// - Parameters:
     ///   - multipartFormData: fills the form; called at once, on the calling thread.
     ///   - url: the URL.
-    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
-    ///     gathered in memory.
+    ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
+    ///     while it is sent, instead of being encoded in memory.
     ///   - method: the method; `.post` by default.
     ///   - headers: fields of this request, which replace the session's fields of the same name.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
@@ -621,11 +641,14 @@ open class Session: @unchecked Sendable {
 
     /// Sends a form that a closure fills.
     ///
+    /// A form that cannot be encoded, for instance because a file is missing, fails the request with
+    /// `AFError.multipartEncodingFailed(reason:)`.
+    ///
     /// - Parameters:
     ///   - multipartFormData: fills the form; called at once, on the calling thread.
     ///   - request: makes the `URLRequest`.
-    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
-    ///     gathered in memory.
+    ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
+    ///     while it is sent, instead of being encoded in memory.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - fileManager: looks at the files of the form's parts.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
@@ -644,15 +667,18 @@ open class Session: @unchecked Sendable {
 
     /// Sends a form: from memory up to the threshold, else straight from its parts, without a temporary file.
     ///
+    /// A form that cannot be encoded, for instance because a file is missing, fails the request with
+    /// `AFError.multipartEncodingFailed(reason:)`.
+    ///
     /// - Parameters:
     ///   - multipartFormData: the form.
     ///   - request: makes the `URLRequest`.
-    ///   - encodingMemoryThreshold: bytes; a longer form is read from its parts while it is sent, instead of being
-    ///     gathered in memory.
+    ///   - encodingMemoryThreshold: a length in bytes, 10,000,000 by default; a longer form is read from its parts
+    ///     while it is sent, instead of being encoded in memory.
     ///   - interceptor: adapts and retries this request, after the session's interceptor.
     ///   - shouldAutomaticallyResume: whether the first handler resumes the request; `nil`, the default, leaves that to
     ///     the session.
-    ///   - fileManager: removes a file that was made for this request; files of the caller are never touched.
+    ///   - fileManager: returned by ``UploadRequest/fileManager``; sending does not use it.
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     open func upload(
         multipartFormData: MultipartFormData, with request: any URLRequestConvertible,
@@ -745,15 +771,3 @@ open class Session: @unchecked Sendable {
 
 /// The session behind the short form `AF.request(…)`.
 public let AF = Session.default
-
-/// A request with a form's content type.
-private struct FormRequest: URLRequestConvertible {
-    let request: any URLRequestConvertible
-    let form: UploadedForm
-
-    func asURLRequest() throws -> URLRequest {
-        var request = try request.asURLRequest()
-        request.headers.add(.contentType(form.form.contentType))
-        return request
-    }
-}

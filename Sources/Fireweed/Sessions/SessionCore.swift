@@ -8,20 +8,21 @@ import Synchronization
 
 /// The working parts of a session.
 ///
-/// Requests hold it strongly, the public `Session` weakly through it: when the last reference to the session goes,
-/// its `deinit` invalidates the core, and every request ends with the right error.
+/// Requests hold it strongly, and the public `Session` weakly through it. When the last reference to the session is
+/// released, the session's `deinit` invalidates the core, and every request ends with the right error.
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration
     /// What the session was made with.
     let options: SessionOptions
     let settings: SessionSettings
     let transport: any Transport
-    /// The transport's clock, by which all waits and ages of the session go.
+    /// The transport's clock, which all waits and ages of the session use.
     let clock: any SessionClock
     let serializationQueue: DispatchQueue
     /// `nil` when there is nowhere to store anything.
     let cache: ResponseCache?
-    /// Who performs exchanges instead of the transport; `nil` when the configuration names no class.
+    /// The `URLProtocol` classes that perform exchanges instead of the transport; `nil` when the configuration names
+    /// none.
     let protocolClasses: ProtocolClasses?
     let monitor: CompositeEventMonitor
     let hasMonitors: Bool
@@ -52,8 +53,11 @@ final class SessionCore: Sendable {
         shownSession = Mutex(options.shownSession)
         serializationQueue =
             options.serializationQueue ?? DispatchQueue(label: "\(options.rootQueue.label).serialization")
-        cache = ResponseCache.store(options.responseStore, configuration).map { [fields = settings.fields] store in
-            ResponseCache(store: store, sharedFields: fields, now: CacheClock.now ?? { clock.now })
+        let backing = ResponseCache.backing(options.asyncResponseStore, options.responseStore, configuration)
+        cache = backing.map { [fields = settings.fields] backing in
+            ResponseCache(
+                backing, sharedFields: fields, clock: clock, coalesces: options.coalescesRequests,
+                now: CacheClock.now ?? { clock.now })
         }
         protocolClasses = ProtocolClasses(configuration)
         notifications = options.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
@@ -79,7 +83,7 @@ final class SessionCore: Sendable {
 
     /// Gives the transport the session's rules about servers, if it has any.
     ///
-    /// Where the transport takes none, every request fails: a manager that is never asked would be a hole.
+    /// On a transport that takes no rules, every request fails: a manager that is never asked would be a security hole.
     private func handOverTrust() {
         let trust = SessionTrust(options.serverTrustManager, options.delegate)
         guard let rules = trust.rules else { return }
@@ -94,7 +98,7 @@ final class SessionCore: Sendable {
         transport.judgeServers(by: rules)
     }
 
-    /// Foundation's session that monitors are shown; made at the first use.
+    /// Foundation's session that monitors get; made at the first use.
     var urlSession: URLSession {
         shownSession.withLock { shown in
             let session = shown ?? URLSession(configuration: configuration.value)
@@ -103,12 +107,12 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// The session, while there is one.
+    /// The session; `nil` once it is released.
     var session: Session? {
         life.withLock { $0.session }
     }
 
-    /// Why nothing can begin any more, if that is so.
+    /// The error that new requests fail with; `nil` while the session is valid.
     var invalidation: AFError? {
         life.withLock { $0.invalidation }
     }
@@ -129,7 +133,7 @@ final class SessionCore: Sendable {
         guard isFirst else { return }
         if hasMonitors {
             let session = urlSession
-            monitor.tell { $0.urlSession(session, didBecomeInvalidWithError: cause) }
+            monitor.notify { $0.urlSession(session, didBecomeInvalidWithError: cause) }
         }
         for request in registry.all { request.abort(error) }
         transport.shutDown()
@@ -148,7 +152,7 @@ final class SessionCore: Sendable {
     }
 }
 
-/// A configuration that does not change any more: it is the session's own copy.
+/// A configuration that never changes: the session's own copy.
 final class SendableConfiguration: @unchecked Sendable {
     // SAFETY: a copy made here, handed out only as further copies.
     private let copied: URLSessionConfiguration
@@ -163,10 +167,10 @@ final class SendableConfiguration: @unchecked Sendable {
     }
 }
 
-extension Transport where Self == CurlTransport {
+extension Transport where Self == EngineTransport {
     /// The transport of a session that was given none.
-    static func curl(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> CurlTransport {
-        CurlTransport(
+    static func engine(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> EngineTransport {
+        EngineTransport(
             settings: PoolSettings(
                 options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost))
     }

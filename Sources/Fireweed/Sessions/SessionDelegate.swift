@@ -4,13 +4,12 @@ import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 
-/// Holds the file manager for downloads, and is where a subclass watches tasks or decides for them.
+/// The delegate of a session: has the file manager for downloads; a subclass observes tasks or decides for them.
 ///
-/// The methods are those of Foundation's delegates. They are called for subclasses alone, on the session's root queue,
-/// which must not be kept waiting. The `session` that they are given is `Session.session`.
-///
+/// The methods are those of Foundation's delegates. They are called for subclasses only, on the session's root queue,
+/// which must not be kept waiting. Their `session` is `Session.session`.
 /// - The methods with a completion handler decide. `super` decides as a session without a subclass does: the handlers
-///   of the request and the session are asked. A completion handler may be called later and from any thread; its first
+///   of the request and the session are asked. A completion handler may be called later and on any thread; its first
 ///   call counts. A decision that never comes keeps the request until it times out or is cancelled.
 /// - The other methods report events. An override need not call `super`.
 open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, URLSessionWebSocketDelegate,
@@ -51,10 +50,16 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
         completionHandler(.performDefaultHandling, nil)
     }
 
-    /// Decides about a redirect: the completion handler takes the request to send, or `nil` to take the redirect as the
-    /// response.
+    /// Decides about a redirect.
     ///
     /// `super` asks the redirect handler of the request or the session.
+    ///
+    /// - Parameters:
+    ///   - session: Foundation's session with the same configuration; it sends nothing.
+    ///   - task: the task that is redirected.
+    ///   - response: the response with the redirect.
+    ///   - request: the request that would follow.
+    ///   - completionHandler: takes the request to send, or `nil` to take the redirect as the response.
     open func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void

@@ -10,20 +10,23 @@ struct SessionOptions: Sendable {
     var rootQueue: DispatchQueue
     var startRequestsImmediately: Bool
     var requestSetup: Session.RequestSetup
-    /// Where requests are made; `nil` makes them on the thread that resumes them.
+    /// The queue on which requests are made; `nil` makes them on the thread that resumes them.
     var requestQueue: DispatchQueue?
-    /// Where completion-handler forms decode; `nil` lets the session make a queue.
+    /// The queue on which serialisers run; `nil` lets the session make one.
     var serializationQueue: DispatchQueue?
     var interceptor: (any RequestInterceptor)?
     var serverTrustManager: ServerTrustManager?
     var redirectHandler: (any RedirectHandler)?
     var cachedResponseHandler: (any CachedResponseHandler)?
     var responseStore: (any ResponseStore)?
+    /// Comes before `responseStore`.
+    var asyncResponseStore: (any AsyncResponseStore)?
+    var coalescesRequests = false
     var eventMonitors: [any EventMonitor]
     var netrc: Netrc?
     var strictTransportSecurity: StrictTransportSecurity?
     var maximumRedirectCount: Int?
     var waitsForConnectivity: Bool?
-    /// What monitors are shown; made of the configuration when somebody asks, if there is none.
+    /// Foundation's session that monitors get; `nil` makes one from the configuration when it is first needed.
     var shownSession: URLSession?
 }

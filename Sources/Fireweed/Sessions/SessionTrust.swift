@@ -5,7 +5,7 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// Decides about servers for one session: asks its delegate, where that can decide, else its trust manager, else the
+/// Evaluates servers for one session: asks its delegate, where that can decide, else its trust manager, else the
 /// authorities.
 final class SessionTrust: Sendable {
     private struct WeakCore {
@@ -28,7 +28,7 @@ final class SessionTrust: Sendable {
         owner.withLock { $0.core = core }
     }
 
-    /// What the transport asks; `nil` when the authorities decide alone.
+    /// The rules for the transport; `nil` when the authorities decide alone.
     ///
     /// The decision of a delegate may wait: its completion handler may be called later.
     var rules: ServerTrustRules? {
@@ -80,7 +80,7 @@ final class SessionTrust: Sendable {
                 trust, method: method, port: attempt.state.withLock { $0.message.url.effectivePort })
             let challenge = URLAuthenticationChallenge(
                 protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
-                error: nil, sender: SilentSender())
+                error: nil, sender: InertChallengeSender())
             delegate.urlSession(core.urlSession, task: attempt.sessionTask, didReceive: challenge) {
                 answer.give(ChallengeAnswer(disposition: $0, credential: $1))
             }
@@ -142,7 +142,7 @@ public final class ClientIdentityCredential: URLCredential, @unchecked Sendable 
         super.init(user: "", password: "", persistence: .none)
     }
 
-    /// An identity has no archive: always `nil`.
+    /// Always `nil`: an identity cannot be archived.
     public required init?(coder: NSCoder) {
         nil
     }
@@ -154,7 +154,7 @@ extension URLProtectionSpace {
 }
 
 extension URLCredential {
-    /// A credential that says that the server is trusted.
+    /// A credential that accepts the server.
     public convenience init(trust: ServerTrust) {
         self.init(user: "", password: "", persistence: .none)
     }

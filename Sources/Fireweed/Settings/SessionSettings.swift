@@ -1,10 +1,10 @@
-// What a session takes from its `URLSessionConfiguration`, read once.
+// The settings that a session reads from its `URLSessionConfiguration`, once.
 
 import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// The values of a configuration at the time when the session was made; reading them costs nothing.
+/// The values of a configuration when the session was made; a `URLSessionConfiguration` is slow to read.
 final class SessionSettings: Sendable {
     let fields: FieldBlock
     /// The first field of the session that must not be sent; every request fails with it.
@@ -23,10 +23,10 @@ final class SessionSettings: Sendable {
     let credentialFieldNames: [String]
     private let requestCachePolicy: URLRequest.CachePolicy
 
-    /// What `URLRequest.timeoutInterval` is unless it was set.
+    /// The value of `URLRequest.timeoutInterval` where it was not set.
     private static let unsetTimeout: TimeInterval = 60
 
-    /// How many redirects one attempt follows unless told otherwise: as many as browsers do.
+    /// The default limit on redirects in one attempt: the limit of browsers.
     private static let standardRedirectCount = 20
 
     init(_ configuration: URLSessionConfiguration, options: TransportOptions, maximumRedirectCount: Int?) {
@@ -57,7 +57,7 @@ final class SessionSettings: Sendable {
         return own
     }
 
-    /// The moment on the clock at which an exchange that begins now is over time.
+    /// The deadline, on the clock, of an exchange that begins now.
     func deadlineNanoseconds(on clock: any SessionClock) -> UInt64? {
         guard resourceTimeout > 0, resourceTimeout < 1e9 else { return nil }
         return clock.monotonicNanoseconds + UInt64(resourceTimeout * 1_000_000_000)
@@ -65,7 +65,8 @@ final class SessionSettings: Sendable {
 }
 
 extension SessionSettings {
-    /// The session's fields below the request's own: the same block when the request adds none.
+    /// The request's fields, and the session's fields that the request does not have; the session's own block when the
+    /// request has no fields.
     func fields(addedTo own: HTTPHeaders?) -> FieldBlock {
         guard let own, !own.isEmpty else { return fields }
         let shared = fields.fields.filter { own[$0.name] == nil }

@@ -3,7 +3,7 @@
 import Dispatch
 import Foundation
 
-/// Calls a closure with each value, one at a time and in order, whatever queue it was given; then with the completion.
+/// Calls a closure with each value, one at a time and in order even on a concurrent queue; then with the completion.
 final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     private let request: DataStreamRequest
     private let decoder: StreamDecoder<Value, Failure>
@@ -24,7 +24,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     var isFull: Bool { decoder.isFull }
 
     func receive(_ data: Data) {
-        decoder.take(data) { [self] in handOn($0, weight: $1) }
+        decoder.take(data) { [self] in deliver($0, weight: $1) }
     }
 
     func restart() {
@@ -32,10 +32,10 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     }
 
     func finish(isWhole: Bool) {
-        decoder.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+        decoder.finish(isWhole: isWhole) { [self] in deliver($0, weight: $1) }
     }
 
-    private func handOn(_ result: Result<Value, Failure>, weight: Int) {
+    private func deliver(_ result: Result<Value, Failure>, weight: Int) {
         request.receiver.beginWork()
         queue.async { [self] in
             if !request.isStopped { call(with: result) }
@@ -54,7 +54,7 @@ final class ClosureStreamSink<Value: Sendable, Failure: Error>: StreamSink {
 
     func serialise() -> AFError? { nil }
     func fail(with error: AFError) {}
-    func handOver() -> Bool { false }
+    func wakeForConclusion() -> Bool { false }
 
     func deliver() {
         // Behind what is still being read or handled.

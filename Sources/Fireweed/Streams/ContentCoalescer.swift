@@ -3,16 +3,16 @@
 import Foundation
 import Synchronization
 
-/// Joins the pieces of content that libcurl cuts at every 16 KiB: each piece costs a thread hop.
+/// Joins pieces of content of 16 KiB each, since each piece costs a thread hop.
 ///
-/// A piece of another size ends what the server sent at once, and is passed on immediately: a server that sends one
-/// value in each chunk is read chunk by chunk. For one thread at a time.
+/// A piece of another size is the end of what the server has sent so far, and is passed on immediately: so a server
+/// that sends one value in each chunk is read chunk by chunk. For one thread at a time.
 struct ContentCoalescer: Sendable {
-    /// The largest piece of libcurl's (`CURL_MAX_WRITE_SIZE`).
+    /// The size of a piece that more content follows: a DATA frame has no more unless it is asked for (RFC 9113 §4.2).
     private static let cut = 16 * 1024
     private var block: ContentBlock?
 
-    /// True when content waits for more.
+    /// Whether content is held back for more.
     var isOpen: Bool { (block?.count ?? 0) > 0 }
 
     /// Copies a piece; returns the content to pass on, if any.
@@ -24,7 +24,7 @@ struct ContentCoalescer: Sendable {
         return bytes.count == Self.cut && block.room >= Self.cut ? nil : take()
     }
 
-    /// All content that waits; `nil` when none waits.
+    /// The content that was held back; `nil` when there is none.
     mutating func take() -> Data? {
         guard let block, block.count > 0 else { return nil }
         // A consumer that keeps a little content must not keep a whole block in memory.
@@ -37,7 +37,7 @@ struct ContentCoalescer: Sendable {
     }
 }
 
-/// Memory for many pieces; it is reused after the last reference is gone.
+/// Memory for many pieces; it is reused once its last reference is released.
 final class ContentBlock: @unchecked Sendable {
     // SAFETY: one owner at a time: first the writer, then readers, which change nothing.
     static let capacity = 256 * 1024
@@ -63,13 +63,13 @@ final class ContentBlock: @unchecked Sendable {
     var room: Int { Self.capacity - count }
     var content: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
 
-    /// The content, without a copy; the block lives as long as it does.
+    /// The content, without a copy; the data keeps the block alive.
     var data: Data {
         guard count > 0, let start = bytes.baseAddress else { return Data() }
         return Data(bytesNoCopy: start, count: count, deallocator: .custom { _, _ in withExtendedLifetime(self) {} })
     }
 
-    /// Copies as much of the bytes as there is room for; returns how much that was.
+    /// Copies as many bytes as there is room for; returns their number.
     func append(_ source: UnsafeRawBufferPointer) -> Int {
         let taken = min(source.count, room)
         UnsafeMutableRawBufferPointer(rebasing: bytes[count..<(count + taken)])
@@ -78,7 +78,7 @@ final class ContentBlock: @unchecked Sendable {
         return taken
     }
 
-    /// Memory of earlier blocks: fresh memory costs a page fault for every 4 KiB.
+    /// Memory of earlier blocks: new memory costs a page fault for every 4 KiB.
     private static let spare = Mutex<[Memory]>([])
     private static let spareLimit = 8
 

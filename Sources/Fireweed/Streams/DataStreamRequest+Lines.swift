@@ -18,9 +18,11 @@ extension DataStreamRequest {
     /// ```
     ///
     /// - Parameters:
-    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
-    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator is released before the end;
+    ///     true by default.
+    ///   - maximumLineByteCount: the longest line, 16 MiB by default; a longer one ends request and sequence with
     ///     `StreamedContentError.lineTooLong`.
+    /// - Returns: a sequence that throws the request's error when the request fails.
     public func lines(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         maximumLineByteCount: Int = DataStreamRequest.defaultMaximumLineByteCount
@@ -40,10 +42,11 @@ extension DataStreamRequest {
     /// - Parameters:
     ///   - type: the type of the values.
     ///   - decoder: decodes one line at a time.
-    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end, or a line
-    ///     cannot be decoded.
-    ///   - maximumLineByteCount: the longest line; a longer one ends request and sequence with
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when an iterator is released before the end, or
+    ///     a line cannot be decoded; true by default.
+    ///   - maximumLineByteCount: the longest line, 16 MiB by default; a longer one ends request and sequence with
     ///     `StreamedContentError.lineTooLong`.
+    /// - Returns: a sequence that throws the request's error when the request fails.
     @preconcurrency
     public func jsonLines<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self, decoder: any DataDecoder = JSONDecoder(),
@@ -63,7 +66,7 @@ extension DataStreamRequest {
 extension PieceReader where Value == Data, Failure == AFError {
     /// The lines of the content.
     fileprivate static func lines(_ splitter: LineSplitter) -> Self {
-        let lines = SerialBox(splitter)
+        let lines = QueueConfined(splitter)
         return PieceReader(isQuick: false, onFailure: .ends) { data, emit in
             lines.value.append(data)
             do throws(StreamedContentError) {

@@ -8,17 +8,19 @@ extension DataStreamRequest {
 
     /// The events that a server sends (WHATWG HTML §9.2), across reconnections.
     ///
-    /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, it
-    /// connects again after the server's `retry` time, with `Last-Event-ID`; this makes the request's next attempt,
-    /// with its own task, and counts as a retry. Adapters see each one; retriers are asked about what is not a failure
-    /// of the network. A request whose method is not idempotent, such as POST, does not connect again unless
-    /// `reconnection` says so: it might take effect with each connection (RFC 9110 §9.2.2). The sequence
+    /// The request asks for `text/event-stream` unless it has an `Accept` of its own. When the connection ends, the
+    /// request connects again after the server's `retry` time, with `Last-Event-ID`. The new connection is the
+    /// request's next attempt, with its own task, and counts as a retry. Adapters run for each attempt; retriers are
+    /// asked about failures other than those of the network. A request whose method is not idempotent, such as POST,
+    /// does not connect again unless `reconnection` says so: it might take effect with each connection (RFC 9110
+    /// §9.2.2). The sequence
     /// - ends with status 204;
     /// - throws `AFError.responseValidationFailed` for any other status than 200, and for content of another type;
     ///   `data` has the content of a status from 400 on, up to `DataStreamRequest.maximumErrorContentByteCount`;
-    /// - throws what `cancel()`, the session's end or a failure that will not pass end the request with.
+    /// - throws the error of the request after `cancel()`, the session's end or a failure that is not transient.
     ///
-    /// What comes after the last empty line of a connection is no event. To be called before the request is resumed.
+    /// An event without its final empty line is dropped at the end of a connection. Call this before the request is
+    /// resumed.
     ///
     /// ```swift
     /// for try await event in session.streamRequest("https://example.com/events").serverSentEvents() {
@@ -27,10 +29,11 @@ extension DataStreamRequest {
     /// ```
     ///
     /// - Parameters:
-    ///   - reconnection: whether and when it connects again. `nil`, the default, is `.automatic` with the methods GET,
-    ///     HEAD, OPTIONS, TRACE, PUT and DELETE, and `.never` with every other method.
-    ///   - maximumEventByteCount: the longest line and the longest data of an event; a longer one ends request and
-    ///     sequence with `StreamedContentError.eventTooLong`.
+    ///   - reconnection: whether and when the request connects again. `nil`, the default, is `.automatic` with the
+    ///     methods GET, HEAD, OPTIONS, TRACE, PUT and DELETE, and `.never` with every other method.
+    ///   - maximumEventByteCount: the longest line and the longest data of an event, 16 MiB by default; a longer one
+    ///     ends request and sequence with `StreamedContentError.eventTooLong`.
+    /// - Returns: the events. An iterator that is released before the end cancels the request.
     public func serverSentEvents(
         reconnection: ServerSentEvent.Reconnection? = nil,
         maximumEventByteCount: Int = DataStreamRequest.defaultMaximumEventByteCount
@@ -45,9 +48,9 @@ extension DataStreamRequest {
 }
 
 extension PieceReader where Value == ServerSentEvent, Failure == AFError {
-    /// The events of a source, which learns how far it was read.
+    /// The events of a source, which is notified of how far the content was read.
     fileprivate static func events(of source: EventSource, _ maximumEventByteCount: Int) -> Self {
-        let parser = SerialBox(
+        let parser = QueueConfined(
             ServerSentEventParser(lastEventID: source.lastEventID, maximumEventByteCount: maximumEventByteCount))
         return PieceReader(isQuick: false, onFailure: .ends) { data, emit in
             parser.value.append(data)

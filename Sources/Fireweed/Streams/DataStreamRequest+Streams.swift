@@ -4,14 +4,30 @@ public import Dispatch
 public import Foundation
 
 extension DataStreamRequest {
-    /// Calls `stream` on `queue` with each piece as it came, then with the completion.
+    /// Calls `stream` with each piece of the content as it came, then with the completion.
+    ///
+    /// - Parameters:
+    ///   - queue: where `stream` is called; the main queue by default.
+    ///   - stream: called with each event in order, one call at a time; the last event is the completion. An error that
+    ///     it throws ends the request.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseStream(on queue: DispatchQueue = .main, stream: @escaping Handler<Data, Never>) -> Self {
         add(ClosureStreamSink(request: self, queue: queue, reader: .pieces, handler: stream))
     }
 
-    /// Calls `stream` on `queue` with what the serialiser makes of each piece, then with the completion.
+    /// Calls `stream` with the value that a serialiser makes of each piece, then with the completion.
+    ///
+    /// A piece for which the serialiser throws gives a failure. The stream continues after that, unless the request was
+    /// made with `automaticallyCancelOnStreamError`.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the values, on the session's serialisation queue.
+    ///   - queue: where `stream` is called; the main queue by default.
+    ///   - stream: called with each event in order, one call at a time; the last event is the completion. An error that
+    ///     it throws ends the request.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseStream<Serializer: DataStreamSerializer>(
@@ -23,7 +39,15 @@ extension DataStreamRequest {
                 request: self, queue: queue, reader: .serialising(serializer, for: self), handler: stream))
     }
 
-    /// Calls `stream` on `queue` with each piece as text, then with the completion; characters are never split.
+    /// Calls `stream` with each piece as text, then with the completion; characters are never split.
+    ///
+    /// Bytes that are not UTF-8 become U+FFFD.
+    ///
+    /// - Parameters:
+    ///   - queue: where `stream` is called; the main queue by default.
+    ///   - stream: called with each event in order, one call at a time; the last event is the completion. An error that
+    ///     it throws ends the request.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseStreamString(on queue: DispatchQueue = .main, stream: @escaping Handler<String, Never>) -> Self
@@ -31,7 +55,21 @@ extension DataStreamRequest {
         add(ClosureStreamSink(request: self, queue: queue, reader: .text(self), handler: stream))
     }
 
-    /// Calls `stream` on `queue` with a value of each piece, then with the completion.
+    /// Calls `stream` with a decoded value of each piece, then with the completion.
+    ///
+    /// A piece is whatever the network delivered at once, so this is for servers that flush after each value;
+    /// `jsonLines` decodes values on lines. A piece that cannot be decoded gives
+    /// `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`. The stream continues after that, unless
+    /// the request was made with `automaticallyCancelOnStreamError`.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - queue: where `stream` is called; the main queue by default.
+    ///   - decoder: decodes one piece at a time, on the session's serialisation queue; a `JSONDecoder` by default.
+    ///   - preprocessor: changes a piece before it is decoded; changes nothing by default.
+    ///   - stream: called with each event in order, one call at a time; the last event is the completion. An error that
+    ///     it throws ends the request.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func responseStreamDecodable<T: Decodable & Sendable>(
@@ -51,7 +89,9 @@ extension DataStreamRequest {
     /// for try await data in session.streamRequest("https://example.com/file").validate().content() { use(data) }
     /// ```
     ///
-    /// - Parameter shouldAutomaticallyCancel: whether the request is cancelled when an iterator goes before the end.
+    /// - Parameter shouldAutomaticallyCancel: whether the request is cancelled when an iterator is released before the
+    ///   end; true by default.
+    /// - Returns: a sequence that throws the request's error when the request fails.
     public func content(automaticallyCancelling shouldAutomaticallyCancel: Bool = true) -> Elements<Data> {
         elements(cancelling: shouldAutomaticallyCancel) {
             PieceReader(isQuick: true, onFailure: .none) { data, emit in emit(.success(data), data.count) }
@@ -71,9 +111,9 @@ extension PieceReader where Value == Data, Failure == Never {
 extension PieceReader where Value == String, Failure == Never {
     /// Pieces as text, with whole characters.
     static func text(_ request: DataStreamRequest) -> Self {
-        let text = SerialBox(StreamText())
-        let tell: @Sendable (String) -> Void = { [weak request] value in
-            request?.tellMonitors(as: DataStreamRequest.self) {
+        let text = QueueConfined(StreamText())
+        let deliver: @Sendable (String) -> Void = { [weak request] value in
+            request?.notifyMonitors(as: DataStreamRequest.self) {
                 $0.request($1, didParseStream: Result<String, AFError>.success(value))
             }
         }
@@ -81,13 +121,13 @@ extension PieceReader where Value == String, Failure == Never {
         return PieceReader(isQuick: false, onFailure: .none) { data, emit in
             let value = text.value.append(data)
             guard !value.isEmpty else { return }  // a part of one character
-            tell(value)
+            deliver(value)
             emit(.success(value), data.count)
         } restart: {
             text.value = StreamText()
         } finish: { _, emit in
             guard let rest = text.value.finish() else { return }
-            tell(rest)
+            deliver(rest)
             emit(.success(rest), rest.utf8.count)
         }
     }
@@ -101,7 +141,7 @@ extension PieceReader where Failure == AFError {
         PieceReader(isQuick: false, onFailure: request.automaticallyCancelOnStreamError ? .cancels : .none) {
             [weak request] data, emit in
             let result = serializer.result(of: data)
-            request?.tellMonitors(as: DataStreamRequest.self) { $0.request($1, didParseStream: result) }
+            request?.notifyMonitors(as: DataStreamRequest.self) { $0.request($1, didParseStream: result) }
             emit(result, data.count)
         }
     }

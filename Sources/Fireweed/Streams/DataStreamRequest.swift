@@ -6,7 +6,7 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A request that delivers its response's content piece by piece, and keeps none of it.
+/// A request that delivers the content of its response piece by piece, and keeps none of it, except of an error.
 ///
 /// A slow handler slows the network down: about one megabyte at most waits for one handler. A handler gets the content
 /// that comes after it was added. The request ends when every handler has returned, so that an error of a handler
@@ -23,9 +23,9 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Checks the head of a response; success, or the error that the request ends with.
     public typealias Validation = @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse) -> ValidationResult
 
-    /// An event, and the means to stop the stream.
+    /// An event of a stream, with the means to stop the stream.
     public struct Stream<Success: Sendable, Failure: Error>: Sendable {
-        /// What happened.
+        /// The event.
         public let event: Event<Success, Failure>
         /// Stops the stream.
         public let token: CancellationToken
@@ -36,11 +36,11 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// What happens in a stream: any number of values, then one completion.
+    /// An event of a stream: any number of values, then one completion.
     public enum Event<Success: Sendable, Failure: Error>: Sendable {
         /// A value, or why it could not be made.
         case stream(Result<Success, Failure>)
-        /// The end.
+        /// The end of the stream.
         case complete(Completion)
     }
 
@@ -50,7 +50,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         public let request: URLRequest?
         /// The server's response.
         public let response: HTTPURLResponse?
-        /// What the task took.
+        /// The metrics of the last task.
         public let metrics: TaskMetrics?
         /// Why the stream ended early, if it did.
         public let error: AFError?
@@ -87,27 +87,26 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// What the request was made from.
     public var convertible: any URLRequestConvertible { parts.origin }
 
-    /// How many bytes of the content of an error `data` has at most: 64 KiB.
+    /// The most bytes of an error's content that `data` has: 64 KiB.
     public static let maximumErrorContentByteCount = 64 * 1024
 
-    /// The beginning of the last response's content where its status is 400 or more, so that an error can be read;
-    /// otherwise `nil`.
+    /// The beginning of the content of a response with a status from 400 on, so that an error can be read; else `nil`.
     ///
-    /// At most `maximumErrorContentByteCount` bytes. Streams get the content as well, apart from `serverSentEvents()`,
-    /// which is for content of its own type alone, and waits for the content of an error for two seconds.
+    /// At most `maximumErrorContentByteCount` bytes of the last response. Streams get this content too, except
+    /// `serverSentEvents()`, which only delivers events; it waits two seconds for the content of an error.
     public var data: Data? { receiver.errorContent }
 
     var isStopped: Bool { receiver.isStopped(self) }
 
     var completion: Completion {
-        let evidence = evidence
+        let context = responseContext
         return Completion(
-            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error, data: data)
+            request: context.request, response: context.response, metrics: context.metrics, error: error, data: data)
     }
 
     func add(_ sink: any StreamSink) -> Self {
         receiver.add(sink)
-        return add(sink as any ResponseSlot)
+        return add(sink as any ResponseHandler)
     }
 }
 

@@ -5,19 +5,19 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The state of a source of events; pure.
+/// What a source of events remembers across connections; pure.
 struct EventSourceState: Sendable {
-    /// `nil` for `.automatic` with methods that are idempotent, and `.never` with the others.
+    /// The caller's rule; `nil` is `.automatic` with idempotent methods, and `.never` with the others.
     let rule: ServerSentEvent.Reconnection?
-    /// The last event ID of the events that were read.
+    /// The last event ID so far.
     var lastEventID = ""
-    /// How long to wait: the rule's time, until the server sets another one (`retry`).
+    /// The wait before a reconnection: the rule's, until the server sets another one (`retry`).
     var reconnectionTime: Duration
     private var failureCount = 0
     private var isOpen = false
     private var isStopped = false
 
-    /// Failed connections in a row are this far apart at least, whatever the server said.
+    /// The least wait between failed connections, whatever the server has set.
     private static let shortestBackoff = Duration.milliseconds(100)
 
     init(rule: ServerSentEvent.Reconnection?) {
@@ -25,7 +25,7 @@ struct EventSourceState: Sendable {
         reconnectionTime = min((rule ?? .automatic).delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
     }
 
-    /// The error that a response's head ends the source with; `nil` when its content may be read.
+    /// The error with which a response's head ends the source; `nil` when the content may be read.
     mutating func refusal(status: Int, contentType: String?) -> AFError? {
         isOpen = false
         // "Clients can be told to stop reconnecting using the 204 response": not an error.
@@ -49,7 +49,7 @@ struct EventSourceState: Sendable {
         return nil
     }
 
-    /// How long to wait before connecting again after a connection ended; `nil` when that is the end.
+    /// The wait before connecting again; `nil` when the source has ended.
     mutating func delay(after error: AFError?, method: HTTPMethod = .get) -> Duration? {
         // A request that is not idempotent might take effect again with each connection (RFC 9110 §9.2.2).
         let isIdempotent = HTTPMethod.idempotent.contains(method)
@@ -66,14 +66,14 @@ struct EventSourceState: Sendable {
         return max(min(doubled, rule.maximumDelay), reconnectionTime)
     }
 
-    /// Failures of the network; the same ones that a `RetryPolicy` takes for passing.
+    /// Whether a failure is transient: the same ones as for a `RetryPolicy`.
     private static func mayPass(_ error: AFError) -> Bool {
         guard case .sessionTaskFailed(let error) = error, let code = (error as? URLError)?.code else { return false }
         return URLError.transientCodes.contains(code)
     }
 }
 
-/// A source of events, as its request and the reader of its content share it.
+/// A source of events, shared by its request and the reader of its content.
 final class EventSource: Sendable {
     private let state: Mutex<EventSourceState>
 
@@ -92,7 +92,7 @@ final class EventSource: Sendable {
         state.withLock { $0.delay(after: error, method: method) }.map { $0 / .seconds(1) }
     }
 
-    /// Notes how far the content has been read.
+    /// Records how far the content has been read.
     func note(_ parser: ServerSentEventParser) {
         state.withLock { state in
             state.lastEventID = parser.lastEventID

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Keeps the values of a stream for one reader.
+/// Buffers the values of a stream for one reader.
 final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     typealias Element = DataStreamRequest.Stream<Value, Failure>
 
     private let request: DataStreamRequest
     private let decoder: StreamDecoder<Value, Failure>
-    /// Only what is never dropped holds the transport up.
+    /// Whether no value is dropped; only then the transport is stopped for a slow reader.
     private let isLossless: Bool
     private let buffer: StreamBuffer<(stream: Element, weight: Int)>
 
@@ -22,7 +22,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     var isFull: Bool { decoder.isFull }
 
     func receive(_ data: Data) {
-        decoder.take(data) { [self] in handOn($0, weight: $1) }
+        decoder.take(data) { [self] in deliver($0, weight: $1) }
     }
 
     func restart() {
@@ -30,10 +30,10 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
     }
 
     func finish(isWhole: Bool) {
-        decoder.finish(isWhole: isWhole) { [self] in handOn($0, weight: $1) }
+        decoder.finish(isWhole: isWhole) { [self] in deliver($0, weight: $1) }
     }
 
-    private func handOn(_ result: Result<Value, Failure>, weight: Int) {
+    private func deliver(_ result: Result<Value, Failure>, weight: Int) {
         let stream = Element(event: .stream(result), token: .init(request: request))
         buffer.push((stream, isLossless ? weight : 0))
         if !isLossless { decoder.consumed(weight) }
@@ -46,7 +46,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         return stream
     }
 
-    /// The reader is gone: no content is kept, and the transport does not wait.
+    /// The reader is gone: content is dropped, and the transport is not stopped any more.
     func detach(cancelling: Bool) {
         if cancelling { request.cancel() }
         request.receiver.remove(self)
@@ -56,7 +56,7 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
 
     func serialise() -> AFError? { nil }
     func fail(with error: AFError) {}
-    func handOver() -> Bool { false }
+    func wakeForConclusion() -> Bool { false }
 
     func deliver() {
         decoder.inOrder { [self] in

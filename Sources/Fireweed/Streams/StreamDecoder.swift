@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Makes values of the pieces of a stream.
+/// Makes values from the pieces of a stream.
 ///
 /// Its closures are called one at a time, in order.
 struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
@@ -26,18 +26,18 @@ struct PieceReader<Value: Sendable, Failure: Error>: Sendable {
 
     var onFailure: FailureEffect
     var read: @Sendable (Data, Emit) -> Void
-    /// The next piece begins a new attempt's content.
+    /// Called before the first piece of a new attempt.
     var restart: @Sendable () -> Void = {}
-    /// No more comes; `true` when all of the content did.
+    /// Called after the last piece; `true` when the content is complete.
     var finish: @Sendable (Bool, Emit) -> Void = { _, _ in }
 }
 
-/// Reads pieces for one consumer, and counts what waits.
+/// Runs a piece reader for one consumer, and counts the values that wait.
 ///
-/// A reader that is not quick runs on its own serial queue above the session's serialisation queue, which may be
+/// A reader that is not quick runs on a serial queue of its own above the session's serialisation queue, which may be
 /// concurrent.
 final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
-    typealias HandOn = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
+    typealias Deliver = @Sendable (_ result: Result<Value, Failure>, _ weight: Int) -> Void
 
     let request: DataStreamRequest
     private let reader: PieceReader<Value, Failure>
@@ -52,28 +52,28 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
 
     var isFull: Bool { backlog.withLock { $0.isFull } }
 
-    /// Reads a piece, and hands on what comes out.
-    func take(_ data: Data, handOn: @escaping HandOn) {
-        guard let queue else { return read(data, pieceWeight: 0, handOn) }
+    /// Reads a piece, and passes on its values.
+    func take(_ data: Data, deliver: @escaping Deliver) {
+        guard let queue else { return read(data, pieceWeight: 0, deliver) }
         let weight = Backlog.weight(data.count)
         change(by: weight)
         request.receiver.beginWork()
         queue.async { [self] in
-            read(data, pieceWeight: weight, handOn)
+            read(data, pieceWeight: weight, deliver)
             request.receiver.endWork(of: request)
         }
     }
 
-    private func read(_ data: Data, pieceWeight: Int, _ handOn: HandOn) {
+    private func read(_ data: Data, pieceWeight: Int, _ deliver: Deliver) {
         var sum = -pieceWeight
         if !request.isStopped, !isOver {
-            reader.read(data) { result, byteCount in sum += emit(result, byteCount, handOn) }
+            reader.read(data) { result, byteCount in sum += emit(result, byteCount, deliver) }
         }
         change(by: sum)
     }
 
-    /// Returns the weight of what was handed on.
-    private func emit(_ result: Result<Value, Failure>, _ byteCount: Int, _ handOn: HandOn) -> Int {
+    /// Passes on a value; returns its weight.
+    private func emit(_ result: Result<Value, Failure>, _ byteCount: Int, _ deliver: Deliver) -> Int {
         guard !isOver else { return 0 }
         if case .failure(let error) = result, reader.onFailure != .none {
             backlog.withLock { $0.hasFailed = true }
@@ -81,13 +81,13 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
                 request, with: reader.onFailure == .ends ? error.asSerializationError : .explicitlyCancelled)
         }
         let weight = Backlog.weight(byteCount)
-        handOn(result, weight)
+        deliver(result, weight)
         return weight
     }
 
     private var isOver: Bool { backlog.withLock { $0.hasFailed || $0.isDetached } }
 
-    /// Notes that a value was consumed.
+    /// Records that a value was consumed.
     func consumed(_ weight: Int) {
         change(by: -weight)
     }
@@ -96,7 +96,7 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
         if backlog.withLock({ $0.change(by: count) }) { request.lastAttempt?.resumeIntake() }
     }
 
-    /// Keeps nothing any more, and never asks the transport to stop.
+    /// Drops everything, and never stops the transport again.
     func detach() {
         if backlog.withLock({ $0.detach() }) { request.lastAttempt?.resumeIntake() }
     }
@@ -105,23 +105,23 @@ final class StreamDecoder<Value: Sendable, Failure: Error>: Sendable {
         inOrder { [reader] in reader.restart() }
     }
 
-    func finish(isWhole: Bool, handOn: @escaping HandOn) {
+    func finish(isWhole: Bool, deliver: @escaping Deliver) {
         inOrder { [self] in
             var sum = 0
-            reader.finish(isWhole) { result, byteCount in sum += emit(result, byteCount, handOn) }
+            reader.finish(isWhole) { result, byteCount in sum += emit(result, byteCount, deliver) }
             change(by: sum)
         }
     }
 
-    /// Runs `body` when everything that came before has been read.
+    /// Runs `body` once everything before it has been read.
     func inOrder(_ body: @escaping @Sendable () -> Void) {
         guard let queue else { return body() }
         queue.async(execute: body)
     }
 }
 
-/// A value that one serial queue at a time touches.
-final class SerialBox<Value>: @unchecked Sendable {
+/// A value that only one serial queue at a time uses.
+final class QueueConfined<Value>: @unchecked Sendable {
     // SAFETY: it belongs to a piece reader, whose closures are called one at a time, in order.
     var value: Value
 

@@ -3,10 +3,11 @@
 extension DataStreamRequest {
     /// An async sequence of the lines, values or events in a stream's content.
     ///
-    /// Each iterator gets what comes after it was made; making the first one resumes the request, as a handler does.
-    /// The reader sets the pace: while it does not read, at most about a megabyte waits for it, and then the network
-    /// does. What is read by an iterator that goes before the end, or whose task is cancelled, ends with the
-    /// cancellation of the request, unless that was turned off.
+    /// Each iterator gets the content from its making on; making the first one resumes the request, as a handler does.
+    ///
+    /// The reader sets the pace: while it does not read, at most about a megabyte is buffered, then the network waits.
+    /// An iterator that is released before the end, or whose task is cancelled, cancels the request, unless that was
+    /// turned off.
     public struct Elements<Element: Sendable>: AsyncSequence, Sendable {
         /// The iterator.
         public typealias AsyncIterator = Iterator
@@ -19,12 +20,12 @@ extension DataStreamRequest {
             self.open = open
         }
 
-        /// Makes an iterator, for which content is kept from now on.
+        /// Makes an iterator; content is buffered for it from now on.
         public func makeAsyncIterator() -> Iterator {
             Iterator(open())
         }
 
-        /// Gives the elements one by one, to one task at a time.
+        /// Returns the elements one by one, to one task at a time.
         public struct Iterator: AsyncIteratorProtocol {
             /// Why the sequence ended early.
             public typealias Failure = AFError
@@ -38,11 +39,11 @@ extension DataStreamRequest {
                 token = TerminationToken(source.onTermination)
             }
 
-            /// The next element; `nil` when the content is over.
+            /// The next element; `nil` at the end.
             ///
-            /// Throws the request's error, `AFError.explicitlyCancelled` too when the task was cancelled (never
-            /// `CancellationError`), and `AFError.responseSerializationFailed` for content that cannot be read. After
-            /// that it gives `nil`.
+            /// Throws the request's error, which is `AFError.explicitlyCancelled` (and never `CancellationError`) when
+            /// the task was cancelled, and `AFError.responseSerializationFailed` for content that cannot be read. Later
+            /// calls return `nil`.
             public mutating func next() async throws(AFError) -> Element? {
                 guard !isOver else { return nil }
                 let result = await withTaskCancellationHandler { [produce] in
@@ -62,8 +63,7 @@ extension DataStreamRequest {
         }
     }
 
-    /// A sequence of what `convert` makes of a reader's values, on the task that asks for it; where it gives `nil`,
-    /// nothing comes.
+    /// A sequence of a reader's values after `convert`, which runs on the reading task and drops a value by `nil`.
     func elements<Raw: Sendable, Element: Sendable>(
         cancelling: Bool, reader: @escaping @Sendable () -> PieceReader<Raw, AFError>,
         convert: @escaping @Sendable (Raw) -> Result<Element, AFError>?

@@ -9,11 +9,11 @@ import Synchronization
 final class StreamReceiver: ResponseReceiver {
     private struct State: Sendable {
         var sinks: [any StreamSink] = []
-        /// The content that no consumer has yet.
+        /// Content that no consumer has got yet.
         var coalesced = ContentCoalescer()
-        /// How many pieces and values are being read or handled.
+        /// The number of pieces and values that are being read or handled.
         var workCount = 0
-        /// The end of an attempt, while that work may still change the outcome.
+        /// The end of an attempt, delayed while that work may still change the outcome.
         var pendingEnd: (attempt: Attempt, failure: TransferFailure?)?
         var eventSource: EventSource?
         /// The content of a response with a status from 400 on.
@@ -151,7 +151,7 @@ final class StreamReceiver: ResponseReceiver {
         state.withLock { $0.sinks.removeAll { $0 === sink } }
     }
 
-    /// Makes this conduit the one that an `InputStream` reads from; returns the previous one.
+    /// Replaces the conduit that an `InputStream` reads from; returns the previous one.
     func replaceInput(by conduit: InputConduit) -> InputConduit? {
         state.withLock { state in
             defer { state.input = conduit }
@@ -214,7 +214,7 @@ private struct ErrorContent: Sendable {
 }
 
 extension Request {
-    /// Keeps the first and the latest attempts of a request that reconnects for years, and forgets the others.
+    /// Keeps the first and the latest attempts of a request that reconnects for years, and releases the others.
     fileprivate func forgetOldAttempts() {
         mutable.withLock { state in
             if state.attempts.count > 32 { state.attempts.removeSubrange(1..<state.attempts.count - 15) }

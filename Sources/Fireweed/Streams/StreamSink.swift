@@ -4,9 +4,9 @@ import Foundation
 
 /// One consumer of a stream.
 ///
-/// Its end is its place among the request's handlers.
-protocol StreamSink: ResponseSlot {
-    /// True when more than enough waits to be consumed: the transport then stops, until there is room.
+/// Its end has a place among the request's handlers.
+protocol StreamSink: ResponseHandler {
+    /// Whether too much waits to be consumed: the transport then stops until there is room.
     var isFull: Bool { get }
     /// Takes a piece; called on the transport's thread, in order.
     func receive(_ data: Data)
@@ -16,7 +16,7 @@ protocol StreamSink: ResponseSlot {
     func finish(isWhole: Bool)
 }
 
-/// Bytes that wait in one consumer, and when that is too much.
+/// The bytes that wait in one consumer, with a limit.
 struct Backlog: Sendable {
     static let limit = 1024 * 1024
     private(set) var byteCount = 0
@@ -26,12 +26,12 @@ struct Backlog: Sendable {
     /// A value could not be made, and that ended the stream.
     var hasFailed = false
 
-    /// What a value of so many bytes weighs: many small ones take memory too.
+    /// The weight of a value of `byteCount` bytes: many small values take memory too.
     static func weight(_ byteCount: Int) -> Int {
         byteCount + 256
     }
 
-    /// Says whether there is room again after this.
+    /// Changes the weight; returns whether there is room again.
     mutating func change(by count: Int) -> Bool {
         byteCount += count
         guard !isDetached else { return false }
@@ -45,12 +45,12 @@ struct Backlog: Sendable {
         _ = change(by: count)
     }
 
-    /// Says whether there is room again after this.
+    /// Removes a weight; returns whether there is room again.
     mutating func remove(_ count: Int) -> Bool {
         change(by: -count)
     }
 
-    /// Returns true when the transport waits for room.
+    /// Drops everything; returns true when the transport waits for room.
     mutating func detach() -> Bool {
         defer { isFull = false }
         isDetached = true

@@ -23,7 +23,7 @@ extension DataStreamRequest {
     }
 }
 
-/// The reading end.
+/// The reading end: the stream that users get.
 private final class StreamedInput: InputStream {
     private let conduit: InputConduit
     private var status = Stream.Status.notOpen
@@ -61,12 +61,12 @@ private final class StreamedInput: InputStream {
     override var streamError: (any Error)? { conduit.error }
 }
 
-/// The writing end: bytes on their way to a reader that may wait.
+/// The writing end: buffers bytes for a reader that may wait for them.
 final class InputConduit: StreamSink {
     private struct State {
         var request: DataStreamRequest?
         var pieces = ElementQueue<Data>()
-        /// The piece that is being read, from here on.
+        /// The unread rest of the present piece.
         var piece = Data()
         var byteCount = 0
         var isOver = false
@@ -166,7 +166,7 @@ final class InputConduit: StreamSink {
 
     func finish(isWhole: Bool) {}
 
-    /// Lets the reader take what is there, and then the end.
+    /// Ends the stream after the bytes that wait.
     func end(with error: AFError?) {
         let (reader, request) = state.withLock { state in
             if !state.isOver { state.error = error }
@@ -181,7 +181,7 @@ final class InputConduit: StreamSink {
 
     func serialise() -> AFError? { nil }
     func fail(with error: AFError) {}
-    func handOver() -> Bool { false }
+    func wakeForConclusion() -> Bool { false }
 
     func deliver() {
         end(with: state.withLock { $0.request }?.error)

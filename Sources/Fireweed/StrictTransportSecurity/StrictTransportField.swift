@@ -1,12 +1,12 @@
 // The field `Strict-Transport-Security`, read.
 
-/// What a server says with `Strict-Transport-Security` (RFC 6797 §6.1).
+/// The directives of a `Strict-Transport-Security` field (RFC 6797 §6.1).
 package struct StrictTransportField: Equatable {
-    /// For how many seconds the host is to be reached over TLS only; zero takes that back.
+    /// For how many seconds the host is to be reached over TLS only; zero ends the policy.
     package let maxAge: Int
     package let includesSubdomains: Bool
 
-    /// Reads a field's value; `nil` when it breaks the grammar, and is to be ignored as a whole.
+    /// Reads a field's value; `nil` when it breaks the grammar, and is ignored as a whole.
     package init?(_ text: String) {
         var directives: [String: String?] = [:]
         for part in Self.parts(of: text) {

@@ -5,12 +5,12 @@ import FireweedTransport
 public import Foundation
 import Synchronization
 
-/// HTTP Strict Transport Security (RFC 6797): remembers which hosts have asked to be reached over TLS only, and makes
-/// `http` URLs of theirs `https` before anything is sent.
+/// HTTP Strict Transport Security (RFC 6797): remembers which hosts require TLS, and changes their `http` URLs to
+/// `https` before anything is sent.
 ///
-/// A session that is given one reads `Strict-Transport-Security` in responses that came over TLS, of hosts with names,
-/// and obeys what it has read, for redirects too. Several sessions may share one. A session uses only the one that it
-/// was given.
+/// A session with such a store reads `Strict-Transport-Security` in responses of named hosts that came over TLS, and
+/// applies it, to redirects too. Several sessions may share one store. A session without a store does not apply any
+/// policy.
 ///
 /// ```swift
 /// let session = Session(strictTransportSecurity: StrictTransportSecurity(file: storeURL))
@@ -18,11 +18,11 @@ import Synchronization
 public final class StrictTransportSecurity: Sendable {
     /// A host that is to be reached over TLS only.
     public struct Host: Sendable, Hashable, Codable {
-        /// Its name, in canonical form: in lower case, with A-labels, and without a dot at its end.
+        /// The name in canonical form: in lower case, with A-labels, and without a dot at its end.
         public let name: String
-        /// When that ends.
+        /// When the policy ends.
         public let expiry: Date
-        /// Whether it holds for the names below as well.
+        /// Whether the policy includes all subdomains.
         public let includesSubdomains: Bool
 
         fileprivate func named(_ name: String) -> Host {
@@ -30,19 +30,23 @@ public final class StrictTransportSecurity: Sendable {
         }
     }
 
-    /// The file in which hosts are kept; `nil` when they are kept in memory alone.
+    /// The file in which hosts are stored; `nil` when they are only in memory.
     public let file: URL?
-    /// How many hosts are kept at most; those that end first go first.
+    /// The most hosts that are stored; those whose policy ends first are removed first.
     public let maximumHostCount: Int
 
     private let known: Mutex<[String: Host]>
     private let now: @Sendable () -> Date
     private let writing = DispatchQueue(label: "org.fireweed.strict-transport-security")
 
-    /// Makes a store, with what is in the file.
+    /// Makes a store, with the hosts of a file.
     ///
-    /// A file that is not there, or cannot be read, is empty; it is written anew, for this user alone, when something
-    /// changes.
+    /// A file that is missing or cannot be read counts as empty; it is written anew, for this user alone, when
+    /// something changes.
+    ///
+    /// - Parameters:
+    ///   - file: where hosts are stored; `nil`, the default, keeps them in memory.
+    ///   - maximumHostCount: how many hosts are remembered; 10,000 by default.
     public convenience init(file: URL? = nil, maximumHostCount: Int = 10_000) {
         self.init(file: file, maximumHostCount: maximumHostCount, now: { Date() })
     }
@@ -56,15 +60,18 @@ public final class StrictTransportSecurity: Sendable {
         known = Mutex(Dictionary(pairs) { first, _ in first })
     }
 
-    /// The hosts for which it holds now, in the order of their names.
+    /// The hosts whose policy has not ended, in the order of their names.
     public var hosts: [Host] {
         let now = now()
         return known.withLock { $0.values.filter { $0.expiry > now } }.sorted { $0.name < $1.name }
     }
 
-    /// Adds a host by hand, like a preloaded list; an IP address is passed over.
+    /// Adds a host, as a preloaded list does; an IP address is ignored.
     ///
-    /// `lifetime` is in seconds; zero or less removes the host.
+    /// - Parameters:
+    ///   - name: the host.
+    ///   - lifetime: how long the host is to be reached over TLS only, in seconds; zero or less removes the host.
+    ///   - includesSubdomains: whether the same holds for all its subdomains; false by default.
     public func add(_ name: String, lifetime: TimeInterval, includesSubdomains: Bool = false) {
         add(name, lifetime: lifetime, includesSubdomains: includesSubdomains, at: now())
     }
@@ -84,13 +91,14 @@ public final class StrictTransportSecurity: Sendable {
         save()
     }
 
-    /// Forgets every host.
+    /// Removes every host.
     public func removeAll() {
         known.withLock { $0.removeAll() }
         save()
     }
 
-    /// Whether a host is to be reached over TLS only: itself, or by a name above it that includes it (RFC 6797 §8.2).
+    /// Whether a host requires TLS: by its own policy, or by that of a domain above it that includes subdomains (RFC
+    /// 6797 §8.2).
     public func applies(to host: String) -> Bool {
         applies(to: host, at: now())
     }
@@ -108,13 +116,13 @@ public final class StrictTransportSecurity: Sendable {
         }
     }
 
-    /// The URL to use in place of this one: `https`, with port 80 made 443 (RFC 6797 §8.3); itself when nothing
-    /// holds for it.
+    /// The URL to use instead of this one: `https`, with port 80 changed to 443 (RFC 6797 §8.3); the same URL without a
+    /// policy.
     public func secured(_ url: URL) -> URL {
         secured(url, at: now())
     }
 
-    /// The same at a moment of a session's clock.
+    /// The same by the time of a session's clock.
     func secured(_ url: URL, at now: @autoclosure () -> Date) -> URL {
         guard url.scheme?.lowercased() == "http", let host = url.host, applies(to: host, at: now()),
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -124,9 +132,9 @@ public final class StrictTransportSecurity: Sendable {
         return components.url ?? url
     }
 
-    /// Takes note of a response that came from a URL; only the first of several fields counts (RFC 6797 §8.1).
+    /// Stores or removes the policy of a host, as the `Strict-Transport-Security` field of its response at `now` says.
     ///
-    /// - Parameter now: when it came, by the session's clock.
+    /// Of several fields only the first counts (RFC 6797 §8.1). `now` is the time of the session's clock.
     func note(_ head: ResponseHead, from url: URL, at now: @autoclosure () -> Date) {
         guard url.scheme?.lowercased() == "https", let host = url.host,
             let text = head.values(of: "Strict-Transport-Security").first, let field = StrictTransportField(text)
@@ -147,7 +155,7 @@ public final class StrictTransportSecurity: Sendable {
         writing.sync {}
     }
 
-    /// A name in canonical form; `nil` for an address, for which none of this holds (RFC 6797 §8.1.1).
+    /// A name in canonical form; `nil` for an address, for which no policy applies (RFC 6797 §8.1.1).
     private static func canonical(_ host: String) -> String? {
         let name = CanonicalHost.text(of: host)
         return name.isEmpty || name.hasPrefix("[") || CanonicalHost.isAddress(name) ? nil : name

@@ -1,4 +1,4 @@
-// Where a request stands in a trace.
+// The position of a request in a distributed trace.
 
 import Foundation
 
@@ -17,13 +17,13 @@ public struct TraceContext: Sendable, Hashable {
     public let spanID: String
     /// The flags; bit 0 says that the caller may have recorded the trace.
     public var flags: UInt8
-    /// What the systems along the way have noted, as in `tracestate`; passed on as it is.
+    /// The value of `tracestate`, with the entries of other tracing systems; sent unchanged.
     public var state: String?
 
-    /// The context of the work that the present task does; `nil` outside any.
+    /// The context of the current task; `nil` outside a trace.
     @TaskLocal public static var current: TraceContext?
 
-    /// Begins a trace, with random numbers.
+    /// Begins a trace with random identifiers.
     ///
     /// - Parameter isSampled: whether the trace is recorded; true by default.
     public init(isSampled: Bool = true) {
@@ -39,9 +39,14 @@ public struct TraceContext: Sendable, Hashable {
         self.state = state
     }
 
-    /// Reads a `traceparent` field, and the `tracestate` beside it; `nil` where the standard says to begin a new trace.
+    /// Parses a `traceparent` field; `nil` for a value with which W3C Trace Context begins a new trace.
     ///
-    /// A version above 00 is read by its first four parts. A `tracestate` that cannot be passed on is dropped alone.
+    /// A version above 00 is read by its first four parts.
+    ///
+    /// - Parameters:
+    ///   - traceparent: the field value.
+    ///   - tracestate: the value of the `tracestate` field; `nil`, the default, for none. An invalid
+    ///     value is dropped, and the trace continues without it.
     public init?(traceparent: String, tracestate: String? = nil) {
         let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count >= 4, Self.isHexadecimal(parts[0], 2), parts[0] != "ff", Self.isHexadecimal(parts[1], 32),
@@ -65,7 +70,7 @@ public struct TraceContext: Sendable, Hashable {
             traceID: traceID, spanID: Self.hexadecimal(UInt64.random(in: 1 ... .max)), flags: flags & 1, state: state)
     }
 
-    /// At most 32 members and 512 visible characters, else nothing.
+    /// The value, if it has at most 32 members and 512 visible characters; else `nil`.
     private static func passable(_ state: String) -> String? {
         let text = state.trimmingCharacters(in: .whitespaces)
         let isFit =

@@ -8,8 +8,8 @@ extension Bundle: AlamofireExtended {}
 extension AlamofireExtension where ExtendedType: Bundle {
     /// The certificates in the bundle's files named `.cer`, `.crt` or `.der`, in upper or lower case.
     ///
-    /// In the order of the files' names, each certificate once. A file that holds none is passed over: to have a reason
-    /// instead, use `Certificate.all(in:)` with the bundle's `resourceURL`.
+    /// In the order of the files' names, each certificate once. A file without a certificate is ignored:
+    /// `Certificate.all(in:)` with the bundle's `resourceURL` throws for it instead.
     public var certificates: [Certificate] {
         guard let folder = type.resourceURL,
             let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

@@ -2,14 +2,14 @@
 
 public import FireweedTransport
 
-/// Accepts what all of several evaluators accept.
+/// Accepts a server that all of several evaluators accept.
 ///
 /// The authorities that a `PinnedCertificatesTrustEvaluator` accepts hold for that evaluator only. Anchors that a
 /// custom evaluator sets on the trust hold for the evaluators after it.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
-    /// Makes an evaluator of others, which are asked in their order; without any it accepts everyone.
+    /// Makes an evaluator of others, which run in their order; without any it accepts every server.
     public init(evaluators: [any ServerTrustEvaluating]) {
         self.evaluators = evaluators
     }
@@ -24,7 +24,7 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == CompositeTrustEvaluator {
-    /// Accepts what all of several evaluators accept.
+    /// Accepts a server that all of several evaluators accept.
     public static func composite(evaluators: [any ServerTrustEvaluating]) -> CompositeTrustEvaluator {
         CompositeTrustEvaluator(evaluators: evaluators)
     }

@@ -2,11 +2,11 @@
 
 public import FireweedTransport
 
-/// Leaves it to the authorities, and checks that the certificate is for the host.
+/// Checks the chain up to a certificate authority, and that the certificate is for the host.
 public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
 
-    /// Makes an evaluator; `validateHost` says whether the name is checked.
+    /// Makes an evaluator; `validateHost` says whether the host's name is checked.
     public init(validateHost: Bool = true) {
         self.validateHost = validateHost
     }
@@ -18,10 +18,10 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == DefaultTrustEvaluator {
-    /// Leaves it to the authorities, and checks that the certificate is for the host.
+    /// Checks the chain up to a certificate authority, and that the certificate is for the host.
     public static var `default`: DefaultTrustEvaluator { DefaultTrustEvaluator() }
 
-    /// Leaves it to the authorities; `validateHost` says whether the name is checked.
+    /// Checks the chain up to a certificate authority; `validateHost` says whether the host's name is checked.
     public static func `default`(validateHost: Bool) -> DefaultTrustEvaluator {
         DefaultTrustEvaluator(validateHost: validateHost)
     }

@@ -2,14 +2,14 @@
 
 public import FireweedTransport
 
-/// Accepts everyone.
+/// Accepts every server.
 ///
-/// For tests only: anyone between us and the server can read and change everything.
+/// For tests only: an attacker between us and the server can read and change everything.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     public init() {}
 
-    /// Accepts.
+    /// Accepts the server.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
 }
 

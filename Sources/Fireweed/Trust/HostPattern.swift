@@ -4,7 +4,7 @@ import FireweedTransport
 
 /// A host name with a wildcard in front: `*.example.com` for exactly one label, `**.example.com` for one or more.
 public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
-    /// The text is no `*.` or `**.` and a host name.
+    /// The text is not `*.` or `**.` and a host name.
     public struct Malformed: Error, Sendable, Equatable {
         /// The text.
         public let text: String

@@ -3,10 +3,10 @@
 public import FireweedTransport
 public import Foundation
 
-/// Accepts servers in whose chain one of the given certificates stands.
+/// Accepts servers whose chain has one of the given certificates.
 ///
-/// The pin may be the server's own certificate, an intermediate or the root. A certificate that the server merely sends
-/// along, and that its own is not issued by, does not count.
+/// The pin may be the server's own certificate, an intermediate or the root. A certificate that the server sends along
+/// without being part of the verified chain does not count.
 ///
 /// ```swift
 /// let pins = try Certificate.all(in: URL(filePath: "/etc/myapp/pins"))
@@ -51,10 +51,18 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
-    /// Accepts servers in whose chain one of the main bundle's certificates stands.
+    /// Accepts servers whose chain has one of the main bundle's certificates.
     public static var pinnedCertificates: PinnedCertificatesTrustEvaluator { PinnedCertificatesTrustEvaluator() }
 
-    /// Accepts servers in whose chain one of the given certificates stands.
+    /// Accepts servers whose chain has one of the given certificates.
+    ///
+    /// - Parameters:
+    ///   - certificates: the pins, by default those in the main bundle; without any, every evaluation fails.
+    ///   - acceptSelfSignedCertificates: whether the pins are the authorities, instead of the session's; false by
+    ///     default.
+    ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    /// - Returns: the evaluator.
     public static func pinnedCertificates(
         certificates: [Certificate] = Bundle.main.af.certificates, acceptSelfSignedCertificates: Bool = false,
         performDefaultValidation: Bool = true, validateHost: Bool = true

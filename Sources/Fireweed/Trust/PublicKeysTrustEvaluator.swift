@@ -3,10 +3,10 @@
 public import FireweedTransport
 public import Foundation
 
-/// Accepts servers in whose chain one of the given keys stands.
+/// Accepts servers whose chain has one of the given keys.
 ///
-/// The key may be the server's own, an intermediate's or the root's. A certificate that the server merely sends along,
-/// and that its own is not issued by, does not count.
+/// The key may be the server's own, an intermediate's or the root's. A certificate that the server sends along without
+/// being part of the verified chain does not count.
 ///
 /// ```swift
 /// let evaluator = PublicKeysTrustEvaluator(
@@ -83,10 +83,16 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
-    /// Accepts servers in whose chain a key of the main bundle's certificates stands.
+    /// Accepts servers whose chain has a key of one of the main bundle's certificates.
     public static var publicKeys: PublicKeysTrustEvaluator { PublicKeysTrustEvaluator() }
 
-    /// Accepts servers in whose chain one of the given keys stands.
+    /// Accepts servers whose chain has one of the given keys.
+    ///
+    /// - Parameters:
+    ///   - keys: the pins, by default of the certificates in the main bundle; without any, every evaluation fails.
+    ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    /// - Returns: the evaluator.
     public static func publicKeys(
         keys: [PublicKey] = Bundle.main.af.publicKeys, performDefaultValidation: Bool = true, validateHost: Bool = true
     ) -> PublicKeysTrustEvaluator {
@@ -94,7 +100,14 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
             keys: keys, performDefaultValidation: performDefaultValidation, validateHost: validateHost)
     }
 
-    /// Accepts servers in whose chain a key with one of the given hashes stands.
+    /// Accepts servers whose chain has a key with one of the given hashes.
+    ///
+    /// - Parameters:
+    ///   - pins: the hashes of keys in use; without any here and in `backupPins`, every evaluation fails.
+    ///   - backupPins: the hashes of spare keys (RFC 7469 §4.3), which are accepted too; none by default.
+    ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    /// - Returns: the evaluator.
     public static func publicKeys(
         pins: [PublicKeyPin], backupPins: [PublicKeyPin] = [], performDefaultValidation: Bool = true,
         validateHost: Bool = true

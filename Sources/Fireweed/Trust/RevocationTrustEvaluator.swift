@@ -4,36 +4,38 @@ public import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Accepts servers none of whose certificates was taken back by its issuer.
+/// Accepts servers whose chain has no revoked certificate.
 ///
-/// For each certificate of the verified chain but the authority's, it takes the first clear answer of: what the server
-/// stapled to it (the leaf's status only), the revocation lists that it was made with, the issuer's OCSP responder, and
-/// the issuer's lists. What answers say is kept until they say that there is something newer, a day at most.
+/// For each certificate of the verified chain except the authority's, the evaluator takes the first definite status
+/// from: the response that the server stapled (for the leaf only), the revocation lists that the evaluator was made
+/// with, the issuer's OCSP responder, and the issuer's lists. A status is kept as long as its source says, a day at
+/// most.
 ///
-/// By itself it fails softly: what cannot be told is no fault, so that a responder which cannot be reached does not
-/// take the servers with it. That also lets through an attacker who can block it; `requirePositiveResponse` does not.
+/// Soft-fail by default: an unknown revocation status is accepted, so that an unreachable responder does not make
+/// servers unreachable. An attacker who can block the responder gets through as well; with `requirePositiveResponse` an
+/// unknown status fails.
 ///
-/// The evaluation waits for the network on a thread of its own. Statuses are asked for over plain HTTP, as their
-/// signatures protect them, never along a redirect, and only about chains that an authority vouches for: a stranger's
-/// certificate cannot send us anywhere.
+/// The evaluation waits for the network on a thread of its own. Statuses are fetched over plain HTTP, since they are
+/// signed, without following redirects, and only for chains that lead to an authority: so a server cannot make us fetch
+/// arbitrary URLs by a certificate of its own making.
 ///
 /// ```swift
 /// let manager = ServerTrustManager(evaluators: ["bank.example": .revocationChecking(options: [.any, .requirePositiveResponse])])
 /// ```
 public final class RevocationTrustEvaluator: ServerTrustEvaluating {
-    /// Where to ask, and what silence means.
+    /// Where the status is looked up, and whether an unknown status fails.
     public struct Options: OptionSet, Sendable, Hashable {
-        /// Ask with OCSP (RFC 6960), stapled answers included.
+        /// Use OCSP (RFC 6960), stapled responses included.
         public static let ocsp = Options(rawValue: 1 << 0)
-        /// Look into revocation lists (RFC 5280 §5).
+        /// Use revocation lists (RFC 5280 §5).
         public static let crl = Options(rawValue: 1 << 1)
-        /// Look into lists before asking responders; without `crl` it has no effect.
+        /// Use the issuer's lists before its responders; without `crl` it has no effect.
         public static let preferCRL = Options(rawValue: 1 << 2)
-        /// Fail when nothing can be told about a certificate.
+        /// Fail when the status of a certificate is unknown.
         public static let requirePositiveResponse = Options(rawValue: 1 << 3)
-        /// Use only what is at hand: stapled and earlier answers, and the lists that the evaluator was made with.
+        /// Do not use the network: only stapled and earlier responses, and the lists that the evaluator was made with.
         public static let networkAccessDisabled = Options(rawValue: 1 << 4)
-        /// Both ways of asking.
+        /// OCSP and revocation lists.
         public static let any: Options = [.ocsp, .crl]
 
         /// The options as bits, those of Apple's `kSecRevocation` constants.
@@ -60,13 +62,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private static let knownLimit = 512
     private static let longestMemory: TimeInterval = 86_400
 
-    /// Makes an evaluator without revocation lists at hand, which asks for ten seconds at most.
-    ///
-    /// - Parameters:
-    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`.
-    ///     Without it, such a chain fails with `.revocationCheckFailed`.
-    ///   - validateHost: check that the certificate is for the host.
-    ///   - options: where to ask, and what silence means.
+    /// Makes an evaluator without revocation lists of its own, whose look-ups take ten seconds at most.
     public convenience init(
         performDefaultValidation: Bool = true, validateHost: Bool = true, options: Options = .any
     ) {
@@ -95,7 +91,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         self.timeout = timeout
     }
 
-    /// It waits for the network.
+    /// True: the evaluator waits for the network.
     public var mayWait: Bool { true }
 
     /// Throws `.defaultEvaluationFailed`, `.hostValidationFailed` or `.revocationCheckFailed`.
@@ -110,7 +106,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         }
     }
 
-    /// Asks about each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
+    /// Looks up the status of each certificate of a verified chain; throws `.revoked` or `.unknownRevocation`.
     func check(_ trust: ServerTrust, path: [Certificate]) throws(TrustFailure) {
         guard trust.mayWait || options.contains(.networkAccessDisabled) else {
             // A custom evaluator that does not say `mayWait` uses this one on the event loop's thread.
@@ -139,7 +135,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 
     // MARK: Asking
 
-    /// The first clear answer; without one, why each place had none.
+    /// The first definite status; without one, the reasons of all sources.
     private func answer(
         to inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
     ) -> RevocationAnswer {
@@ -152,10 +148,10 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
             }
             reasons.append(reason)
         }
-        return .unknown(reasons.isEmpty ? "there is nobody to ask" : reasons.joined(separator: "; "))
+        return .unknown(reasons.isEmpty ? "there is no responder to ask" : reasons.joined(separator: "; "))
     }
 
-    /// Where to ask, in order.
+    /// The sources of a status, in order.
     private func sources(
         for inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
     ) -> [() -> RevocationAnswer] {
@@ -205,7 +201,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         known.withLock { $0[certificate] }.flatMap { $0.end > Date() ? $0.answer : nil }
     }
 
-    /// What has no end is asked about again each time; what was taken back stays so.
+    /// Keeps a status until it ends; a status without an end is looked up each time, and a revocation is final.
     private func remember(_ answer: RevocationAnswer, about certificate: Certificate) {
         let latest = Date().addingTimeInterval(Self.longestMemory)
         let end = answer.status == .revoked ? latest : answer.validUntil.map { min($0, latest) }
@@ -219,10 +215,17 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
-    /// Accepts servers none of whose certificates is known to be taken back.
+    /// Accepts servers whose chain has no certificate that is known to be revoked.
     public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
 
-    /// Accepts servers none of whose certificates is known to be revoked.
+    /// Accepts servers whose chain has no certificate that is known to be revoked.
+    ///
+    /// - Parameters:
+    ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    ///   - options: where revocation is looked up, and whether an unknown status fails; OCSP and lists, by default, and
+    ///     it does not.
+    /// - Returns: the evaluator.
     public static func revocationChecking(
         performDefaultValidation: Bool = true, validateHost: Bool = true,
         options: RevocationTrustEvaluator.Options = .any
@@ -231,7 +234,17 @@ extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, options: options)
     }
 
-    /// Accepts servers none of whose certificates was taken back.
+    /// Accepts servers whose chain has no certificate that is known to be revoked, with lists and a time limit of your
+    /// own.
+    ///
+    /// - Parameters:
+    ///   - performDefaultValidation: whether the chain is checked up to an authority; true by default.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    ///   - options: where revocation is looked up, and whether an unknown status fails; OCSP and lists, by default, and
+    ///     it does not.
+    ///   - revocationLists: lists that are searched before the network is asked; none by default.
+    ///   - timeout: how long all look-ups for one server may take together; 10 seconds by default.
+    /// - Returns: the evaluator.
     public static func revocationChecking(
         performDefaultValidation: Bool = true, validateHost: Bool = true,
         options: RevocationTrustEvaluator.Options = .any, revocationLists: [RevocationList] = [],

@@ -6,14 +6,12 @@ public import Foundation
 extension ServerTrust: AlamofireExtended {}
 
 extension AlamofireExtension where ExtendedType == ServerTrust {
-    /// Makes a policy the trust's own, and evaluates the trust.
-    ///
-    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
+    /// Replaces the trust's policy, and evaluates the trust.
     public func evaluate(afterApplying policy: TrustPolicy) throws {
         try apply(policy: policy).af.evaluate()
     }
 
-    /// Makes a policy the trust's own, instead of the one before.
+    /// Replaces the trust's policy.
     ///
     /// - Returns: the trust itself.
     @discardableResult
@@ -22,7 +20,7 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
         return type
     }
 
-    /// Checks the chain up to an authority, and what the trust's policy asks for beside that.
+    /// Checks the chain up to an authority, and the other conditions of the trust's policy.
     ///
     /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
     public func evaluate() throws {
@@ -33,11 +31,13 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
         }
     }
 
-    /// Makes a policy the trust's own, and evaluates the trust.
+    /// Replaces the trust's policy, and evaluates the trust.
     ///
     /// - Parameters:
     ///   - policy: what to check.
-    ///   - errorProducer: makes the error that is thrown when the check fails.
+    ///   - errorProducer: makes the error from the status and the result, which are as in Apple's Security framework;
+    ///     called on this thread when the check fails.
+    /// - Throws: the error of `errorProducer`.
     public func validate(
         policy: TrustPolicy, errorProducer: (_ status: Int32, _ result: TrustResult) -> any Error
     ) throws {
@@ -64,9 +64,9 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
     /// The keys of `certificates`, without those that cannot be read.
     public var publicKeys: [PublicKey] { certificates.af.publicKeys }
 
-    /// The certificates that vouch for the server's, which comes first: the place to look for pins.
+    /// The chain from the server's certificate up: search it for pins.
     ///
-    /// A certificate that the server merely sends along is not among them.
+    /// A certificate that the server sends along without being part of the chain is not among them.
     public var certificates: [Certificate] { type.certificates }
 
     /// The `certificates` in DER.

@@ -2,12 +2,12 @@
 
 public import FireweedTransport
 
-/// Judges whether a server is to be trusted.
+/// Decides whether a server is trusted.
 ///
-/// Called once for each new TLS connection, inside the handshake, before a byte of a request leaves: on the transport's
-/// thread, where it must not wait, unless it says that it `mayWait`. A connection that is used again, or that resumes a
-/// TLS session of this session's, is not judged again. The host is the URL's own spelling, in which other spellings of
-/// the same host may differ: the manager has found the evaluator by the canonical form.
+/// Called once for each new TLS connection, inside the handshake, before a byte of a request is sent. It runs on the
+/// transport's thread, where it must not wait, unless `mayWait` is true. A reused connection, and a connection that
+/// resumes a TLS session of this session, are not evaluated again. The host has the spelling of the URL, which may
+/// differ from other spellings of the same host: the manager has found the evaluator by the canonical form.
 ///
 /// ```swift
 /// struct OnlyOurs: ServerTrustEvaluating {
@@ -19,17 +19,21 @@ public import FireweedTransport
 /// }
 /// ```
 public protocol ServerTrustEvaluating: Sendable {
-    /// Throws when the server is not to be trusted.
+    /// Returns when the server is trusted, and throws when it is not.
     ///
-    /// What is no `AFError` reaches the caller as `.serverTrustEvaluationFailed(reason: .customEvaluationFailed)`.
+    /// - Parameters:
+    ///   - trust: the certificates of the server, and the checks that it offers.
+    ///   - host: the host in the spelling of the URL.
+    /// - Throws: the reason. An `AFError` reaches the caller as it is, another error in
+    ///   `AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error:))`.
     func evaluate(_ trust: ServerTrust, forHost host: String) throws
 
     /// Whether the evaluation may wait, for the network or a file.
     ///
-    /// It then runs on a thread for such evaluations, of which a session has 16 at most, while other transfers
-    /// continue; the request's time-outs bound the wait. The handshake that brought the certificates is aborted, and
+    /// Such an evaluation runs on a thread for evaluations, of which a session has 16 at most, while other transfers
+    /// continue; the request's time-outs limit the wait. The handshake that brought the certificates is aborted, and
     /// another one is made when the evaluator accepts the server. Handshakes with one host that bring the same
-    /// certificates and status while the evaluator runs share its verdict. Default: `false`.
+    /// certificates and status while the evaluator runs share its result. Default: `false`.
     var mayWait: Bool { get }
 }
 
@@ -39,7 +43,7 @@ extension ServerTrustEvaluating {
 }
 
 extension ServerTrust {
-    /// The two checks that most evaluators begin with, and the chain in which pins are then looked for.
+    /// The two checks that most evaluators begin with; returns the chain to search for pins.
     func checkedChain(
         performDefaultValidation: Bool, validateHost: Bool, host: String
     ) throws(AFError) -> [Certificate] {

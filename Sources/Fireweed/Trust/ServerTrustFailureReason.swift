@@ -3,24 +3,24 @@
 public import FireweedTransport
 
 extension AFError {
-    /// Why a server is not trusted, with the chain that it showed.
+    /// Why a server is not trusted, with the chain that it sent.
     public enum ServerTrustFailureReason: Sendable {
-        /// What a check said of which server.
+        /// The result of a check of one server.
         public struct Output: Sendable {
             /// The host that was asked for.
             public let host: String
-            /// The chain that was judged.
+            /// The chain that was evaluated.
             public let trust: ServerTrust
-            /// What is wrong with it.
+            /// The reason of the failure.
             public let failure: TrustFailure
 
             /// Zero when the certificates could be evaluated; another code when the evaluation itself was not possible.
             public var status: Int32 { failure.evaluationStatus }
-            /// What came of the evaluation.
+            /// The result in the terms of Apple's Security framework.
             public var result: TrustResult { failure.evaluationResult }
         }
 
-        /// The host has no evaluator, and the manager wants one for each.
+        /// The host has no evaluator, and the manager requires one for each host.
         case noRequiredEvaluator(host: String)
         /// There are no certificates to pin.
         case noCertificatesFound
@@ -35,11 +35,11 @@ extension AFError {
         case revocationPolicyCreationFailed
         /// An evaluation by `trust.af.evaluate()` failed; the error is a `TrustFailure`.
         case trustEvaluationFailed(error: (any Error)?)
-        /// The authorities do not vouch for the chain.
+        /// The chain does not lead to a trusted authority, or is not valid.
         case defaultEvaluationFailed(output: Output)
         /// The certificate is not for this host.
         case hostValidationFailed(output: Output)
-        /// A certificate of the chain was taken back, or whether it was cannot be told and must be.
+        /// A certificate in the chain is revoked, or its status is unknown and `requirePositiveResponse` is set.
         case revocationCheckFailed(output: Output, options: RevocationTrustEvaluator.Options)
         /// None of the chain's certificates is pinned.
         case certificatePinningFailed(

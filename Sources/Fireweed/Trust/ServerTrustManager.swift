@@ -22,10 +22,15 @@ open class ServerTrustManager: @unchecked Sendable {
     /// `evaluators` by canonical host.
     private let canonical: [String: any ServerTrustEvaluating]
 
-    /// Makes a manager of rules for single hosts.
+    /// Makes a manager with evaluators for single hosts.
     ///
     /// Hosts compare by their canonical form: upper and lower case are the same, and so are a Unicode name and its
     /// A-labels, a name with and without a dot at its end, and all spellings of an IP address.
+    ///
+    /// - Parameters:
+    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise the
+    ///     authorities decide about it.
+    ///   - evaluators: the evaluators, by host.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
@@ -33,9 +38,15 @@ open class ServerTrustManager: @unchecked Sendable {
         canonical = Self.canonical(evaluators)
     }
 
-    /// Makes a manager of rules for single hosts, and for all that a pattern covers.
+    /// Makes a manager with evaluators for single hosts, and for all hosts that a pattern covers.
     ///
-    /// A host's own rule goes before every pattern, then the pattern with the longest name, then `*` before `**`.
+    /// A host's own evaluator wins over every pattern, then the pattern with the longest name, then `*` over `**`.
+    ///
+    /// - Parameters:
+    ///   - allHostsMustBeEvaluated: whether a host without an evaluator is refused; true by default. Otherwise the
+    ///     authorities decide about it.
+    ///   - evaluators: the evaluators, by host; none by default.
+    ///   - patterns: the evaluators of hosts that have none by name.
     public init(
         allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating] = [:],
         patterns: [HostPattern: any ServerTrustEvaluating]
@@ -61,7 +72,7 @@ open class ServerTrustManager: @unchecked Sendable {
         (try? serverTrustEvaluator(forHost: host))?.mayWait ?? false
     }
 
-    /// The decision about one handshake, as the transport asks for it.
+    /// Evaluates the server of one handshake; called by the transport.
     func decide(_ trust: ServerTrust) throws {
         let evaluator = try serverTrustEvaluator(forHost: trust.host) ?? DefaultTrustEvaluator()
         do {
@@ -73,7 +84,7 @@ open class ServerTrustManager: @unchecked Sendable {
         }
     }
 
-    /// Of several spellings of a host, the canonical one counts, then the one that sorts first: always the same.
+    /// The evaluators by canonical host: of several spellings, the canonical one wins, then the first in sorted order.
     private static func canonical(
         _ evaluators: [String: any ServerTrustEvaluating]
     ) -> [String: any ServerTrustEvaluating] {

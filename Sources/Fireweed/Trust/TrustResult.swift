@@ -2,7 +2,7 @@
 
 import FireweedTransport
 
-/// What came of an evaluation of a server's certificates; the raw values are those of Apple's `SecTrustResultType`.
+/// The result of evaluating a server's certificates; the raw values are those of Apple's `SecTrustResultType`.
 public enum TrustResult: UInt32, Sendable {
     /// The evaluation was not possible.
     case invalid = 0

@@ -32,7 +32,7 @@ final class BodyInputStream: InputStream {
 
     deinit { interrupt() }
 
-    /// Lets a read that waits for bytes end early; callable from any thread.
+    /// Ends a read that waits for bytes; may be called on any thread.
     func interrupt() {
         reader.withLock { $0 }?.stop()
     }

@@ -4,9 +4,9 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The classes of a configuration's `protocolClasses` that are not Foundation's own, in the configuration's order.
+/// The classes of a configuration's `protocolClasses` except Foundation's own, in the configuration's order.
 ///
-/// Foundation's classes for HTTP, FTP and WebSockets are in every configuration on Linux. They do not count: the
+/// On Linux every configuration has Foundation's classes for HTTP, FTP and WebSockets. They are ignored, since the
 /// session's transport does their work. So a class is asked wherever it is in the list.
 struct ProtocolClasses: Sendable {
     private let classes: [URLProtocol.Type]
@@ -15,7 +15,7 @@ struct ProtocolClasses: Sendable {
     private static let builtIn = Set(
         (URLSessionConfiguration.ephemeral.protocolClasses ?? []).map(ObjectIdentifier.init))
 
-    /// `nil` when the configuration has no class but Foundation's own.
+    /// `nil` when the configuration has only Foundation's own classes.
     init?(_ configuration: URLSessionConfiguration) {
         let listed = configuration.protocolClasses ?? []
         classes = listed.compactMap { $0 as? URLProtocol.Type }.filter { !Self.builtIn.contains(ObjectIdentifier($0)) }
@@ -24,10 +24,8 @@ struct ProtocolClasses: Sendable {
 
     /// The first class that takes the host's task, with the request in the canonical form of that class.
     ///
-    /// Called on the thread of the protocols.
-    ///
-    /// - Parameter makeRequest: makes the request. Each call of a class gets a request of its own, since a class may
-    ///   read the content's stream.
+    /// Called on the thread of the protocols. Each call of a class gets a request of its own from `makeRequest`, since
+    /// a class may read the content's stream.
     func accepting(_ host: any ProtocolHost, _ makeRequest: () -> URLRequest) -> (
         type: URLProtocol.Type, request: URLRequest
     )? {
@@ -38,12 +36,12 @@ struct ProtocolClasses: Sendable {
     }
 }
 
-/// The request that a class sees in place of the task's own.
+/// The request that a class sees instead of the task's own.
 ///
-/// `URLProtocol.canInit(with:)` reads a task's `currentRequest`, and `URLProtocol.init(task:cachedResponse:client:)` on
-/// Linux takes the task's `originalRequest` for the request that is to be performed.
+/// `URLProtocol.canInit(with:)` reads a task's `currentRequest`. On Linux,
+/// `URLProtocol.init(task:cachedResponse:client:)` performs the task's `originalRequest`.
 struct ProtocolOffer: Sendable {
     let request: URLRequest
-    /// True while the class is made, false while it is asked.
+    /// True while the protocol is made, false while the class is asked.
     let isAccepted: Bool
 }

@@ -4,7 +4,7 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// Passes the reports of one `URLProtocol` on to its transfer; from any thread.
+/// Passes the reports of one `URLProtocol` to its transfer; on any thread.
 final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     private let transfer: ProtocolTransfer
 
@@ -44,8 +44,8 @@ final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
         // The answer was given when the challenge came.
     }
 
-    /// A `URLError` where the error is one by its domain: on Linux `as? URLError`, as retriers say, does not see that
-    /// in an `NSError`.
+    /// The error as a `URLError`, if its domain is that of one: on Linux `as? URLError`, which retriers use, fails for
+    /// an `NSError`.
     private static func plain(_ error: any Error) -> any Error {
         let plain = error as NSError
         guard !(error is URLError), plain.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: plain.code)

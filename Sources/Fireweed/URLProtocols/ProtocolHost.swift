@@ -9,12 +9,12 @@ import FoundationNetworking
 /// `TransferConsumer`'s methods, and `protocolDidReceive` and `protocolDidRedirect`, are called on the queue of the
 /// transfer.
 protocol ProtocolHost: TransferConsumer {
-    /// Calls `body` with the task, which shows the offer's request meanwhile.
+    /// Calls `body` with the task, which shows the request of the offer during the call.
     func offering<Result>(_ offer: ProtocolOffer, to body: (URLSessionTask) -> Result) -> Result
     /// A response came, over the network or from a store.
     func protocolDidReceive(_ response: URLResponse?, _ origin: ProtocolInbox.ResponseOrigin) -> Flow
-    /// The protocol wants another request to be sent.
+    /// The protocol asks for another request to be sent.
     func protocolDidRedirect(to request: URLRequest, _ response: URLResponse)
     /// The protocol asks for credentials; called on the thread of the protocols.
-    func answer(_ challenge: ShownChallenge)
+    func answer(_ challenge: SendableChallenge)
 }

@@ -18,24 +18,26 @@ struct ProtocolInbox {
         case end(TransferFailure?)
     }
 
-    /// Where a protocol's response is from.
+    /// Where a protocol's response comes from.
     enum ResponseOrigin {
-        /// The protocol made it, and says where it may be stored.
+        /// The protocol made it, and allows storing it as the policy says.
         case made(URLCache.StoragePolicy)
-        /// It is the stored response that the protocol was given, and found valid.
+        /// It is the stored response that the protocol was given, and declared valid.
         case stored
     }
 
     private var reports = ElementQueue<Report>()
-    /// The report that was taken and refused.
+    /// The report that the attempt was offered and refused.
     private var refused: Report?
     /// Content that came before a response: it waits for the response.
     private var early: [Data] = []
     private var hasResponse = false
-    /// False once the protocol has reported an end, or its reports are not wanted any more.
+    /// False once the protocol has reported an end, or its reports are not needed any more.
     private(set) var isOpen = true
 
-    /// Adds a report, and returns whether that ended the protocol's work; a report after the end is ignored.
+    /// Adds a report; returns whether the report ended the protocol's work.
+    ///
+    /// A report after the end is ignored.
     mutating func add(_ report: Report) -> Bool {
         guard isOpen else { return false }
         switch report {
@@ -60,8 +62,8 @@ struct ProtocolInbox {
         return true
     }
 
-    /// Adds the stored response that the protocol has found valid, as the whole answer; returns whether that ended the
-    /// work.
+    /// Adds the stored response that the protocol has declared valid, as the whole response; returns whether that ended
+    /// the work.
     mutating func add(stored response: CachedURLResponse) -> Bool {
         guard isOpen, !hasResponse else { return false }
         early = []
@@ -80,7 +82,7 @@ struct ProtocolInbox {
         refused = report
     }
 
-    /// Forgets what was not taken, and ignores what comes.
+    /// Drops the reports that wait, and ignores later ones.
     mutating func close() {
         self = ProtocolInbox()
         isOpen = false

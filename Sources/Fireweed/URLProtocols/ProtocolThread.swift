@@ -5,7 +5,7 @@ import Synchronization
 
 /// One thread with a run loop, on which every `URLProtocol` of the process is asked, started and stopped.
 ///
-/// Apple's URLSession has such a thread too, and mocks depend on that: they change static variables without a lock, and
+/// Apple's URLSession has such a thread too, and mocks depend on it: they change static variables without a lock, and
 /// start timers on the current run loop.
 final class ProtocolThread: Sendable {
     static let shared = ProtocolThread()
@@ -45,8 +45,7 @@ final class ProtocolThread: Sendable {
         while true { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
     }
 
-    /// Has the run loop perform the work; a block that is given to a sleeping run loop does not wake it on Linux, a
-    /// timer does.
+    /// Makes the run loop perform the work: on Linux a block does not wake a sleeping run loop, and a timer does.
     private func wake(_ loop: RunLoopReference) {
         loop.value.add(Timer(timeInterval: 0, repeats: false) { [self] _ in performWork() }, forMode: .default)
     }

@@ -6,15 +6,15 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Performs an exchange by a `URLProtocol`, instead of a transport.
+/// Performs an exchange with a `URLProtocol`, instead of a transport.
 ///
 /// The protocol is made, started and stopped on the thread of the protocols, and reports from any thread. The attempt
-/// gets its reports on a queue of this transfer. Nothing can hold a protocol back: while the request is suspended or
-/// its consumer is full, what the protocol reports waits in memory.
+/// gets its reports on a queue of this transfer. A protocol cannot be slowed down: while the request is suspended or
+/// its consumer is full, the protocol's reports wait in memory.
 final class ProtocolTransfer: Sendable {
     enum Phase {
         case ready
-        /// Started while the request was suspended: the protocol starts when the request is resumed.
+        /// The transfer was started while the request was suspended: the protocol starts when the request is resumed.
         case held
         /// The protocol starts, or has started.
         case loading
@@ -26,7 +26,7 @@ final class ProtocolTransfer: Sendable {
         /// The protocol, from its start to its stop.
         var loader: ProtocolReference?
         var host: (any ProtocolHost)?
-        /// What may move: the latest of the decisions that have come.
+        /// The latest decision about which bytes may move.
         var flow = Flow.undecided
         var isCancelled = false
         /// When the protocol reported last, on the session's monotonic clock.
@@ -34,7 +34,7 @@ final class ProtocolTransfer: Sendable {
         var report: TransferReport
     }
 
-    /// What is performed, and for how long.
+    /// The exchange to perform, with its time limits.
     struct Order: Sendable {
         let type: URLProtocol.Type
         /// The request in the canonical form of the class.
@@ -53,7 +53,7 @@ final class ProtocolTransfer: Sendable {
         fileprivate var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
     }
 
-    /// So much content is offered at a time, so that a consumer can stop it.
+    /// The bytes that are offered at a time, so that a consumer can stop the content.
     private static let pieceSize = 64 * 1024
 
     private let order: Order
@@ -97,14 +97,12 @@ final class ProtocolTransfer: Sendable {
         }
     }
 
-    /// Takes a report of the protocol.
+    /// Adds a report of the protocol.
     func take(_ report: ProtocolInbox.Report) {
         take { $0.add(report) }
     }
 
-    /// Takes what the protocol reports.
-    ///
-    /// - Parameter add: adds it, and returns whether that ends the protocol's work.
+    /// Adds reports of the protocol.
     func take(_ add: (inout ProtocolInbox) -> Bool) {
         let isOver = state.withLock { state in
             state.activityNanoseconds = now
@@ -121,11 +119,11 @@ final class ProtocolTransfer: Sendable {
             return state.inbox.isOpen ? state.host : nil
         }
         guard let host else { return }
-        let shown = ShownChallenge(challenge)
+        let shown = SendableChallenge(challenge)
         ProtocolThread.shared.perform { host.answer(shown) }
     }
 
-    /// Ends the exchange when the protocol has been silent for too long, or the whole takes too long; on the queue.
+    /// Ends the exchange when the protocol has been silent for too long, or the exchange takes too long; on the queue.
     private func watchTime() {
         let now = self.now
         let due = state.withLock { state -> UInt64? in
@@ -150,7 +148,7 @@ final class ProtocolTransfer: Sendable {
 
     // MARK: The attempt's side
 
-    /// Gives the attempt what has come, until somebody stops that; on the queue.
+    /// Delivers the waiting reports to the attempt, until the flow stops them; on the queue.
     private func deliver() {
         while let (report, host) = nextReport() {
             switch report {
@@ -178,7 +176,7 @@ final class ProtocolTransfer: Sendable {
         }
     }
 
-    /// Gives content piece by piece; what may not come in yet is the next report again.
+    /// Offers content piece by piece; the rest of stopped content becomes the next report.
     private func offer(_ data: Data, to host: any ProtocolHost) {
         var rest = data
         while !rest.isEmpty {
@@ -198,7 +196,7 @@ final class ProtocolTransfer: Sendable {
         }
     }
 
-    /// Tells the attempt of the end; the first call counts.
+    /// Notifies the attempt of the end; only the first call counts.
     private func end(_ failure: TransferFailure?) {
         let (host, report) = state.withLock { state in
             state.inbox.close()
@@ -211,7 +209,7 @@ final class ProtocolTransfer: Sendable {
 
     private var now: UInt64 { order.clock.monotonicNanoseconds }
 
-    /// Microseconds since the exchange began, at least 1: in a report, 0 means that something did not happen.
+    /// Microseconds since the exchange began, at least 1: in a report, 0 means that an event did not happen.
     private func elapsedMicroseconds(_ state: State) -> Int64 {
         max(1, (order.wallNanoseconds - state.report.startNanoseconds) / 1000)
     }

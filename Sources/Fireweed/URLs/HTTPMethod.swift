@@ -25,10 +25,10 @@ public struct HTTPMethod: RawRepresentable, Equatable, Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
-    /// The methods whose requests may be sent twice with the effect of once (RFC 9110 §9.2.2).
+    /// The idempotent methods (RFC 9110 §9.2.2).
     static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
 
-    /// The method as it stands on the wire.
+    /// The method as it is sent.
     public let rawValue: String
 
     /// Makes a method of a token, which is checked when the request is sent.

@@ -3,16 +3,16 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Can be made into a `URL`.
+/// A type that can be made into a `URL`.
 public protocol URLConvertible: Sendable {
-    /// The URL; throws `AFError.invalidURL(url:)` when there is none.
+    /// The URL; throws `AFError.invalidURL(url:)` when the value is not a URL.
     func asURL() throws -> URL
 }
 
 extension String: URLConvertible {
-    /// The URL that the text is; throws `AFError.invalidURL(url:)` when it is none.
+    /// The text as a URL; throws `AFError.invalidURL(url:)` when the text is not a URL.
     ///
-    /// Characters that a URL may not hold are percent-encoded; an escape stays an escape.
+    /// Characters that a URL may not contain are percent-encoded; an escape stays an escape.
     public func asURL() throws -> URL {
         guard let url = URL(string: self) else { throw AFError.invalidURL(url: self) }
         // Foundation encodes every `%` of a path or a query in which another character needs encoding.
@@ -34,9 +34,9 @@ extension URLComponents: URLConvertible {
     }
 }
 
-/// Can be made into a `URLRequest`.
+/// A type that can be made into a `URLRequest`.
 public protocol URLRequestConvertible: Sendable {
-    /// The request; throws whatever keeps it from being made.
+    /// The request; throws the reason when it cannot be made.
     func asURLRequest() throws -> URLRequest
 }
 
@@ -51,14 +51,20 @@ extension URLRequest: URLRequestConvertible {
 }
 
 extension URLRequest {
-    /// Makes a request of a URL, a method and header fields; throws `AFError.invalidURL(url:)`.
+    /// Makes a request of a URL, a method and header fields.
+    ///
+    /// - Parameters:
+    ///   - url: the URL.
+    ///   - method: the method.
+    ///   - headers: the header fields; `nil`, the default, for none.
+    /// - Throws: the errors of `url`, for instance `AFError.invalidURL(url:)`.
     public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
         self.init(url: try url.asURL())
         httpMethod = method.rawValue
         if let headers { self.headers = headers }
     }
 
-    /// The method; `nil` when there is none.
+    /// The method; `nil` without one.
     public var method: HTTPMethod? {
         get { httpMethod.map(HTTPMethod.init) }
         set { httpMethod = newValue?.rawValue }

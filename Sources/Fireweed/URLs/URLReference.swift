@@ -2,23 +2,13 @@
 
 package import Foundation
 
-/// Resolves a URI reference against a base URL (RFC 3986 §5.2), and encodes what a URL may not hold.
+/// Resolves a URI reference against a base URL (RFC 3986 §5.2), and encodes characters that a URL may not contain.
 ///
 /// Foundation's own resolving encodes every `%` of a path or a query in which one character needs encoding:
-/// `?f[n]=a%20b` becomes `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only what is not a part of one is
-/// encoded.
+/// `?f[n]=a%20b` becomes `?f%5Bn%5D=a%2520b`. Here an escape stays an escape, and only characters outside of escapes
+/// are encoded.
 package enum URLReference {
-    /// The target of a reference that came in a field.
-    ///
-    /// - Parameters:
-    ///   - reference: the field's value. White space and control characters around it are ignored; characters that a
-    ///     URL may not hold are percent-encoded, also a `%` without two hexadecimal digits behind it. A host that is
-    ///     not ASCII becomes its IDNA form.
-    ///   - base: the absolute URL of the message that carried the reference. Its fragment is not inherited.
-    /// - Returns: an absolute URL without dot segments, its scheme in lower case. `nil` when the reference is empty or
-    ///   cannot be resolved: `http` and `https` without a host, a host or port with characters that are not allowed
-    ///   there (a backslash is one: programs disagree about where it ends the host), and a base without a scheme.
-    ///   Userinfo is kept.
+    /// The target of a reference in a field.
     package static func resolve(_ reference: String, against base: URL) -> URL? {
         let text = reference.unicodeScalars.drop { $0.value <= 0x20 }
         guard let last = text.lastIndex(where: { $0.value > 0x20 }), let own = URLParts(base.absoluteString),
@@ -27,8 +17,8 @@ package enum URLReference {
         return URLParts(String(text[...last]))?.resolved(against: own).url
     }
 
-    /// A URL or a reference in which path, query and fragment are percent-encoded, as far as they are not; scheme and
-    /// authority are as they were.
+    /// A URL or a reference whose path, query and fragment are percent-encoded where they were not; scheme and
+    /// authority are unchanged.
     package static func encoded(_ text: String) -> String {
         let scalars = text.unicodeScalars
         let authority = scalars.firstRange(of: "://".unicodeScalars)?.upperBound ?? scalars.startIndex
@@ -76,7 +66,7 @@ private struct URLParts {
         path = Self.encoded(rest, allowing: "/:@")
     }
 
-    /// Takes the query or the fragment off the end of a text, encoded; `nil` when there is none.
+    /// Removes the query or the fragment from the end of a text, and returns it encoded; `nil` when there is none.
     private static func cut(from mark: Unicode.Scalar, of text: inout Text) -> String? {
         guard let index = text.firstIndex(of: mark) else { return nil }
         defer { text = text[..<index] }
@@ -91,7 +81,7 @@ private struct URLParts {
         return encoded(rest, allowing: "/:@") + query + fragment
     }
 
-    /// Carries out the algorithm of RFC 3986 §5.2.2; `base` has a scheme.
+    /// Applies the algorithm of RFC 3986 §5.2.2; `base` has a scheme.
     func resolved(against base: URLParts) -> URLParts {
         var target = self
         if scheme != nil || authority != nil {
@@ -111,7 +101,7 @@ private struct URLParts {
         return target
     }
 
-    /// The path beside the base's (§5.2.3).
+    /// The path merged with the base's (§5.2.3).
     private func merged(into base: URLParts) -> String {
         if path.utf8.first == UInt8(ascii: "/") { return path }
         if base.authority != nil, base.path.isEmpty { return "/\(path)" }
@@ -119,7 +109,7 @@ private struct URLParts {
         return folder + path
     }
 
-    /// The parts as a URL (§5.3), which Foundation has to understand.
+    /// The parts as a URL (§5.3); `nil` when Foundation does not accept it.
     var url: URL? {
         // In lower case, as the rest of the library compares schemes (RFC 3986 §3.1).
         guard let scheme = scheme?.lowercased() else { return nil }
@@ -179,12 +169,12 @@ private struct URLParts {
         return isSound ? host : nil
     }
 
-    /// What stands between the brackets of an IPv6 address; Foundation checks the rest.
+    /// Whether a character may be between the brackets of an IPv6 address; Foundation checks the rest.
     private static func isOfLiteral(_ scalar: Unicode.Scalar) -> Bool {
         isUnreserved(scalar) || scalar == ":" || scalar == "%"
     }
 
-    /// Percent-encodes what is neither unreserved, a sub-delimiter, an escape nor in `further` (§2).
+    /// Percent-encodes everything except unreserved characters, sub-delimiters, escapes and `further` (§2).
     private static func encoded(_ text: Text, allowing further: String) -> String {
         var encoded = ""
         var rest = text

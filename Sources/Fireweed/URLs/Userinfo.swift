@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// Takes the userinfo out of URLs (RFC 3986 §3.2.1): it never goes on the wire as a part of one.
+/// Removes the userinfo from URLs (RFC 3986 §3.2.1): it is never sent as part of a URL.
 package enum Userinfo {
-    /// The URL without its userinfo, with user and password as they read without percent-encoding; `nil` when it has
-    /// none.
+    /// The URL without its userinfo, and user and password without percent-encoding; `nil` when the URL has no
+    /// userinfo.
     package static func split(_ text: String) -> (url: String, user: String, password: String)? {
         // By scalars: a character that combines with a slash or an `@` does not hide it.
         let scalars = text.unicodeScalars

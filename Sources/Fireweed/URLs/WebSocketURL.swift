@@ -2,14 +2,15 @@
 
 import Foundation
 
-/// What `ws` and `wss` mean on the wire (RFC 6455 §3).
+/// The URLs of WebSockets on the wire (RFC 6455 §3).
 enum WebSocketURL {
-    /// The schemes that a WebSocket request takes; the opening handshake is HTTP, so its own two are taken as well.
+    /// The schemes that a WebSocket request accepts; the opening handshake is HTTP, so `http` and `https` are accepted
+    /// too.
     static let schemes = ["ws", "wss", "http", "https"]
 
     /// The URL of the handshake: `http` for `ws`, `https` for `wss`, and no fragment.
     ///
-    /// Cookies, origins and proxies are decided by it, as RFC 6455 §4.1 asks for.
+    /// It decides about cookies, origins and proxies, as RFC 6455 §4.1 asks.
     static func onTheWire(_ url: URL) -> URL {
         guard var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
         switch components.scheme?.lowercased() {

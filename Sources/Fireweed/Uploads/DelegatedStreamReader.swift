@@ -4,14 +4,14 @@ import FireweedTransport
 import Foundation
 import Synchronization
 
-/// Asks the session's delegate for a stream when the first bytes are wanted, and reads that stream.
+/// Asks the session's delegate for a stream when the first bytes are needed, and reads that stream.
 ///
-/// The delegate may take its time: the queue that reads content waits for it, the event loop does not.
+/// The delegate may take its time: the queue that reads content waits for it, and the event loop does not.
 final class DelegatedStreamReader: BodyReader {
     let byteCount: Int64?
     private let request: Request
     private let attempt: Attempt
-    private let answer = AwaitedAnswer<ShownStream?>()
+    private let answer = AwaitedAnswer<SendableInputStream?>()
     /// `nil` until there is a stream.
     private let reader = Mutex<StreamBodyReader?>(nil)
 

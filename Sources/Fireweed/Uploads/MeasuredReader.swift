@@ -2,7 +2,7 @@
 
 import FireweedTransport
 
-/// Gives a reader's bytes, and a length for them.
+/// A reader with a length that is known from elsewhere.
 final class MeasuredReader: BodyReader {
     let byteCount: Int64?
     private let reader: any BodyReader

@@ -56,7 +56,7 @@ where Content.Element: DataProtocol {
         return count
     }
 
-    /// The transfer is over: the task of a read that waits is cancelled, and the sequence with it.
+    /// Ends the transfer's reading: the task of a pending read is cancelled, and the sequence with it.
     func stop() {
         let task = state.withLock { state in
             state.isStopped = true
@@ -95,7 +95,7 @@ extension BodySource {
     }
 }
 
-/// True for the first who asks.
+/// True for its first caller only.
 private final class OneShotFlag: Sendable {
     private let isTaken = Atomic<Bool>(false)
 

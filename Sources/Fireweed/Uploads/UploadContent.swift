@@ -12,7 +12,7 @@ import Synchronization
 final class UploadContent: UploadableConvertible {
     /// The content as the caller gave it; `nil` for a form and for an async sequence.
     let given: UploadRequest.Uploadable?
-    /// Removes a file that is to be removed.
+    /// The file manager that `removeFile()` uses.
     let fileManager: FileManager
     private let make: @Sendable () throws -> BodySource
     private let made = Mutex<Result<BodySource, any Error>?>(nil)
@@ -63,8 +63,7 @@ final class UploadContent: UploadableConvertible {
         stream = nil
     }
 
-    /// What is sent; `nil` for a form that is not encoded yet or is sent straight from its parts, and for an async
-    /// sequence.
+    /// The content; `nil` for a form that is not encoded yet or is sent from its parts, and for an async sequence.
     var uploadable: UploadRequest.Uploadable? { given ?? data.map { .data($0) } }
 
     /// The content in a `curl` command.
@@ -81,7 +80,7 @@ final class UploadContent: UploadableConvertible {
     func removeFile() {
         guard case .file(let url, shouldRemove: true) = given else { return }
         try? fileManager.removeItem(at: url)
-        if TemporaryFiles.isPlace(url) { TemporaryFiles.leave(url) }
+        if TemporaryFolders.isTemporaryPath(url) { TemporaryFolders.leave(url) }
     }
 
     // MARK: Making
@@ -96,15 +95,15 @@ final class UploadContent: UploadableConvertible {
     /// Notifies monitors of the content that was made with the `URLRequest`, or of its failure.
     func announce(_ made: Result<RequestRecord, any Error>, of request: Request) {
         if case .failure(let failure as UploadableFailure) = made {
-            request.tellMonitors(as: UploadRequest.self) {
+            request.notifyMonitors(as: UploadRequest.self) {
                 $0.request($1, didFailToCreateUploadableWithError: failure.error)
             }
         } else if let uploadable {
-            request.tellMonitors(as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
+            request.notifyMonitors(as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
         }
     }
 
-    /// What is sent, made at the first call; every attempt sends the same.
+    /// The content to send, made at the first call; every attempt sends the same.
     private var source: Result<BodySource, any Error> {
         if let made = made.withLock({ $0 }) { return made }
         let result = Result { try make() }  // outside the lock: it reads the caller's streams
@@ -142,7 +141,7 @@ final class UploadContent: UploadableConvertible {
         if stream == nil, let reader = try? makeFirst() {
             return byteCount.map { MeasuredReader(reader, byteCount: $0) } ?? reader
         }
-        request.tellOfStreamNeed(attempt)
+        request.notifyOfStreamNeed(attempt)
         if request.core.options.delegate.isSubclass {
             return DelegatedStreamReader(of: request, attempt, byteCount: byteCount)
         }
@@ -154,8 +153,8 @@ final class UploadContent: UploadableConvertible {
     func takeStream(for request: Request) -> InputStream? {
         guard let stream = stream?.take() else { return nil }
         if request.beginAnnouncement(during: .transferring) {
-            let shown = ShownStream(stream)
-            request.tellMonitors(as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
+            let shown = SendableInputStream(stream)
+            request.notifyMonitors(as: UploadRequest.self) { $0.request($1, didProvideInputStream: shown.value) }
             request.endAnnouncement()
         }
         return stream
@@ -163,16 +162,16 @@ final class UploadContent: UploadableConvertible {
 
     // MARK: For callers that want an `Uploadable`
 
-    /// The form in memory or, for one that is sent from its parts, a copy in a temporary file, which is made for this
+    /// The form in memory or, for a form that is sent from its parts, a copy in a temporary file that is made for this
     /// call.
     func createUploadable() throws -> UploadRequest.Uploadable {
         switch try source.get() {
         case .none: return .data(Data())
         case .data(let data): return .data(data)
         case .reader(let make):
-            let file = try OwnedFile()
+            let file = try TemporaryFile()
             try Self.copy(make(), to: file.url)
-            file.handOver()
+            file.release()
             return .file(file.url, shouldRemove: true)
         }
     }

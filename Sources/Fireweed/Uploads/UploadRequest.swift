@@ -7,7 +7,7 @@ import FoundationNetworking
 public final class UploadRequest: DataRequest, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
-    /// What is sent.
+    /// The content of an upload.
     public enum Uploadable: @unchecked Sendable {
         // SAFETY: an `InputStream` is handed over: the caller does not read it any more.
         /// Bytes in memory.
@@ -30,12 +30,11 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// What makes the content.
+    /// The value that makes the content.
     public var upload: any UploadableConvertible { content.given ?? content }
-    /// What is sent; `nil` for a form that is not encoded yet or is sent straight from its parts, and for an async
-    /// sequence.
+    /// The content; `nil` for a form that is not encoded yet or is sent from its parts, and for an async sequence.
     public var uploadable: Uploadable? { content.uploadable }
-    /// The file manager that removes a file which is to be removed.
+    /// The file manager of `Session.upload`; `cleanup()` uses it.
     public var fileManager: FileManager { content.fileManager }
 
     /// Removes the file of an `.file(_, shouldRemove: true)`; the session does so once, when every handler has been

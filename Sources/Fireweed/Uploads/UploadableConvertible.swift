@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Makes what an upload sends.
+/// Makes the content of an upload.
 public protocol UploadableConvertible: Sendable {
-    /// What to send; throws when it cannot be made.
+    /// The content to send; throws when it cannot be made.
     func createUploadable() throws -> UploadRequest.Uploadable
 }
 
-/// Makes a request together with what it sends.
+/// Makes a request together with its content.
 public protocol UploadConvertible: UploadableConvertible, URLRequestConvertible {}
 
 extension UploadRequest.Uploadable: UploadableConvertible {

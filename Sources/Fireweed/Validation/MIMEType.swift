@@ -1,8 +1,8 @@
-// Media types, as far as validation and charsets need them.
+// Media types, for validation and charsets.
 
 import Foundation
 
-/// A media type (RFC 9110 §8.3.1) or a pattern of one, with `*` for type or subtype.
+/// A media type (RFC 9110 §8.3.1), or a media range with `*` for the type or subtype (§12.5.1).
 package struct MIMEType: Equatable {
     package let type: String
     package let subtype: String
@@ -28,7 +28,7 @@ package struct MIMEType: Equatable {
     /// True for `*/*`.
     package var isWildcard: Bool { type == "*" && subtype == "*" }
 
-    /// True when `other` is of this type, `*` standing for anything.
+    /// True when `other` matches this media type or range.
     package func matches(_ other: MIMEType) -> Bool {
         func fits(_ pattern: String, _ text: String) -> Bool { pattern == "*" || text == "*" || pattern == text }
         return fits(type, other.type) && fits(subtype, other.subtype)
@@ -44,7 +44,7 @@ package struct MIMEType: Equatable {
 }
 
 extension String.Encoding {
-    /// The encoding that a charset's IANA name means; `nil` for one that is not known here.
+    /// The encoding with this IANA name; `nil` when the name is unknown.
     init?(charset: String) {
         guard let encoding = Self.byCharset[charset] else { return nil }
         self = encoding

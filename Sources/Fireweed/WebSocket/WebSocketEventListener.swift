@@ -31,7 +31,7 @@ final class WebSocketEventListener: WebSocketListener {
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {
         known.withLock { $0.subprotocol = subprotocol }
         guard let request = owner else { return }
-        request.tellDelegate { $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: subprotocol) }
+        request.notifyDelegate { $0.urlSession($1, webSocketTask: $2, didOpenWithProtocol: subprotocol) }
         receiver.opened(channel, subprotocol: subprotocol, of: request)
     }
 
@@ -48,7 +48,7 @@ final class WebSocketEventListener: WebSocketListener {
         }
         guard let request = owner else { return }
         let reason = reason.isEmpty ? nil : reason
-        request.tellDelegate {
+        request.notifyDelegate {
             $0.urlSession($1, webSocketTask: $2, didCloseWith: closeCode.urlSessionCode, reason: reason)
         }
         receiver.closed(closeCode, reason: reason)

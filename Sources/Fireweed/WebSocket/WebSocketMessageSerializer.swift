@@ -3,11 +3,11 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Makes a value of each message of a WebSocket.
+/// Makes a value from each message of a WebSocket.
 public protocol WebSocketMessageSerializer<Output, Failure>: Sendable {
-    /// What is made.
+    /// The type of the values.
     associatedtype Output: Sendable
-    /// What goes wrong.
+    /// The type of the errors.
     associatedtype Failure: Error = any Error
 
     /// The value of a message; throws when there is none.
@@ -32,7 +32,7 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
     public enum Error: Swift.Error {
         /// The decoder threw.
         case decoding(any Swift.Error)
-        /// The message is of no kind that this library knows.
+        /// The message is of a kind that this library does not know.
         case unknownMessage(description: String)
     }
 
@@ -61,7 +61,7 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
 }
 
 extension WebSocketMessageSerializer {
-    /// Decodes a value of each message with a JSON decoder.
+    /// A serialiser that decodes a value from each message with a JSON decoder.
     @preconcurrency
     public static func json<Value: Decodable & Sendable>(
         decoding _: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()

@@ -70,7 +70,7 @@ final class WebSocketReceiver: ResponseReceiver {
         _ = receive(.connected(subprotocol))
     }
 
-    /// Notifies every listener, and says whether one of them is full.
+    /// Notifies every listener; `.isFull` when one of them is full.
     func receive(_ incoming: WebSocketIncoming) -> Intake {
         let sinks = lifecycle.withLock { $0.sinks }
         var intake = Intake.wantsMore
@@ -118,7 +118,7 @@ struct WebSocketLifecycle: Sendable {
         let completion: @Sendable (AFError?) -> Void
     }
 
-    /// What becomes of a message.
+    /// What is done with a message.
     enum Sending {
         case wait, refuse
         case send(any WebSocketChannel)
@@ -131,7 +131,7 @@ struct WebSocketLifecycle: Sendable {
     private var waiting: [Send] = []
     private var isOver = false
 
-    /// Before the WebSocket is open, a message waits behind the messages before it.
+    /// Sends a message, or keeps it behind the messages that wait for the WebSocket to open.
     mutating func handle(_ send: Send) -> Sending {
         if isOver { return .refuse }
         if let channel { return .send(channel) }
@@ -139,7 +139,7 @@ struct WebSocketLifecycle: Sendable {
         return .wait
     }
 
-    /// Takes the messages that wait; when none waits any more, the channel is open for everyone.
+    /// Takes the messages that wait; once none waits, messages are sent directly.
     mutating func open(_ channel: any WebSocketChannel) -> [Send] {
         if waiting.isEmpty { self.channel = channel }
         defer { waiting = [] }
@@ -158,7 +158,7 @@ struct WebSocketLifecycle: Sendable {
         isClosed = false
     }
 
-    /// Nothing will be sent any more; returns the messages that still wait.
+    /// Ends sending; returns the messages that still wait.
     mutating func end() -> [Send] {
         isOver = true
         channel = nil

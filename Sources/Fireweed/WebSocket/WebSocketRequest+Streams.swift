@@ -6,10 +6,17 @@ public import Foundation
 public import FoundationNetworking
 
 extension WebSocketRequest {
-    /// Calls `handler` on `queue` with every event; messages are what the serialiser makes of them.
+    /// Calls `handler` with every event; a serialiser makes the values of messages.
     ///
     /// Each listener gets every event that comes after it was added. The slowest listener limits how fast the
     /// connection is read: about a megabyte at most waits for one listener.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the values, on the session's serialisation queue; a message for which it throws is a
+    ///     `serializerFailed` event.
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: called with each event in order, one call at a time.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func streamSerializer<Serializer: WebSocketMessageSerializer>(
@@ -22,7 +29,18 @@ extension WebSocketRequest {
                 events: events, queue: queue, serialisationQueue: serializationQueue, handler: handler))
     }
 
-    /// Calls `handler` on `queue` with every event; messages are decoded.
+    /// Calls `handler` with every event; messages are decoded.
+    ///
+    /// Each listener gets every event that comes after it was added. The slowest listener limits how fast the
+    /// connection is read: about a megabyte at most waits for one listener.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
+    ///   - handler: called with each event in order, one call at a time; a message that cannot be decoded is a
+    ///     `serializerFailed` event.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func streamDecodableEvents<Value: Decodable & Sendable>(
@@ -33,7 +51,14 @@ extension WebSocketRequest {
         streamSerializer(DecodableWebSocketMessageDecoder<Value>(decoder: decoder), on: queue, handler: handler)
     }
 
-    /// Calls `handler` on `queue` with the value of every message that can be decoded.
+    /// Calls `handler` with the value of every message that can be decoded; other messages are dropped.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
+    ///   - handler: called with each value in order, one call at a time.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func streamDecodable<Value: Decodable & Sendable>(
@@ -46,7 +71,15 @@ extension WebSocketRequest {
         }
     }
 
-    /// Calls `handler` on `queue` with every event.
+    /// Calls `handler` with every event: the connection, each message, the close and the completion.
+    ///
+    /// Each listener gets every event that comes after it was added. The slowest listener limits how fast the
+    /// connection is read: about a megabyte at most waits for one listener.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: called with each event in order, one call at a time.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func streamMessageEvents(
@@ -59,7 +92,12 @@ extension WebSocketRequest {
         return add(ClosureWebSocketSink(events: events, queue: queue, serialisationQueue: nil, handler: handler))
     }
 
-    /// Calls `handler` on `queue` with every message.
+    /// Calls `handler` with every message.
+    ///
+    /// - Parameters:
+    ///   - queue: where `handler` is called; the main queue by default.
+    ///   - handler: called with each message in order, one call at a time.
+    /// - Returns: the request.
     @discardableResult
     @preconcurrency
     public func streamMessages(

@@ -15,12 +15,12 @@ extension WebSocketRequest {
             Configuration(protocol: `protocol`)
         }
 
-        /// Takes messages up to so many bytes.
+        /// Accepts messages of up to this many bytes.
         public static func maximumMessageSize(_ maximumMessageSize: Int) -> Configuration {
             Configuration(maximumMessageSize: maximumMessageSize)
         }
 
-        /// Sends a ping every so many seconds.
+        /// Sends a ping every `pingInterval` seconds.
         public static func pingInterval(_ pingInterval: TimeInterval) -> Configuration {
             Configuration(pingInterval: pingInterval)
         }
@@ -54,6 +54,13 @@ extension WebSocketRequest {
         public let compression: WebSocketCompression?
 
         /// Makes a configuration.
+        ///
+        /// - Parameters:
+        ///   - protocol: the subprotocols to offer; `nil`, the default, leaves the request's own field unchanged.
+        ///   - maximumMessageSize: the longest message in bytes; 1 MiB by default.
+        ///   - pingInterval: seconds between automatic pings; `nil`, the default, sends none.
+        ///   - compression: the compression to offer; `nil`, the default, offers none.
+        ///   - requiresPongs: whether a missing pong ends the request with `URLError.timedOut`; false by default.
         public init(
             protocol: String? = nil, maximumMessageSize: Int = 1_048_576, pingInterval: TimeInterval? = nil,
             compression: WebSocketCompression? = nil, requiresPongs: Bool = false
@@ -66,11 +73,11 @@ extension WebSocketRequest {
         }
     }
 
-    /// How a ping went.
+    /// The outcome of a ping.
     public enum PingResponse: Sendable {
         /// A pong, and how long it took.
         public struct Pong: Sendable {
-            /// When the ping was asked for.
+            /// When the ping was requested.
             public let start: Date
             /// When its pong came.
             public let end: Date
@@ -92,21 +99,21 @@ extension WebSocketRequest {
         public let request: URLRequest?
         /// The server's response to the handshake.
         public let response: HTTPURLResponse?
-        /// What the last task took.
+        /// The metrics of the last task.
         public let metrics: TaskMetrics?
         /// Why the request ended, unless both sides have sent their close frame.
         public let error: AFError?
     }
 
-    /// Something that happened on a WebSocket, with the means to act on it.
+    /// An event of a WebSocket, with the means to react to it.
     public struct Event<Success: Sendable, Failure: Error>: Sendable {
-        /// What can happen.
+        /// The kinds of events.
         public enum Kind: Sendable {
             /// The handshake is done; the server chose this subprotocol.
             case connected(protocol: String?)
             /// A message came.
             case receivedMessage(Success)
-            /// A message came of which the serialiser could make nothing.
+            /// A message came that the serialiser could not read.
             case serializerFailed(Failure)
             /// Both sides have sent their close frame; the code and the reason are the server's.
             ///
@@ -117,7 +124,7 @@ extension WebSocketRequest {
         }
 
         weak let socket: WebSocketRequest?
-        /// What happened.
+        /// The event.
         public let kind: Kind
 
         /// The message, when one came.

@@ -39,24 +39,29 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     public var configuration: Configuration { receiver.configuration }
 
     var completion: Completion {
-        let evidence = evidence
+        let context = responseContext
         return Completion(
-            request: evidence.request, response: evidence.response, metrics: evidence.metrics, error: error)
+            request: context.request, response: context.response, metrics: context.metrics, error: error)
     }
 
     func add(_ sink: any WebSocketSink) -> Self {
         receiver.add(sink)
-        return add(sink as any ResponseSlot)
+        return add(sink as any ResponseHandler)
     }
 
     // MARK: Control
 
     /// Sends a close frame with a code and a reason, once everything before it is sent.
     ///
-    /// A reason of more than 123 bytes is cut at the end of a character (RFC 6455 §5.5). The server answers with its
-    /// own close frame, which is the `disconnected` event; `completed` follows. Codes that may not be sent (1005, 1006,
-    /// 1015, and numbers outside the ranges of RFC 6455 §7.4) go out as a close frame without a code. Before the
+    /// The server answers with its own close frame, which is the `disconnected` event; `completed` follows. Before the
     /// WebSocket is open this is `cancel()`; after the server's close frame it has no effect.
+    ///
+    /// - Parameters:
+    ///   - closeCode: the code. Codes that may not be sent (1005, 1006, 1015, and numbers outside the ranges of RFC
+    ///     6455 §7.4) go out as a close frame without a code.
+    ///   - reason: UTF-8 text; `nil`, the default, for none. A reason of more than 123 bytes is cut at the end of a
+    ///     character (RFC 6455 §5.5).
+    /// - Returns: the request.
     @discardableResult
     public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) -> Self {
         close(sendingCode: WebSocketCloseCode(rawValue: closeCode.rawValue), reason: reason)
@@ -65,6 +70,11 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     /// Sends a close frame with any code, those of applications among them: `close(sendingCode: 4001)`.
     ///
     /// Otherwise like `close(sending:reason:)`.
+    ///
+    /// - Parameters:
+    ///   - closeCode: the code.
+    ///   - reason: UTF-8 text of at most 123 bytes; `nil`, the default, for none.
+    /// - Returns: the request.
     @discardableResult
     public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) -> Self {
         let (channel, isClosed) = receiver.connection
@@ -76,8 +86,11 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     /// Sends a message, after the ones before it and not before the WebSocket is open.
     ///
-    /// `completionHandler` is called once on `queue`: when the kernel has the last byte of the message, or with the
-    /// error that ended the WebSocket before. A sender that waits for the call sends no faster than the network.
+    /// - Parameters:
+    ///   - message: text or bytes.
+    ///   - queue: where `completionHandler` is called; the main queue by default.
+    ///   - completionHandler: called once: when the kernel has the last byte of the message, or with the `AFError` that
+    ///     ended the WebSocket before. A sender that waits for the call sends no faster than the network.
     @preconcurrency
     public func send(
         _ message: URLSessionWebSocketTask.Message, queue: DispatchQueue = .main,
@@ -88,11 +101,15 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// Sends a ping, and calls `onResponse` once on `queue`: with the pong, with the error that ended the WebSocket
-    /// before the pong, or with `unsent`, because the WebSocket is not open or the request is suspended.
+    /// Sends a ping.
     ///
-    /// While the server does not read, of several pings the latest alone is sent; its pong answers all of them (RFC
-    /// 6455 §5.5.3).
+    /// While the server does not read, only the latest of several pings is sent; its pong answers all of them (RFC 6455
+    /// §5.5.3).
+    ///
+    /// - Parameters:
+    ///   - queue: where `onResponse` is called; the main queue by default.
+    ///   - onResponse: called once: with the pong, with the error that ended the WebSocket before the pong, or with
+    ///     `unsent` when the WebSocket is not open or the request is suspended.
     @preconcurrency
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void

@@ -20,19 +20,19 @@ enum WebSocketIncoming: Sendable {
 
 /// One listener of a WebSocket.
 ///
-/// Its end is its place among the request's handlers.
-protocol WebSocketSink: ResponseSlot {
-    /// Takes an event on the transport's thread, and says whether more than enough waits to be consumed.
+/// Its end has a place among the request's handlers.
+protocol WebSocketSink: ResponseHandler {
+    /// Takes an event on the transport's thread; `.isFull` when too much waits to be consumed.
     func receive(_ incoming: WebSocketIncoming) -> Intake
 }
 
 extension WebSocketSink {
     func serialise() -> AFError? { nil }
     func fail(with error: AFError) {}
-    func handOver() -> Bool { false }
+    func wakeForConclusion() -> Bool { false }
 }
 
-/// Makes events of what came.
+/// Makes public events from those of the transport.
 struct WebSocketEvents<Success: Sendable, Failure: Error>: Sendable {
     typealias Event = WebSocketRequest.Event<Success, Failure>
 
@@ -51,7 +51,7 @@ struct WebSocketEvents<Success: Sendable, Failure: Error>: Sendable {
     }
 }
 
-/// Calls a closure on a queue, having serialised on another where that is work.
+/// Calls a closure on a queue; serialises messages on another queue, if they have to be serialised.
 final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSink {
     private let events: WebSocketEvents<Success, Failure>
     private let queue: DispatchQueue
@@ -77,17 +77,17 @@ final class ClosureWebSocketSink<Success: Sendable, Failure: Error>: WebSocketSi
             return backlog.isFull
         }
         guard let serialisationQueue else {
-            queue.async { [self] in tell(events.event(incoming), cost: cost) }
+            queue.async { [self] in notify(events.event(incoming), cost: cost) }
             return isFull ? .isFull : .wantsMore
         }
         serialisationQueue.async { [self] in
             let event = events.event(incoming)
-            queue.async { [self] in tell(event, cost: cost) }
+            queue.async { [self] in notify(event, cost: cost) }
         }
         return isFull ? .isFull : .wantsMore
     }
 
-    private func tell(_ event: WebSocketRequest.Event<Success, Failure>, cost: Int) {
+    private func notify(_ event: WebSocketRequest.Event<Success, Failure>, cost: Int) {
         handler(event)
         if backlog.withLock({ $0.remove(cost) }) { events.request.lastAttempt?.resumeIntake() }
     }

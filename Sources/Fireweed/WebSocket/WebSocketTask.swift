@@ -28,12 +28,14 @@ public struct WebSocketTask: Sendable {
 
     // MARK: Receiving
 
-    /// Every event.
+    /// Every event: the connection, each message, the close and the completion.
     ///
     /// - Parameters:
-    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator goes.
-    ///   - bufferingPolicy: `.unbounded` drops nothing: it stops reading from the network while about a megabyte waits.
-    ///     The other policies drop events.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
+    ///     by default.
+    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
+    ///     reading from the network while about a megabyte waits. The other policies drop events.
+    /// - Returns: a sequence that does not throw; a failure is part of its last event.
     public func streamingMessageEvents(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: EventStreamOf<Message, Never>.BufferingPolicy = .unbounded
@@ -42,7 +44,14 @@ public struct WebSocketTask: Sendable {
         return stream(shouldAutomaticallyCancel, bufferingPolicy) { events.event($0) }
     }
 
-    /// Every message.
+    /// Every message; the sequence ends when the WebSocket does, whatever the reason.
+    ///
+    /// - Parameters:
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
+    ///     by default.
+    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
+    ///     reading from the network while about a megabyte waits. The other policies drop elements.
+    /// - Returns: a sequence that does not throw; `streamingMessageEvents` also tells how the WebSocket ended.
     public func streamingMessages(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: StreamOf<Message>.BufferingPolicy = .unbounded
@@ -52,7 +61,16 @@ public struct WebSocketTask: Sendable {
         }
     }
 
-    /// Every event, with decoded messages.
+    /// Every event, with decoded messages; a message that cannot be decoded is a `serializerFailed` event.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
+    ///     by default.
+    ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
+    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
+    ///     reading from the network while about a megabyte waits. The other policies drop elements.
+    /// - Returns: a sequence that does not throw; a failure is part of its last event.
     @preconcurrency
     public func streamingDecodableEvents<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -64,7 +82,16 @@ public struct WebSocketTask: Sendable {
             automaticallyCancelling: shouldAutomaticallyCancel, bufferingPolicy: bufferingPolicy)
     }
 
-    /// The value of every message that can be decoded.
+    /// The value of every message that can be decoded; other messages are dropped.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the values.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
+    ///     by default.
+    ///   - decoder: decodes one message at a time; a `JSONDecoder` by default.
+    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
+    ///     reading from the network while about a megabyte waits. The other policies drop elements.
+    /// - Returns: a sequence that does not throw; it ends when the WebSocket does.
     @preconcurrency
     public func streamingDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -78,7 +105,16 @@ public struct WebSocketTask: Sendable {
         }
     }
 
-    /// Every event, with what a serialiser makes of messages.
+    /// Every event, with the values that a serialiser makes of messages.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the values, on the task that reads; a message for which it throws is a `serializerFailed`
+    ///     event.
+    ///   - shouldAutomaticallyCancel: whether the request is cancelled when the sequence's iterator is released; true
+    ///     by default.
+    ///   - bufferingPolicy: how much waits for a slow reader. `.unbounded`, the default, drops nothing: it stops
+    ///     reading from the network while about a megabyte waits. The other policies drop elements.
+    /// - Returns: a sequence that does not throw; a failure is part of its last event.
     public func streamingEvents<Serializer: WebSocketMessageSerializer>(
         serializedUsing serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         bufferingPolicy: EventStreamOf<Serializer.Output, any Error>.BufferingPolicy = .unbounded

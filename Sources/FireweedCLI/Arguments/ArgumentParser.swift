@@ -7,7 +7,7 @@ import Foundation
 enum ArgumentParser {
     /// Understands a command line without its first word; throws `UsageError`.
     ///
-    /// - Parameter defaults: words of the configuration file, which hold where the command line has nothing else.
+    /// The words in `defaults` come from the configuration file, and apply where the command line says nothing else.
     static func parse(_ arguments: [String], defaults: [String] = []) throws -> Invocation {
         let (given, words) = try OptionReader.read(arguments)
         let kind = scope(words.first, isFromCURL: given.contains { $0.option.names.contains("--from-curl") })
@@ -24,7 +24,7 @@ enum ArgumentParser {
         case .help:
             invocation.task = .help(topic: words.first.flatMap { Help.isTopic($0) ? $0 : nil })
             return invocation
-        case .version: return invocation
+        case .version, .generate: return invocation
         default: break
         }
         for use in given where !use.option.scope.contains(kind) { throw use.misplaced(kind) }
@@ -32,6 +32,7 @@ enum ArgumentParser {
         case .serve: return try serve(words.dropFirst(), invocation)
         case .status: return try status(words.dropFirst(), invocation)
         case .webSocket: return try webSocket(words.dropFirst(), invocation)
+        case .fetch: return try fetch(words.dropFirst(), invocation)
         default: return try request(words, invocation)
         }
     }
@@ -41,6 +42,7 @@ enum ArgumentParser {
         case "serve": .serve
         case "status": .status
         case "ws": .webSocket
+        case "fetch": .fetch
         default: isFromCURL ? .fromCURL : .request
         }
     }
@@ -90,6 +92,24 @@ enum ArgumentParser {
             return item
         }
         return try InvocationRules.checked(invocation)
+    }
+
+    /// URLs and fields in any order: every request gets the fields.
+    private static func fetch(_ words: ArraySlice<String>, _ invocation: Invocation) throws -> Invocation {
+        var invocation = invocation
+        invocation.task = .fetch
+        for word in words {
+            guard !isFurtherURL(word), isItem(word), let item = Item(word) else {
+                let isPattern = !invocation.takesURLsLiterally
+                invocation.urlPatterns.append(isPattern ? try URLPattern(word) : URLPattern(literal: word))
+                continue
+            }
+            guard [.header, .headerFromFile, .emptyHeader, .removedHeader].contains(item.kind) else {
+                throw UsageError(message: "\"\(word)\" is not a field of every request: Name:value")
+            }
+            invocation.items.append(item)
+        }
+        return try InvocationRules.checkedFetch(invocation)
     }
 
     private static func request(_ words: [String], _ invocation: Invocation) throws -> Invocation {

@@ -5,24 +5,22 @@ import Foundation
 
 /// `~/.config/fireweed/config`: options that every run begins with, as they stand on a command line.
 enum ConfigurationFile {
-    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else the one in the home folder.
-    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
-        if let path = environment["FIREWEED_CONFIG"] { return URL(fileURLWithPath: path) }
-        return ConfigurationFolder.url(environment: environment).appendingPathComponent("config")
+    /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else the one in the home folder; `nil` where
+    /// `$FIREWEED_CONFIG` is empty.
+    static func path(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        if let path = environment["FIREWEED_CONFIG"] { return path.isEmpty ? nil : path }
+        return ConfigurationFolder.url(environment: environment).appendingPathComponent("config").path
     }
 
     /// The words of the file; none when it is not there; throws `UsageError`.
     static func words(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [String] {
-        let file = url(environment: environment)
-        guard !file.path.isEmpty, FileManager.default.fileExists(atPath: file.path) else { return [] }
-        var isFolder: ObjCBool = false
-        guard !FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder) || !isFolder.boolValue,
-            let data = FileManager.default.contents(atPath: file.path),
-            let text = String(validating: data, as: UTF8.self)
-        else { throw UsageError(message: "the configuration file \(file.path) cannot be read") }
+        guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
+        guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
+            throw UsageError(message: "the configuration file \(path) is not UTF-8 text")
+        }
         let words = words(of: text)
         if let word = words.first(where: { !$0.isOption }) {
-            throw UsageError(message: "\(file.path) may hold options alone, and not \"\(word.text)\"")
+            throw UsageError(message: "\(path) may hold options alone, and not \"\(word.text)\"")
         }
         return words.map(\.text)
     }

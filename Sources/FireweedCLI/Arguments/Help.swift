@@ -10,11 +10,10 @@ enum Help {
 
     /// Everything.
     static var whole: String {
-        [
-            usage, about, items, examples,
-            Option.Group.allCases.map { section($0.rawValue, options(of: $0)) }.joined(separator: "\n\n"),
-            webSocketText, statusText, serveText, configurationText, exitCodes,
-        ].joined(separator: "\n\n")
+        let groups = Option.Group.allCases.map { section($0.rawValue, options(of: $0)) }
+        let commands = Subcommand.allCases.map { paragraph($0.text) }
+        let rest = [paragraph(HelpText.configuration), paragraph(exitCodes)]
+        return ([usage, about, items, examples] + groups + commands + rest).joined(separator: "\n\n")
     }
 
     /// What most people need.
@@ -26,32 +25,18 @@ enum Help {
     /// The help about a topic: everything for `all`, the page of a subcommand, the options of a group, the short help
     /// for `nil`.
     static func text(of topic: String?) -> String {
-        switch topic?.lowercased() {
-        case nil: short
-        case "all": whole
-        case "ws":
-            [
-                "Usage: fireweed ws [OPTIONS] URL [ITEM ...]", webSocketText,
-                section("Options", Option.all.filter { $0.scope.contains(.webSocket) }),
-            ].joined(separator: "\n\n")
-        case "status":
-            [
-                "Usage: fireweed status [HOST[:PORT]|URL] [--watch]", statusText,
-                section("Options", Option.all.filter { $0.scope.contains(.status) }),
-            ].joined(separator: "\n\n")
-        case "serve":
-            [
-                "Usage: fireweed serve [OPTIONS] [PORT] [FOLDER]", serveText,
-                section("Options", Option.all.filter { $0.scope.contains(.serve) }),
-            ].joined(separator: "\n\n")
-        case let topic?:
-            group(topic).map { section($0.rawValue, options(of: $0)) } ?? short
+        guard let topic = topic?.lowercased() else { return short }
+        if topic == "all" { return whole }
+        if let command = Subcommand(rawValue: topic) {
+            return ["Usage: fireweed \(command.usage)", paragraph(command.text), section("Options", command.options)]
+                .joined(separator: "\n\n")
         }
+        return group(topic).map { section($0.rawValue, options(of: $0)) } ?? short
     }
 
     /// Whether there is help about a word.
     static func isTopic(_ word: String) -> Bool {
-        ["all", "ws", "status", "serve"].contains(word.lowercased()) || group(word) != nil
+        word.lowercased() == "all" || Subcommand(rawValue: word.lowercased()) != nil || group(word) != nil
     }
 
     /// The group of options whose title begins with a word, without case.
@@ -71,11 +56,17 @@ enum Help {
     }
 
     private static var more: String {
-        let topics = Option.Group.allCases.map { $0.rawValue.split(separator: ",")[0].split(separator: " ")[0] }
-        return paragraph(
-            "fireweed --help all prints every option, the exit codes and the configuration file. fireweed --help TOPIC "
-                + "prints one part: ws, status, serve, or a group of options: "
-                + topics.filter { !["fireweed", "The"].contains($0) }.joined(separator: ", ") + ".")
+        paragraph(
+            "fireweed --help all prints every option, the exit codes and the configuration file; man fireweed has an "
+                + "example of each option too. fireweed --help TOPIC prints one part: "
+                + Subcommand.allCases.map(\.rawValue).joined(separator: ", ") + ", or a group of options: "
+                + groupTopics.joined(separator: ", ") + ".")
+    }
+
+    /// The words that `--help` takes for groups of options.
+    static var groupTopics: [String] {
+        Option.Group.allCases.map { String($0.rawValue.split(separator: ",")[0].split(separator: " ")[0]) }
+            .filter { !["fireweed", "The"].contains($0) }
     }
 
     private static func options(of group: Option.Group) -> [Option] { Option.all.filter { $0.group == group } }
@@ -84,9 +75,11 @@ enum Help {
         ([title + ":"] + options.map(row)).joined(separator: "\n")
     }
 
-    private static func row(_ option: Option) -> String {
-        let heading = "  " + option.heading
-        let lines = wrapped(option.help, to: width - indentation)
+    private static func row(_ option: Option) -> String { row(option.heading, option.help) }
+
+    private static func row(_ heading: String, _ text: String) -> String {
+        let heading = "  " + heading
+        let lines = wrapped(text, to: width - indentation)
         let space = String(repeating: " ", count: indentation)
         let isShort = heading.count < indentation - 1
         let first =
@@ -108,74 +101,23 @@ enum Help {
 
     private static func paragraph(_ text: String) -> String { wrapped(text, to: width).joined(separator: "\n") }
 
-    private static let usage = """
-        Usage: fireweed [OPTIONS] [METHOD] URL [ITEM ...]
-               fireweed [OPTIONS] --from-curl 'curl …'
-               fireweed ws [OPTIONS] URL [ITEM ...]
-               fireweed status [HOST[:PORT]|URL] [--watch]
-               fireweed serve [OPTIONS] [PORT] [FOLDER]
-               fireweed --help all
-        """
+    private static var usage: String {
+        HelpText.usage.enumerated().map { ($0.offset == 0 ? "Usage: " : "       ") + "fireweed \($0.element)" }
+            .joined(separator: "\n")
+    }
 
-    private static let about = [
-        paragraph(
-            "Sends an HTTP request and prints the response: on a terminal with its head, in colour and with JSON "
-                + "indented; in a pipe the content alone, byte for byte."),
-        paragraph(
-            "URL: \":8080/path\" is http://localhost:8080/path; loopback hosts get http, all others https. METHOD is "
-                + "in upper case, or one of the common ones."),
-    ].joined(separator: "\n\n")
+    private static var about: String { HelpText.about.map(paragraph).joined(separator: "\n\n") }
 
-    private static let items = """
-        Items:
-          Name:value              a header field; "Name:" leaves it out, "Name;" sends
-                                  it empty, and Name:@file takes its value from a file
-          name==value             a parameter of the query;  name==@file
-          field=text              a field of the content, as text;  field=@file
-          field:=json             a field of the content, as JSON;  field:=@file
-          field@file              a file, with --form;  field@file;type=T;filename=N
-          a[b][]=x [0][c]:=1      a place in nested JSON
-          A backslash before a separator takes its meaning away.
+    private static var items: String {
+        let rows = HelpText.items.map { row($0.0, $0.1) }
+        return (["Items:"] + rows + ["  " + HelpText.escapes, "", paragraph(HelpText.content)]).joined(separator: "\n")
+    }
 
-        """
-        + paragraph(
-            "Content comes from data items, --raw, --upload or --from-curl; without these, from standard input, read "
-                + "to its end, when that is a pipe, a file or a socket. More than 1 MiB from a pipe is sent as it is "
-                + "read, in chunks. In a loop that reads a list from standard input, use -I.")
+    private static var examples: String {
+        (["Examples:"] + HelpText.examples.map { "  " + $0 }).joined(separator: "\n")
+    }
 
-    private static let examples = """
-        Examples:
-          fireweed httpbin.org/get q==term X-Token:abc
-          fireweed PUT :8080/users/7 name=Ada tags[]=admin address[city]=Paris
-          fireweed --form :8080/upload title=Plan 'file@plan.pdf;type=application/pdf'
-          fireweed -a ada:secret --session work api.example/login
-          fireweed -d https://example.org/large.iso --continue
-          fireweed :8080/users --select '[].name'
-          fireweed :8080/health --expect status==200 --expect json.ok==true
-        """
-
-    private static let webSocketText = paragraph(
-        "fireweed ws opens a WebSocket: at a prompt on a terminal (/help lists its commands), else each line of "
-            + "standard input is a message, and standard output has the server's. It ends with the server's close, or "
-            + "some time after the input's end (--wait).")
-
-    private static let statusText = paragraph(
-        "fireweed status says whether there is a route to the network, or to a host. With HOST:PORT or a URL it looks "
-            + "the name up, connects, speaks TLS for https and wss, and says what it saw. Exit code 0 when all of it "
-            + "works, 6 or 7 when not.")
-
-    private static let serveText = paragraph(
-        "fireweed serve starts a server on loopback to try things out against; it logs each request, lists its "
-            + "endpoints at /, and stops with Ctrl-C. It has a WebSocket at /websocket and server-sent events at /sse. "
-            + "With FOLDER it serves the files of the folder, with --tls or --cert it speaks TLS. With --har it "
-            + "answers from an HTTP archive, whatever the scheme and host of its URLs; what is not in it gets a 501 "
-            + "that says what is nearest.")
-
-    private static let configurationText = paragraph(
-        "~/.config/fireweed/config (or the file that FIREWEED_CONFIG names) has options that every run begins with, "
-            + "one on each line. --no-NAME takes an option back, long names may be cut short, and short ones joined.")
-
-    private static let exitCodes = paragraph(
-        "Exit codes: 0 success, 1 failure, 2 time-out, 3/4/5 status under --check-status, 5 an --expect that does not "
-            + "hold, 6 network, 7 TLS, 64 wrong usage, 129, 130 and 143 ended by SIGHUP, Ctrl-C and SIGTERM.")
+    private static var exitCodes: String {
+        "Exit codes: " + HelpText.exitCodes.map { "\($0.0) \($0.1)" }.joined(separator: ", ") + "."
+    }
 }

@@ -12,9 +12,12 @@ struct Invocation: Sendable, Equatable {
         case serve(port: UInt16, folder: String?)
         case webSocket
         case status(target: String?)
+        case fetch
         /// The topic is the word that `--help` was given with, such as `all` or `ws`; `nil` for the short help.
         case help(topic: String?)
         case version
+        /// A file for those who install the command.
+        case generate(GeneratedFile)
     }
 
     /// How data items become content.
@@ -148,6 +151,27 @@ struct Invocation: Sendable, Equatable {
     var pingInterval: Double?
     var compresses = false
     var quietTime = 0.5
+    /// The list of `fireweed fetch`; "-" is standard input.
+    var listFile: String?
+    /// Where `fireweed fetch` notes what is finished, when its records go to standard output.
+    var journalFile: String?
+    /// The server of the list that `fireweed fetch` shares with other runs.
+    var fleetURL: String?
+    /// The name of the shared list.
+    var queueName: String?
+    /// How long an item of a shared list belongs to a run that is not heard of.
+    var leaseSeconds = 30.0
+    /// How many requests `fireweed fetch` makes at a time.
+    var jobCount = 8
+    /// How many of them go to one origin; `nil` for no limit.
+    var originLimit: Int?
+    /// The time from the start of one request to an origin to the next.
+    var requestInterval: Duration?
+    /// The folder for contents; without one they are in the records.
+    var saveFolder: String?
+    var omitsContent = false
+    /// Bytes of content beyond which a response is a failure.
+    var maximumContentLength: Int?
     /// `fireweed serve` speaks TLS.
     var servesTLS = false
     var watches = false

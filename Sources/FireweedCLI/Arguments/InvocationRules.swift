@@ -18,6 +18,33 @@ enum InvocationRules {
         return invocation
     }
 
+    /// The same for the requests of a list.
+    static func checkedFetch(_ invocation: Invocation) throws -> Invocation {
+        let hasFile = invocation.outputFile != nil && !invocation.writesToStandardOutput
+        let rules = [
+            (hasFile && invocation.journalFile != nil, "--output is a journal already; --journal goes without it"),
+            (
+                invocation.goesOn && !hasFile && invocation.journalFile == nil,
+                "--continue needs the file of --output or --journal"
+            ),
+            (
+                invocation.omitsContent && invocation.saveFolder != nil,
+                "--omit-body and --save cannot go together"
+            ),
+            (invocation.outputFile == "", "--output needs the name of a file"),
+            (
+                invocation.fleetURL != nil && invocation.queueName == nil,
+                "--fleet needs --queue: the name that all runs of one list have"
+            ),
+            (
+                invocation.fleetURL == nil && (invocation.queueName != nil || invocation.leaseSeconds != 30),
+                "--queue and --lease need --fleet"
+            ),
+        ]
+        for (isBroken, message) in rules + connection(invocation) where isBroken { throw UsageError(message: message) }
+        return invocation
+    }
+
     private static func content(_ invocation: Invocation) -> [(Bool, String)] {
         let hasData = invocation.items.contains(where: \.isData)
         return [
@@ -51,6 +78,10 @@ enum InvocationRules {
             (
                 sendsNothing && (!invocation.expectations.isEmpty || invocation.failsWithStatus),
                 "\(name) sends nothing, so there is no response to check"
+            ),
+            (
+                invocation.isOffline && invocation.print?.contains(where: "HB".contains) == false,
+                "--offline sends nothing, so there is no response to print; --print H and B are the request"
             ),
             (
                 invocation.isStreamed && invocation.savesToFile,

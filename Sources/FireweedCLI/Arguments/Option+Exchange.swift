@@ -6,48 +6,62 @@ extension Option {
     static let exchangeOptions: [Option] = [
         Option(
             names: ["--timeout"], group: .exchange, effect: .seconds { $0.timeout = $1 },
+            example: "fireweed --timeout 5 api.example/slow",
             help: "Give up after so many seconds without a byte. Default: 60.", scope: .exchange),
         Option(
             names: ["--connect-timeout"], group: .exchange, effect: .seconds { $0.connectTimeout = $1 },
+            example: "fireweed --connect-timeout 2 api.example",
             help: "Give up when there is no connection after so many seconds.", scope: .exchange),
         Option(
             names: ["--max-time"], group: .exchange, effect: .seconds { $0.maximumTime = $1 },
-            help: "Give up when the whole takes longer."),
+            example: "fireweed --max-time 30 -d api.example/report.pdf",
+            help: "Give up when the whole takes longer.", scope: .anyRequest),
         Option(
             names: ["--follow"], group: .exchange, effect: .flag { $0.followsRedirects = true },
+            example: "fireweed --follow api.example/old",
             help: "Follow redirects (the default).", scope: .exchange),
         Option(
             names: ["--no-follow"], group: .exchange, effect: .flag { $0.followsRedirects = false },
+            example: "fireweed --no-follow --headers api.example/old",
             help: "Do not follow redirects.", scope: .exchange),
         Option(
             names: ["--max-redirects"], group: .exchange, effect: .count(0...10_000) { $0.maximumRedirectCount = $1 },
+            example: "fireweed --max-redirects 3 api.example/old",
             help: "Fail at the redirect after so many. Default: 20.", scope: .exchange),
         Option(
             names: ["--retry"], group: .exchange, effect: .count(0...100) { $0.retryCount = UInt($1) },
-            help: "Try again up to N times after failures that may pass, unless the method could take effect twice."),
+            example: "fireweed --retry 5 api.example/busy",
+            help: "Try again up to N times after failures that may pass, unless the method could take effect twice.",
+            scope: .anyRequest),
         Option(
             names: ["--retry-delay"], group: .exchange, effect: .seconds { $0.retryDelay = $1 },
-            help: "Wait so long before each retry, instead of longer each time."),
+            example: "fireweed --retry 5 --retry-delay 2 api.example/busy",
+            help: "Wait so long before each retry, instead of longer each time.", scope: .anyRequest),
         Option(
             names: ["--retry-max-time"], group: .exchange, effect: .seconds { $0.maximumRetryTime = $1 },
-            help: "Begin no retry later than so many seconds after the start."),
+            example: "fireweed --retry 20 --retry-max-time 60 api.example/busy",
+            help: "Begin no retry later than so many seconds after the start.", scope: .anyRequest),
     ]
 
     static let identityOptions: [Option] = [
         Option(
             names: ["-a", "--auth"], group: .identity, effect: .text("USER:PASSWORD") { $0.authentication = $1 },
+            example: "fireweed --auth ada:secret api.example/me",
             help: "Credentials for the URL's origin alone; a token for bearer. Without \":\" the password is asked "
-                + "for.", scope: .exchange),
+                + "for.", scope: .single),
         Option(
             names: ["--auth-type"], group: .identity,
             effect: .choice("TYPE", Invocation.AuthenticationType.allCases.map { ($0.rawValue, $0) }) {
                 $0.authenticationType = $1
-            }, help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .exchange),
+            }, example: "fireweed --auth-type bearer --auth abc123 api.example/me",
+            help: "How to authenticate: basic (the default), digest, bearer, negotiate or ntlm.", scope: .single),
         Option(
             names: ["--netrc"], group: .identity, effect: .flag { $0.usesNetrc = true },
+            example: "fireweed --netrc api.example/me",
             help: "Take credentials from ~/.netrc, or from the file that NETRC names.", scope: .exchange),
         Option(
             names: ["--session"], group: .identity, effect: .word("NAME") { $0.sessionName = $1 },
+            example: "fireweed --session work api.example/login name=ada",
             help: "Keep cookies and credentials between runs, in a file that only you can read; a NAME with \"/\" is "
                 + "its path."),
         Option(
@@ -55,7 +69,8 @@ extension Option {
             effect: .word("NAME") {
                 $0.sessionName = $1
                 $0.keepsSessionUnchanged = true
-            }, help: "Use what a session keeps, and change nothing."),
+            }, example: "fireweed --session-read-only work api.example/me",
+            help: "Use what a session keeps, and change nothing."),
     ]
 
     static let connectionOptions: [Option] = [
@@ -70,15 +85,18 @@ extension Option {
                 $0.proxy = $1
                 return Proxy($1) != nil
             },
+            example: "fireweed --proxy socks5h://localhost:1080 api.example",
             help:
                 "Go through a proxy: http://…, https://…, socks4://…, socks4a://…, socks5://… or socks5h://…. With "
                 + "http: or https: in front it is for URLs of that scheme alone.", scope: .exchange),
         Option(
             names: ["--noproxy"], group: .connection,
             effect: .word("HOSTS") { $0.bypassedHosts = $1.split(separator: ",").map(String.init) },
+            example: "fireweed --proxy http://proxy:3128 --noproxy .intranet,localhost db.intranet/x",
             help: "Hosts and domains to reach without a proxy, separated by commas; * for all.", scope: .exchange),
         Option(
-            names: ["--unix-socket"], group: .connection, effect: .word("PATH") { $0.unixSocket = $1 },
+            names: ["--unix-socket"], group: .connection, effect: .word("FILE") { $0.unixSocket = $1 },
+            example: "fireweed --unix-socket /run/docker.sock http://localhost/version",
             help: "Connect to this Unix-domain socket, whatever the host.", scope: .exchange),
         Option(
             names: ["--resolve"], group: .connection,
@@ -86,15 +104,18 @@ extension Option {
                 guard let rule = AddressRule($1) else { return false }
                 $0.addresses.append(rule)
                 return true
-            }, help: "Connect to this address instead of looking HOST up; may be given several times.", scope: .exchange
+            }, example: "fireweed --resolve api.example:443:127.0.0.1 https://api.example/",
+            help: "Connect to this address instead of looking HOST up; may be given several times.", scope: .exchange
         ),
         Option(
             names: ["--parallel"], group: .connection, effect: .count(1...1000) { $0.parallelCount = $1 },
+            example: "fireweed --parallel 8 ':8080/pages/{1..100}'",
             help: "Run N requests at a time where there are several URLs; responses are printed in the order of the "
                 + "URLs.", scope: .request),
         Option(
             names: ["-g", "--globoff"], group: .connection, effect: .flag { $0.takesURLsLiterally = true },
-            help: "Take {a,b}, {1..9} and [1-9] in a URL as they are.", scope: .request),
+            example: "fireweed --globoff ':8080/search?q={a,b}'",
+            help: "Take {a,b}, {1..9} and [1-9] in a URL as they are.", scope: [.request, .fetch]),
         Option(
             names: ["--connect-to"], group: .connection,
             effect: .value("HOST1:PORT1:HOST2:PORT2", expected: "HOST1:PORT1:HOST2:PORT2, each of which may be empty") {
@@ -102,16 +123,20 @@ extension Option {
                 $0.routes.append(route)
                 return true
             },
+            example: "fireweed --connect-to api.example:443:staging.example:8443 https://api.example/",
             help: "Connect to HOST2:PORT2 for URLs with HOST1:PORT1; what is left out is any, or stays. May be given "
                 + "several times.", scope: .exchange),
         Option(
             names: ["-4", "--ipv4"], group: .connection, effect: .flag { $0.ipVersion = .v4 },
+            example: "fireweed --ipv4 api.example",
             help: "Connect to IPv4 addresses only.", scope: .exchange),
         Option(
             names: ["-6", "--ipv6"], group: .connection, effect: .flag { $0.ipVersion = .v6 },
+            example: "fireweed --ipv6 api.example",
             help: "Connect to IPv6 addresses only.", scope: .exchange),
         Option(
             names: ["--interface"], group: .connection, effect: .word("NAME") { $0.networkInterface = $1 },
+            example: "fireweed --interface eth1 api.example",
             help: "Connect from this network interface, or from this address of the machine.", scope: .exchange),
         Option(
             names: ["--limit-rate"], group: .connection,
@@ -119,8 +144,9 @@ extension Option {
                 invocation.rateLimit = Self.byteCount(text)
                 return invocation.rateLimit != nil
             },
+            example: "fireweed --limit-rate 500K -d api.example/large.iso",
             help: "Send and receive no more than so many bytes a second, on average; K, M and G stand for 1024 of the "
-                + "smaller."),
+                + "smaller.", scope: .anyRequest),
         Option(
             names: ["--proto"], group: .connection,
             effect: .value("LIST", expected: "schemes such as =https, or -http") { invocation, text in
@@ -128,20 +154,26 @@ extension Option {
                 invocation.allowedSchemes = schemes
                 return true
             },
+            example: "fireweed --proto =https api.example",
             help: "The schemes that may be sent, redirects included, as curl writes them: =https allows https alone, "
-                + "-http refuses http."),
+                + "-http refuses http.", scope: .anyRequest),
         Option(
             names: ["--http1.1"], group: .connection, effect: .flag { $0.httpVersion = .http1Only },
-            help: "Speak HTTP/1.1 only."),
+            example: "fireweed --http1.1 -v api.example",
+            help: "Speak HTTP/1.1 only.", scope: .anyRequest),
         Option(
             names: ["--http2-prior-knowledge"], group: .connection, effect: .flag { $0.httpVersion = .http2 },
-            help: "Speak HTTP/2 in clear text too, without asking first."),
+            example: "fireweed --http2-prior-knowledge :8080/",
+            help: "Speak HTTP/2 in clear text too, without asking first.", scope: .anyRequest),
         Option(
             names: ["--max-headers"], group: .connection, effect: .count(1...100_000) { $0.maximumFieldCount = $1 },
+            example: "fireweed --max-headers 50 api.example",
             help: "Fail when a head has more fields. Default: 1000.", scope: .exchange),
         Option(
             names: ["--cache"], group: .connection, effect: .flag { $0.usesCache = true },
-            help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered."),
+            example: "fireweed --cache -v api.example/list",
+            help: "Keep responses between runs as RFC 9111 allows, and use them; -v tells who answered.",
+            scope: .anyRequest),
     ]
 
     /// A number of bytes with curl's suffixes; `nil` for another text and for less than one byte.
@@ -183,15 +215,19 @@ extension Option {
     static let socketOptions: [Option] = [
         Option(
             names: ["--text"], group: .webSocket, effect: .flag { $0.sendsBinary = false },
+            example: "fireweed ws --text ws://localhost:8080/chat",
             help: "Send lines as text messages (the default).", scope: .webSocket),
         Option(
             names: ["--binary"], group: .webSocket, effect: .flag { $0.sendsBinary = true },
+            example: "fireweed ws --binary ws://localhost:8080/upload",
             help: "Send binary messages: lines at the prompt, whatever comes from a pipe.", scope: .webSocket),
         Option(
             names: ["--subprotocol"], group: .webSocket, effect: .word("NAMES") { $0.subprotocol = $1 },
+            example: "fireweed ws --subprotocol graphql-ws wss://api.example/graphql",
             help: "Offer these subprotocols, separated by commas.", scope: .webSocket),
         Option(
             names: ["--ping"], group: .webSocket, effect: .seconds { $0.pingInterval = $1 },
+            example: "fireweed ws --ping 20 wss://api.example/feed",
             help: "Send a ping every so many seconds, and give up when one has no answer.", scope: .webSocket),
         Option(
             names: ["--wait"], group: .webSocket,
@@ -199,23 +235,33 @@ extension Option {
                 guard let seconds = Double(text), seconds >= 0, seconds < 1e6 else { return false }
                 invocation.quietTime = seconds
                 return true
-            }, help: "After a pipe's end, close when nothing has come for so long. Default: 0.5.", scope: .webSocket),
+            }, example: "echo hello | fireweed ws --wait 2 ws://localhost:8080/echo",
+            help: "After a pipe's end, close when nothing has come for so long. Default: 0.5.", scope: .webSocket),
         Option(
             names: ["--watch"], group: .status, effect: .flag { $0.watches = true },
+            example: "fireweed status --watch",
             help: "Follow the changes.", scope: .status),
         Option(
             names: ["--tls"], group: .serve, effect: .flag { $0.servesTLS = true },
+            example: "fireweed serve --tls 8443",
             help: "Speak TLS, with a certificate for localhost that is made for this run, or with --cert.",
             scope: .serve),
     ]
 
     static let generalOptions: [Option] = [
         Option(
+            names: ["--generate"], group: .general,
+            effect: .choice("WHAT", GeneratedFile.allCases.map { ($0.rawValue, $0) }) { $0.task = .generate($1) },
+            example: "fireweed --generate bash > ~/.local/share/bash-completion/completions/fireweed",
+            help: "Print the manual page (man), or the completions of a shell: bash, zsh or fish.", scope: .all),
+        Option(
             names: ["--help"], group: .general, effect: .flag { $0.task = .help(topic: nil) },
+            example: "fireweed --help all",
             help: "Print the short help; --help all prints everything, and --help TLS or --help ws one part.",
             scope: .all),
         Option(
-            names: ["--version"], group: .general, effect: .flag { $0.task = .version }, help: "Print the version.",
+            names: ["--version"], group: .general, effect: .flag { $0.task = .version }, example: "fireweed --version",
+            help: "Print the version.",
             scope: .all),
     ]
 }

@@ -1,4 +1,4 @@
-// The options of the command: one table that makes the parser and the help.
+// The options of the command: one table that makes the parser, the help, the man page and the completions.
 
 import CommandLanguage
 
@@ -8,8 +8,18 @@ enum OptionEffect: Sendable {
     case flag(@Sendable (inout Invocation) -> Void)
     /// An option with a value: what the help calls it, what an error says is expected, and what sets it.
     ///
-    /// The closure gives false for a text that is not expected.
-    case value(String, expected: String, @Sendable (inout Invocation, String) -> Bool)
+    /// `choices` are the words that a shell completes. The closure gives false for a text that is not expected.
+    case value(String, expected: String, choices: [String] = [], @Sendable (inout Invocation, String) -> Bool)
+}
+
+/// What a shell completes as the value of an option.
+enum ValueCompletion: Equatable, Sendable {
+    /// Files, with their folders.
+    case files
+    /// One of these words.
+    case words([String])
+    /// Nothing: only the user knows the value.
+    case nothing
 }
 
 /// What the command can be asked to do, as far as options are concerned.
@@ -22,12 +32,18 @@ struct OptionScope: OptionSet, Sendable {
     static let serve = OptionScope(rawValue: 1 << 3)
     /// A request that a curl command describes.
     static let fromCURL = OptionScope(rawValue: 1 << 4)
+    /// The requests of a list.
+    static let fetch = OptionScope(rawValue: 1 << 5)
 
+    /// Every exchange whose origin the command line names.
+    static let single: OptionScope = [.request, .webSocket, .fromCURL]
     /// Every exchange, whatever describes it.
-    static let exchange: OptionScope = [.request, .webSocket, .fromCURL]
+    static let exchange: OptionScope = [.request, .webSocket, .fromCURL, .fetch]
     /// Every request whose response is printed or saved.
     static let response: OptionScope = [.request, .fromCURL]
-    static let all: OptionScope = [.request, .webSocket, .status, .serve, .fromCURL]
+    /// Every request, of a list too.
+    static let anyRequest: OptionScope = [.request, .fromCURL, .fetch]
+    static let all: OptionScope = [.request, .webSocket, .status, .serve, .fromCURL, .fetch]
 }
 
 /// One row of the table.
@@ -46,25 +62,42 @@ struct Option: Sendable {
         case webSocket = "fireweed ws"
         case status = "fireweed status"
         case serve = "fireweed serve"
+        case fetch = "fireweed fetch"
         case general = "The command"
     }
 
     let names: [String]
     let group: Group
     let effect: OptionEffect
+    /// A command line that uses the option, for the man page; a shell can run it as it is.
+    let example: String
     let help: String
     var scope: OptionScope = .response
 
     /// `-o, --output FILE`.
     var heading: String {
         let joined = names.joined(separator: ", ")
-        if case .value(let name, _, _) = effect { return "\(joined) \(name)" }
-        return joined
+        return valueName.map { "\(joined) \($0)" } ?? joined
+    }
+
+    /// What the help calls the value; `nil` for a switch.
+    var valueName: String? {
+        switch effect {
+        case .flag: nil
+        case .value(let name, _, _, _): name
+        }
+    }
+
+    /// What a shell completes as the value; `nil` for a switch.
+    var completion: ValueCompletion? {
+        guard case .value(let name, _, let choices, _) = effect else { return nil }
+        if !choices.isEmpty { return .words(choices) }
+        return name.contains("FILE") ? .files : .nothing
     }
 
     static let all: [Option] =
         contentOptions + outputOptions + fileOptions + checkOptions + exchangeOptions + identityOptions
-        + connectionOptions + trustOptions + curlOptions + socketOptions + generalOptions
+        + connectionOptions + trustOptions + curlOptions + socketOptions + fetchOptions + generalOptions
 
     /// The option of a name, or of the beginning of one that no other has; throws `UsageError`.
     static func named(_ name: String) throws -> Option {
@@ -129,7 +162,7 @@ extension OptionEffect {
     ) -> OptionEffect {
         let words = choices.map(\.0)
         let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
-        return .value(name, expected: expected) { invocation, text in
+        return .value(name, expected: expected, choices: words) { invocation, text in
             guard let choice = choices.first(where: { $0.0 == text.lowercased() }) else { return false }
             set(&invocation, choice.1)
             return true

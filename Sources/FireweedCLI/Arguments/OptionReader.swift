@@ -15,7 +15,7 @@ struct OptionUse: Sendable {
     func apply(to invocation: inout Invocation) throws {
         switch option.effect {
         case .flag(let set): set(&invocation)
-        case .value(_, let expected, let set):
+        case .value(_, let expected, _, let set):
             let value = value ?? ""
             guard set(&invocation, value) else {
                 throw UsageError(message: "\(written) needs \(expected), not \"\(value)\"")
@@ -31,7 +31,13 @@ struct OptionUse: Sendable {
             case .status: "fireweed status"
             case .serve: "fireweed serve"
             case .fromCURL: "--from-curl"
-            default: option.scope.contains(.webSocket) ? "a request; it is for fireweed ws" : "a request"
+            case .fetch: "fireweed fetch"
+            default:
+                if option.group == .fetch {
+                    "a request; it is for fireweed fetch"
+                } else {
+                    option.scope.contains(.webSocket) ? "a request; it is for fireweed ws" : "a request"
+                }
             }
         return UsageError(message: "\(written) does not go with \(place)")
     }
@@ -77,7 +83,7 @@ enum OptionReader {
             return OptionUse(option: cancelled, written: name, value: nil, isCancellation: true)
         }
         let option = try Option.named(name)
-        guard case .value(let valueName, _, _) = option.effect else {
+        guard case .value(let valueName, _, _, _) = option.effect else {
             guard halves.count == 1 else { throw UsageError(message: "\(name) takes no value") }
             return OptionUse(option: option, written: name, value: nil)
         }
@@ -99,7 +105,7 @@ enum OptionReader {
         while let letter = letters.popFirst() {
             let name = "-\(letter)"
             let option = try Option.named(name)
-            guard case .value(let valueName, _, _) = option.effect else {
+            guard case .value(let valueName, _, _, _) = option.effect else {
                 uses.append(OptionUse(option: option, written: name, value: nil))
                 continue
             }

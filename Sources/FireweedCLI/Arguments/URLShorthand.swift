@@ -7,9 +7,8 @@ import Foundation
 enum URLShorthand {
     /// `:8080/x` and hosts of loopback are http, everything else without a scheme is https; throws `UsageError`.
     ///
-    /// - Parameters:
-    ///   - schemes: what a URL may have.
-    ///   - scheme: what a URL without one gets, loopback hosts too; `nil` for the rule above.
+    /// `schemes` are those that a URL may have. `scheme` is the one that every URL without a scheme gets, loopback
+    /// hosts too; `nil` applies the rule above.
     static func expanded(
         _ text: String, schemes: (clear: String, secure: String) = ("http", "https"), default scheme: String? = nil
     ) throws -> String {

@@ -21,7 +21,7 @@ struct RequestPlan {
     private let query: [String]
     let method: HTTPMethod
     let headers: HTTPHeaders
-    /// Names of fields that are not sent, whoever would add them.
+    /// Names of fields that are never sent, no matter which part would add them.
     let removedHeaders: [String]
     /// The fields of the command line, in its order; `headers` has those of one name joined.
     let lines: [Field]

@@ -34,11 +34,9 @@ struct ContentPrinter {
     /// Why what was asked for cannot be printed.
     private(set) var failure: String?
 
-    /// Makes a printer.
+    /// Makes a printer for content of a media type.
     ///
-    /// - Parameters:
-    ///   - type: the content's media type.
-    ///   - charset: what to read text in, instead of what the content or its type says.
+    /// Text is read in `charset`; `nil` takes the charset that the content or its type names.
     init(form: Form, text: MessageText, type: String?, charset: String? = nil) {
         self.form = form
         self.text = text
@@ -162,7 +160,7 @@ struct EventSplitter {
             let isAfterReturn = scanned >= 2 ? rest[scanned - 2] == 0x0D : followsCarriageReturn
             let isSecondHalf = byte == 0x0A && isAfterReturn
             let isEmpty = scanned - 1 == lineStart
-            // The LF of a CRLF ends nothing by itself: it goes where its CR went.
+            // The LF of a CRLF ends no line of its own: it goes where its CR went.
             if isEmpty, !isSecondHalf {
                 if byte == 0x0D, scanned < rest.count, rest[scanned] == 0x0A { scanned += 1 }
                 blocks.append(Array(rest[blockStart..<scanned]))

@@ -55,7 +55,7 @@ struct MessageText {
 
     /// Content as text: JSON indented where that is wanted, other text as it is, anything else as a note.
     ///
-    /// - Parameter charset: what to read the text in, instead of what the content or its type says.
+    /// Text is read in `charset`; `nil` takes the charset that the content or its type names.
     func content(_ data: Data, type: String?, charset: String? = nil) -> TerminalText {
         guard !data.isEmpty else { return "" }
         guard let text = Self.text(data, type: type, charset: charset) else {

@@ -7,7 +7,7 @@ struct ProgressBar {
     let completed: Int64
     let total: Int64?
     let elapsed: Double
-    /// Bytes that were there before the clock started, as a download that goes on has them.
+    /// Bytes that were there before the clock started, as a resumed download has them.
     var base: Int64 = 0
 
     func text(width: Int) -> String {

@@ -10,9 +10,7 @@ struct ErrorText {
 
     /// The words for an error.
     ///
-    /// - Parameters:
-    ///   - invocation: what was asked for, so that a time-out can say which one it is.
-    ///   - metrics: how far the exchange came.
+    /// The options in `invocation` tell which time-out has passed; `metrics` tell how far the exchange came.
     init(_ error: AFError, _ invocation: Invocation? = nil, _ metrics: TaskMetrics? = nil) {
         code = Self.code(of: error)
         if code == .timedOut, let invocation {
@@ -34,11 +32,14 @@ struct ErrorText {
         if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
         // Foundation's description of an error without one.
         if text.hasPrefix("Error Domain="), let code = Self.urlError(in: error)?.code { text = Self.words(for: code) }
-        // OpenSSL's words for an answer that is not TLS, and for a server that hangs up on a handshake.
+        // OpenSSL's words for an answer that is not TLS, and the engine's for a server that hangs up on a handshake.
         if text.contains("wrong version number") { text = "the server does not speak TLS there; is http:// meant?" }
-        if text.contains("SSL_connect: SSL_ERROR_SYSCALL") {
+        if text.hasPrefix("the TLS handshake with"),
+            ["the server closed the connection", "Connection reset by peer"].contains(where: text.hasSuffix)
+        {
             text = "the server ended the handshake; perhaps it does not speak TLS there, and http:// is meant"
         }
+        if let option = Self.limitOption(for: error) { text += " (\(option))" }
         message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
@@ -59,6 +60,15 @@ struct ErrorText {
         let elapsed = metrics?.taskInterval.duration ?? 0
         let over = limits.first { elapsed >= $0.limit * 0.99 } ?? limits.min { $0.limit < $1.limit } ?? limits[0]
         return "\(over.text) \(seconds(over.limit)) (\(over.option))"
+    }
+
+    /// The option that moves the limit which ended the exchange.
+    private static func limitOption(for error: AFError) -> String? {
+        switch urlError(in: error)?.errorUserInfo[NSUnderlyingErrorKey] as? TransferRefusal {
+        case .expansion?: "--max-expansion"
+        case .headerFields?: "--max-headers"
+        case .address?, .interimResponses?, .headerBytes?, .bodyBytes?, .framingBytes?, nil: nil
+        }
     }
 
     private static func seconds(_ value: Double) -> String {

@@ -6,7 +6,7 @@ import Foundation
 extension RequestRunner {
     /// Saves the response's content.
     ///
-    /// - Parameter shared: what ends several requests at once; `nil` where a signal ends this one.
+    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
     func download(_ shared: Interruption? = nil) async -> ExitCode {
         let place = invocation.goesOn ? partialFile : nil
         if let place, let code = await codeOfFinished(place) { return code }
@@ -33,7 +33,7 @@ extension RequestRunner {
         let response = await task.serializingDownloadedFileURL().response
         meter.end()
         // The process may end before the last reference to the library's own file goes.
-        if response.error != nil { task.removeOwnedFile() }
+        if response.error != nil { task.removeTemporaryFiles() }
         if let code = interruption.code { return code }
         tell(task.resumption)
         if let recorder, let answer = response.response { heads.showResponse(answer, recorder) }

@@ -44,7 +44,7 @@ extension RequestRunner {
 
     /// Gets the response with its content.
     ///
-    /// - Parameter shared: what ends several requests at once; `nil` where a signal ends this one.
+    /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
     func fetch(_ shared: Interruption? = nil) async -> Fetched {
         let request = prepare(dataRequest())
         let meter = uploadMeter(for: request)

@@ -26,13 +26,10 @@ struct RequestRunner: @unchecked Sendable {
     let recorder: WireRecorder?
     var session: Session { made.session }
 
-    /// Makes a runner.
+    /// Makes a runner; throws `UsageError`, and the errors of reading and writing files.
     ///
-    /// - Parameters:
-    ///   - standardInput: what is piped into the command.
-    ///   - first: the runner of the first of several URLs, whose session, content and password are shared.
-    ///
-    /// Throws `UsageError`, and what reading and writing files throws.
+    /// `standardInput` is what is piped into the command. `first` is the runner of the first of several URLs: its
+    /// session, content and password are shared.
     init(
         _ invocation: Invocation, standardInput: StandardInput.Content? = nil, beside first: RequestRunner? = nil
     ) throws {

@@ -61,7 +61,7 @@ struct ServeRunner {
         let recording = try Recording(har: LocalFile.data(archive))
         let server = try MockServer.start(
             port: port, files: issued.map { ($0.certificate.path, $0.key.path) },
-            stubs: recording.stubs(matching: .request, anyOrigin: true))
+            stubs: recording.stubs(matching: .request, anyOrigin: true), keepsHistory: false)
         server.observe { request, status in
             tell(
                 of: request.method.rawValue, request.pathAndQuery, status.map { "\($0)" } ?? "no response",

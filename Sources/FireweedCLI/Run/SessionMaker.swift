@@ -15,8 +15,11 @@ enum SessionMaker {
     }
 
     /// A session with the options of the invocation and the cookies of `saved`; throws `UsageError`.
+    ///
+    /// `sharedCache` is used instead of the user's cache.
     static func session(
-        for invocation: Invocation, plan: RequestPlan, saved: SavedSession?, observer: WireRecorder? = nil
+        for invocation: Invocation, plan: RequestPlan, saved: SavedSession?, observer: WireRecorder? = nil,
+        interceptors: [any RequestInterceptor] = [], sharedCache: (any AsyncResponseStore)? = nil
     ) throws -> Made {
         let configuration = configuration(for: invocation, plan: plan)
         saved?.restoreCookies(in: configuration.httpCookieStorage)
@@ -26,12 +29,13 @@ enum SessionMaker {
             requestSetup: invocation.printsCURL ? .eager : .lazy,
             interceptor: Interceptor(
                 adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
-                retriers: retryPolicy(for: invocation).map { [$0] } ?? []),
+                retriers: retryPolicy(for: invocation).map { [$0] } ?? [], interceptors: interceptors),
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
             netrc: try netrc(for: invocation),
-            responseStore: invocation.usesCache ? CacheFolder.store() : nil)
+            responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
+            asyncResponseStore: sharedCache)
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
     }
 
@@ -59,6 +63,7 @@ enum SessionMaker {
             options.maximumHeaderByteCount = max(options.maximumHeaderByteCount, count * 300)
         }
         if let ratio = invocation.maximumExpansion { options.maximumExpansionRatio = ratio == .max ? nil : ratio }
+        options.maximumBodyByteCount = invocation.maximumContentLength
         options.unixSocketPath = invocation.unixSocket
         options.connectionRoutes = invocation.routes
         options.ipVersion = invocation.ipVersion
@@ -84,7 +89,7 @@ enum SessionMaker {
             _ = try LocalFile.isRegular(file)
             options.certificateAuthorities = .file(URL(fileURLWithPath: file))
         }
-        // libcurl chooses by the scheme of each hop, as it does for the environment's.
+        // The transport chooses by the scheme of each message, as it does for the environment's.
         for (scheme, url) in invocation.schemeProxies { setenv("\(scheme)_proxy", url, 1) }
         if let text = invocation.proxy {
             guard let proxy = Proxy(text) else { throw UsageError(message: "\"\(text)\" is not a proxy") }

@@ -4,7 +4,7 @@ import CommandLanguage
 import Fireweed
 import Foundation
 
-/// Reads and writes a session's file, which nobody else can read.
+/// Reads and writes a session's file, which only its owner can read.
 struct SessionFile {
     let url: URL
 

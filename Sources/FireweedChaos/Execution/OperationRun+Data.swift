@@ -24,7 +24,7 @@ extension OperationRun {
                     InputStream(data: data), to: url, interceptor: interceptor, requestModifier: modifier)
             case .form:
                 session.upload(
-                    multipartFormData: UploadContent.form(of: operation), to: url, interceptor: interceptor,
+                    multipartFormData: GeneratedContent.form(of: operation), to: url, interceptor: interceptor,
                     requestModifier: modifier)
             }
         }

@@ -62,7 +62,7 @@ extension OperationRun {
 
     // MARK: Going on
 
-    /// A second download of the same partial file, which nobody disturbs.
+    /// A second download of the same partial file, which is left undisturbed.
     private func continueFromFile() async {
         guard case .orderly = operation.target.server else { return }
         let request = make { $0.download(url, interceptor: interceptor).resumable(at: partialFile) }
@@ -76,7 +76,7 @@ extension OperationRun {
             let request = make { $0.download(resumingWith: data) }
             await finish(request, "resumed download")
         }
-        // Whoever asks for resume data owns the file.
+        // The caller that asks for resume data owns the file.
         if let file = (try? ResumeData(data))?.file {
             try? FileManager.default.removeItem(at: file)
             try? FileManager.default.removeItem(at: file.deletingLastPathComponent())

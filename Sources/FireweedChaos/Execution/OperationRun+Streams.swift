@@ -117,7 +117,7 @@ extension OperationRun {
                     record.note("event \(event.data)")
                     meddler.reached(.element, request)
                     if event.data != "\(operation.target.id)-\(count)" {
-                        record.fault("event \(event.data) in the place of number \(count)")
+                        record.fault("event \(event.data) instead of number \(count)")
                     }
                     if let limit = operation.elementLimit, count > limit { break }
                 }

@@ -47,7 +47,7 @@ struct Judge: Sendable {
         var contents: [Data] = []
         if status == target.status || status == 206 {
             if case .upload = operation.kind {
-                let content = UploadContent.bytes(of: operation)
+                let content = GeneratedContent.bytes(of: operation)
                 contents.append(
                     KnownContent.receipt(byteCount: content.count, checksum: KnownContent.checksum(content)))
             } else {

@@ -30,7 +30,7 @@ struct SessionPlan: Sendable {
     var interception: Interception?
     /// How redirects are answered; `nil` follows them.
     var redirecting: Redirecting?
-    /// How the question is answered whether a response is stored; `nil` asks nobody.
+    /// How the question is answered whether a response is stored; `nil` where it is not asked.
     var storing: Answering?
 
     /// How tokens are renewed.

@@ -8,7 +8,7 @@ import Synchronization
 /// Passes messages on to another transport, and lets some of them go wrong, at random and repeatably.
 ///
 /// ```swift
-/// let transport = FaultyTransport(wrapping: CurlTransport(), faults: [.drop: 0.05, .delay(.seconds(1)): 0.1], seed: 7)
+/// let transport = FaultyTransport(wrapping: EngineTransport(), faults: [.drop: 0.05, .delay(.seconds(1)): 0.1], seed: 7)
 /// let session = Session(transport: transport)
 /// ```
 ///
@@ -50,16 +50,25 @@ public final class FaultyTransport: Transport {
     ///     are more than 1 together leave the last ones out.
     ///   - seed: the number that the faults come from; a random one by default.
     ///   - isPrinted: whether the seed is printed on standard error.
-    public init(
+    public convenience init(
         wrapping base: any Transport, faults: [Fault: Double], seed: UInt64 = .random(in: 0 ... .max),
         isPrinted: Bool = true
+    ) {
+        self.init(wrapping: base, faults: faults, seed: seed) { line in
+            if isPrinted { FileHandle.standardError.write(Data(line.utf8)) }
+        }
+    }
+
+    /// Wraps a transport, and gives the line with the seed to a closure.
+    package init(
+        wrapping base: any Transport, faults: [Fault: Double], seed: UInt64, printing print: (String) -> Void
     ) {
         self.base = base
         self.faults = faults.map { ($0.key, $0.value) }.sorted { "\($0.0)" < "\($1.0)" }
         self.seed = seed
         order = faults.keys.contains(.reorder) ? CompletionOrder(clock: base.clock) : nil
         random = Mutex(SeededGenerator(seed: seed))
-        if isPrinted { FileHandle.standardError.write(Data("FaultyTransport: seed \(seed)\n".utf8)) }
+        print("FaultyTransport: seed \(seed)\n")
     }
 
     /// The wrapped transport's.

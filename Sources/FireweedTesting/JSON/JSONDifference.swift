@@ -2,11 +2,10 @@
 
 /// Compares JSON values and names the places that differ.
 struct JSONDifference {
-    /// The differences, a line each; none when `actual` is what is expected.
+    /// The differences, a line each; none when `actual` is as expected.
     ///
-    /// - Parameters:
-    ///   - isPartial: whether objects in `actual` may have members that are not expected.
-    ///   - wildcard: an expected string that contains this stands for every value; `nil` for none.
+    /// With `isPartial`, objects in `actual` may have further members. An expected string that contains `wildcard`
+    /// matches every value.
     static func lines(expected: JSONValue, actual: JSONValue, isPartial: Bool, wildcard: String? = nil)
         -> [String]
     {

@@ -32,9 +32,12 @@ public enum JSONValue: Sendable {
         self = try JSONDecoder().decode(JSONValue.self, from: data)
     }
 
-    /// Makes the value that `JSONEncoder` makes of an `Encodable` value.
+    /// Makes the JSON value of an `Encodable` value.
     ///
-    /// - Throws: what `encoder` throws.
+    /// - Parameters:
+    ///   - value: the value.
+    ///   - encoder: encodes the value.
+    /// - Throws: the encoder's error.
     public init(encoding value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
         if let value = value as? JSONValue {
             self = value

@@ -27,7 +27,10 @@ extension RequestMatcher {
 
     /// The content is the JSON of an `Encodable` value.
     ///
-    /// - Parameter encoder: what makes the JSON to compare with.
+    /// - Parameters:
+    ///   - value: the value; one that cannot be encoded is a condition that no request meets.
+    ///   - encoder: makes the JSON to compare with.
+    /// - Returns: a condition that holds when both are the same JSON, whatever their spaces and the order of members.
     public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder())
         -> RequestMatcher
     {
@@ -78,13 +81,21 @@ extension RequestMatcher {
     ///   - text: its content as text; `nil`, the default, allows every content.
     ///   - fileName: its file name; `nil`, the default, allows every one, and none.
     ///   - contentType: its media type; `nil`, the default, allows every one, and none.
+    /// - Returns: a condition that holds when one part of this name has all of these.
     public static func part(
         _ name: String, _ text: String? = nil, fileName: String? = nil, contentType: String? = nil
     ) -> RequestMatcher {
         part(name, data: text.map { Data($0.utf8) }, fileName: fileName, contentType: contentType)
     }
 
-    /// The content is a form that has such a part; the parameters are as above.
+    /// The content is a form (`multipart/form-data`, RFC 7578) that has such a part.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the part.
+    ///   - data: its content; `nil` allows every content.
+    ///   - fileName: its file name; `nil`, the default, allows every one, and none.
+    ///   - contentType: its media type; `nil`, the default, allows every one, and none.
+    /// - Returns: a condition that holds when one part of this name has all of these.
     public static func part(
         _ name: String, data: Data?, fileName: String? = nil, contentType: String? = nil
     ) -> RequestMatcher {

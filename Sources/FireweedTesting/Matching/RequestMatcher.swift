@@ -13,6 +13,8 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     public let description: String
     /// What differs, a line each; none when the request meets the condition.
     let differences: @Sendable (RecordedRequest) -> [String]
+    /// Whether the condition looks at the head alone, so that a server can tell before the content has come.
+    private(set) var isOfHead = false
 
     /// Makes a condition.
     ///
@@ -28,9 +30,10 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// A condition that a closure decides.
     ///
     /// - Parameters:
-    ///   - description: what it asks for, in a few words, for messages.
-    ///   - isMet: called on the queue of the transport or server; it must not wait. A thrown error is a condition that
-    ///     is not met.
+    ///   - description: what the closure asks for, in a few words, for messages.
+    ///   - isMet: called on the queue of the transport or server; it must not wait. A request for which it throws does
+    ///     not meet the condition.
+    /// - Returns: the condition.
     public static func matching(
         _ description: String = "the closure's condition",
         _ isMet: @escaping @Sendable (RecordedRequest) throws -> Bool
@@ -44,13 +47,25 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
         }
     }
 
+    /// A condition on the request's head.
+    static func ofHead(
+        _ description: String, differences: @escaping @Sendable (RecordedRequest) -> [String]
+    ) -> RequestMatcher {
+        var matcher = RequestMatcher(description, differences: differences)
+        matcher.isOfHead = true
+        return matcher
+    }
+
     // MARK: Query and fields
 
     /// The query has an item of this name and value; further items are allowed.
     ///
-    /// - Parameter value: the decoded value; `nil`, the default, allows every value.
+    /// - Parameters:
+    ///   - name: the decoded name, compared with case.
+    ///   - value: the decoded value; `nil`, the default, allows every value.
+    /// - Returns: the condition.
     public static func query(_ name: String, _ value: String? = nil) -> RequestMatcher {
-        RequestMatcher("query \(name)\(value.map { "=\($0)" } ?? "")") { request in
+        ofHead("query \(name)\(value.map { "=\($0)" } ?? "")") { request in
             let found = request.queryItems.filter { $0.name == name }
             guard !found.isEmpty else {
                 return ["query \(name): missing, expected \(value ?? "any value")"]
@@ -64,7 +79,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
 
     /// The query has exactly these items, in any order.
     public static func query(_ items: [String: String]) -> RequestMatcher {
-        RequestMatcher(
+        ofHead(
             "query \(items.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&"))"
         ) {
             PairDifference.lines(expected: items, actual: $0.queryItems, kind: "query")
@@ -76,8 +91,9 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - name: compared without case.
     ///   - value: the value of one of the fields of this name; `nil`, the default, allows every value.
+    /// - Returns: the condition.
     public static func header(_ name: String, _ value: String? = nil) -> RequestMatcher {
-        RequestMatcher("\(name): \(value ?? "any value")") { request in
+        ofHead("\(name): \(value ?? "any value")") { request in
             let found = request.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
             guard !found.isEmpty else {
                 return ["field \(name): missing, expected \(value ?? "any value")"]
@@ -94,14 +110,19 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
 
     /// No header field of this name is there.
     public static func noHeader(_ name: String) -> RequestMatcher {
-        RequestMatcher("no \(name)") { request in
+        ofHead("no \(name)") { request in
             request.header(name).map { ["field \(name): unexpected, got \($0)"] } ?? []
         }
     }
 
     /// The `Cookie` field has a cookie of this name and value.
+    ///
+    /// - Parameters:
+    ///   - name: the name, compared with case.
+    ///   - value: the value.
+    /// - Returns: the condition.
     public static func cookie(_ name: String, _ value: String) -> RequestMatcher {
-        RequestMatcher("cookie \(name)=\(value)") { request in
+        ofHead("cookie \(name)=\(value)") { request in
             let found = request.cookies[name]
             guard found != value else { return [] }
             return [

@@ -50,9 +50,9 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         query = target.queryItems.map { ($0.name, $0.value) }
     }
 
-    /// Makes a pattern that a URL matches which is this one, apart from its query; nothing in it is a placeholder.
+    /// Makes a pattern that matches exactly this URL, apart from its query; nothing in it is a placeholder.
     ///
-    /// - Parameter anyOrigin: whether scheme, host and port are not compared.
+    /// With `anyOrigin`, scheme, host and port are not compared.
     init(exactly url: String, anyOrigin: Bool) {
         description = url
         let target = TargetText(url)

@@ -103,18 +103,21 @@ final class ArchiveBuilder: Sendable {
         let type = value("Content-Type", of: fields)
         let clean = receivedContent(exchange.content, type)
         var content: [String: JSONValue] = [
-            "size": .integer(Int64(clean.count)), "mimeType": .string(type ?? ""),
+            "size": .integer(Int64(clean?.count ?? exchange.content.count)), "mimeType": .string(type ?? ""),
         ]
-        if let text = text(of: clean, type) {
+        if clean == nil {
+            content["comment"] = "The content is left out: secrets could not be looked for in it."
+        } else if let clean, let text = text(of: clean, type) {
             content["text"] = .string(text)
-        } else {
+        } else if let clean {
             content["text"] = .string(clean.base64EncodedString())
             content["encoding"] = "base64"
         }
         let location = value("Location", of: fields) ?? ""
         return [
             "status": .integer(Int64(head?.status ?? 0)),
-            "statusText": .string(head.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? ""),
+            "statusText": .string(
+                head.map { $0.reason ?? HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? ""),
             "httpVersion": .string(version(of: exchange)), "cookies": [], "headers": headers(fields),
             "content": .object(content), "redirectURL": .string(redaction.value(location, ofField: "Location")),
             "headersSize": -1, "bodySize": .integer(head == nil ? -1 : exchange.report.responseBodyByteCount),
@@ -128,29 +131,34 @@ final class ArchiveBuilder: Sendable {
         switch message.message {
         case .text(let text):
             entry["opcode"] = 1
-            entry["data"] = .string(String(decoding: receivedContent(Data(text.utf8), nil), as: UTF8.self))
+            entry["data"] = .string(String(decoding: messageContent(Data(text.utf8)), as: UTF8.self))
         case .binary(let data):
             entry["opcode"] = 2
-            entry["data"] = .string(data.base64EncodedString())
+            entry["data"] = .string(messageContent(data).base64EncodedString())
         }
         return .object(entry)
     }
 
     // MARK: Content
 
-    /// A request's content without secrets; `nil` where they cannot be looked for.
+    /// Content without secrets; `nil` where they cannot be looked for.
     private func sentContent(_ content: Data, _ type: String?) -> Data? {
         let clean = redaction.content(content, type: type)
         return clean == Data(Redaction.mark.utf8) && clean != content ? nil : clean
     }
 
-    /// A response's content without secrets, or as it came where they cannot be looked for.
-    private func receivedContent(_ content: Data, _ type: String?) -> Data {
+    /// A response's content without secrets, or as it came where its type is none that has them; `nil` where they
+    /// cannot be looked for.
+    private func receivedContent(_ content: Data, _ type: String?) -> Data? {
         let lowercased = (type ?? "").lowercased()
         if lowercased.contains("json") || lowercased.contains("x-www-form-urlencoded") {
-            return redaction.content(content, type: type)
+            return sentContent(content, type)
         }
-        // JSON comes under other names, and in messages under none.
+        return messageContent(content)
+    }
+
+    /// Content without a type that says more: JSON comes under other names, and in messages under none.
+    private func messageContent(_ content: Data) -> Data {
         guard (try? JSONValue(parsing: content)) != nil else { return content }
         return redaction.content(content, type: "application/json")
     }

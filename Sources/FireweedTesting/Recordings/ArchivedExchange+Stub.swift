@@ -6,17 +6,15 @@ import Foundation
 extension ArchivedExchange {
     /// A stub that answers with exchanges of one key, one after the other.
     ///
-    /// - Parameters:
-    ///   - comparesContent: whether the request's content has to be that of the archive.
-    ///   - hosts: the hosts of the archive where requests may go to another server; `nil` compares origins.
+    /// With `comparesContent`, the request's content must be that of the archive. `hosts` are the hosts of the archive
+    /// where requests may go to another server; `nil` compares origins.
     static func stub(of entries: [ArchivedExchange], comparesContent: Bool, hosts: Set<String>?) -> Stub {
         let first = entries[0]
         var matchers = [RequestMatcher.archivedQuery(of: first.request.url)]
         if let hosts { matchers.append(.archivedHost(of: first.request.url, hosts)) }
         let pattern = URLPattern(exactly: first.request.url, anyOrigin: hosts != nil)
-        if let messages = first.messages {
-            return Stub(.get, pattern, matchers).playing { try await ArchivedExchange.play(messages, on: $0) }
-                .optional()
+        if first.messages != nil {
+            return Stub(.get, pattern, matchers).opening(entries.map { $0.webSocketAnswer(hosts: hosts) }).optional()
         }
         if comparesContent, let content = first.request.postData, let data = content.sentData {
             matchers.append(.archivedContent(data, type: content.mimeType ?? ""))
@@ -81,6 +79,15 @@ extension ArchivedExchange {
 
     // MARK: WebSockets
 
+    /// Opens a WebSocket, or refuses it as the recorded server did.
+    private func webSocketAnswer(hosts: Set<String>?) -> MockResponse {
+        let messages = messages ?? []
+        // Some writers leave the status out, and over HTTP/2 a WebSocket begins with a 200 (RFC 8441 §5).
+        let isOpen = response?.status.map { (100...299).contains($0) } ?? true
+        guard isOpen || !messages.isEmpty else { return answer(hosts: hosts) }
+        return .webSocket { try await Self.play(messages, on: $0) }
+    }
+
     /// Sends what the server sent, and expects from the client what it sent.
     private static func play(_ messages: [ArchivedMessage], on socket: MockWebSocket) async throws {
         for message in messages {
@@ -107,9 +114,14 @@ enum WebSocketDifference {
     /// Whether a message is the recorded one: as JSON where both are.
     static func areEqual(_ recorded: WebSocketMessage, _ found: WebSocketMessage) -> Bool {
         if recorded == found { return true }
-        guard case .text(let recorded) = recorded, case .text(let found) = found,
-            let expected = try? JSONValue(parsing: Data(recorded.utf8)),
-            let actual = try? JSONValue(parsing: Data(found.utf8))
+        let (recordedBytes, foundBytes): (Data, Data)
+        switch (recorded, found) {
+        case (.text(let recorded), .text(let found)):
+            (recordedBytes, foundBytes) = (Data(recorded.utf8), Data(found.utf8))
+        case (.binary(let recorded), .binary(let found)): (recordedBytes, foundBytes) = (recorded, found)
+        case (.text, .binary), (.binary, .text): return false
+        }
+        guard let expected = try? JSONValue(parsing: recordedBytes), let actual = try? JSONValue(parsing: foundBytes)
         else { return false }
         return JSONDifference.lines(expected: expected, actual: actual, isPartial: false, wildcard: Redaction.mark)
             .isEmpty

@@ -58,8 +58,10 @@ public struct Recording: Sendable {
 
     /// Expects that the recording is not older than so long.
     ///
-    /// - Parameter now: the date to compare with; the machine's, by default.
-    /// - Throws: `StubExpectationError` when it is older; an archive without dates passes.
+    /// - Parameters:
+    ///   - age: the age that the recording may have.
+    ///   - now: the date to compare with; the machine's, by default.
+    /// - Throws: `StubExpectationError` when the recording is older; an archive without dates passes.
     public func expect(noOlderThan age: Duration, now: Date = Date()) throws {
         guard let text = ageReport(limit: age, now: now) else { return }
         throw StubExpectationError(description: text)
@@ -94,6 +96,7 @@ public struct Recording: Sendable {
     ///   - anyOrigin: whether a request to another scheme, host or port than the recorded one is answered too, as a
     ///     ``MockServer`` needs it; false by default. A request to a host of the archive finds exchanges of that host
     ///     alone, and redirects to these become relative.
+    /// - Returns: stubs that answer with the exchanges of the archive.
     public func stubs(matching match: RecordingMatch, anyOrigin: Bool = false) -> [Stub] {
         let hosts =
             anyOrigin ? Set(entries.map { TargetText($0.request.url).authority.lowercased() }) : nil
@@ -156,11 +159,15 @@ extension Data {
 }
 
 extension Session {
-    /// A session that answers from a recording, and fails what is not in it; the parameters are as in `stubbed`.
+    /// A session that answers from a recording, and fails requests that are not in it.
     ///
     /// - Parameters:
     ///   - recording: the exchanges.
-    ///   - match: how a request finds its exchange.
+    ///   - match: how a request finds its exchange; by method, URL and content, by default.
+    ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
+    ///   - interceptor: adapts and retries every request.
+    ///   - eventMonitors: are notified of every event; none by default.
+    /// - Returns: a session with cookies, credentials and a cache of its own, all in memory.
     public static func replaying(
         _ recording: Recording, matching match: RecordingMatch = .request, clock: any SessionClock = SystemClock(),
         interceptor: (any RequestInterceptor)? = nil,

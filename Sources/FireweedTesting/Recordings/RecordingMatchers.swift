@@ -8,7 +8,7 @@ extension RequestMatcher {
     static func archivedQuery(of url: String) -> RequestMatcher {
         let expected = TargetText(url).queryItems.map { QueryPair($0) }.sorted()
         let description = QueryPair.text(of: expected)
-        return RequestMatcher("query \(description)") { request in
+        return .ofHead("query \(description)") { request in
             let found = request.queryItems.map { QueryPair($0) }.sorted()
             guard !QueryPair.match(expected, found) else { return [] }
             return ["query: expected \(description), got \(QueryPair.text(of: found))"]
@@ -18,7 +18,7 @@ extension RequestMatcher {
     /// The host is the exchange's, or none of the archive's: then the request goes to a server that replays.
     static func archivedHost(of url: String, _ hosts: Set<String>) -> RequestMatcher {
         let expected = TargetText(url).authority.lowercased()
-        return RequestMatcher("host \(expected), or one that was not recorded") { request in
+        return .ofHead("host \(expected), or one that was not recorded") { request in
             let found = request.target.authority.lowercased()
             return found == expected || !hosts.contains(found) ? [] : ["host: expected \(expected), got \(found)"]
         }
@@ -34,13 +34,42 @@ extension RequestMatcher {
             let text = String(decoding: data, as: UTF8.self)
             return archivedForm(FormPairs.decoded(text[...], plusIsSpace: true))
         }
-        guard let json = try? JSONValue(parsing: data) else { return .body(data) }
+        guard let json = try? JSONValue(parsing: data) else {
+            return data.range(of: Data(Redaction.mark.utf8)) == nil ? .body(data) : archivedLines(data)
+        }
         return RequestMatcher("JSON equal to \(json)") { request in
             guard let found = try? request.json else {
                 return ["JSON content: not JSON, got \(ContentText.excerpt(request.body))"]
             }
             return JSONDifference.lines(expected: json, actual: found, isPartial: false, wildcard: Redaction.mark)
         }
+    }
+
+    /// JSON Lines with redacted values, line by line; lines that are no JSON are compared as they are.
+    private static func archivedLines(_ data: Data) -> RequestMatcher {
+        let expected = lines(data)
+        return RequestMatcher("content of \(expected.count) lines") { request in
+            let found = lines(request.body)
+            guard found.count == expected.count else {
+                return ["content: expected \(expected.count) lines, got \(found.count)"]
+            }
+            return zip(expected, found).enumerated().flatMap { index, pair in
+                differences(pair.0, pair.1).map { "line \(index + 1): \($0)" }
+            }
+        }
+    }
+
+    private static func lines(_ data: Data) -> [Data] {
+        data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    }
+
+    private static func differences(_ expected: Data, _ found: Data) -> [String] {
+        if expected == found || expected == Data(Redaction.mark.utf8) { return [] }
+        guard let json = try? JSONValue(parsing: Data(expected)), let other = try? JSONValue(parsing: Data(found))
+        else {
+            return ["expected \(ContentText.excerpt(expected)), got \(ContentText.excerpt(found))"]
+        }
+        return JSONDifference.lines(expected: json, actual: other, isPartial: false, wildcard: Redaction.mark)
     }
 
     private static func archivedForm(_ items: [URLQueryItem]) -> RequestMatcher {

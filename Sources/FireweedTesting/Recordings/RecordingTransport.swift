@@ -42,11 +42,11 @@ public final class RecordingTransport: Transport {
     ///     ``RecordingMode/replay``.
     ///   - match: how a request finds its exchange.
     ///   - redaction: what is left out of the archive; `Redaction.none` records everything.
-    ///   - base: what sends; a `CurlTransport` with default options by default.
+    ///   - base: what sends; an `EngineTransport` with default options by default.
     /// - Throws: `RecordingError` for a file that is not an archive, `CocoaError` for one that cannot be read.
     public init(
         contentsOf url: URL, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
-        redaction: Redaction = .standard, wrapping base: any Transport = CurlTransport()
+        redaction: Redaction = .standard, wrapping base: any Transport = EngineTransport()
     ) throws {
         self.url = url
         self.mode = mode

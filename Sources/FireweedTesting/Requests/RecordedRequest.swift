@@ -22,14 +22,21 @@ public struct RecordedRequest: Sendable {
     public internal(set) var parameters: [String: String] = [:]
     /// Whether the request asks for a WebSocket.
     public let isWebSocket: Bool
+    /// The bytes that came to a ``MockServer``: head and content, with its framing; empty in a stubbed session.
+    ///
+    /// A request of HTTP/2 is written as HTTP/1.1 writes it: its head is compressed on the wire.
+    public let wireBytes: Data
     let target: TargetText
 
-    package init(method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false) {
+    package init(
+        method: String, url: String, fields: [Field], body: Data, isWebSocket: Bool = false, wireBytes: Data = Data()
+    ) {
         self.method = HTTPMethod(rawValue: method)
         urlText = url
         self.fields = fields
         self.body = body
         self.isWebSocket = isWebSocket
+        self.wireBytes = wireBytes
         target = TargetText(url)
     }
 
@@ -70,7 +77,11 @@ public struct RecordedRequest: Sendable {
 
     /// The content decoded from JSON.
     ///
-    /// - Throws: what the decoder throws.
+    /// - Parameters:
+    ///   - type: the type of the value.
+    ///   - decoder: decodes the content.
+    /// - Returns: the value.
+    /// - Throws: the decoder's error.
     public func decoded<Value: Decodable>(
         as type: Value.Type, with decoder: JSONDecoder = JSONDecoder()
     ) throws

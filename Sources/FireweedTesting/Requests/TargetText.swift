@@ -53,7 +53,7 @@ struct TargetText: Sendable, Hashable {
 enum FormPairs {
     /// Cuts at `&` and at the first `=`, and takes the percent-encoding off.
     ///
-    /// - Parameter plusIsSpace: as in `application/x-www-form-urlencoded` (WHATWG URL §5.1).
+    /// With `plusIsSpace`, `+` is a space, as in `application/x-www-form-urlencoded` (WHATWG URL §5.1).
     static func decoded(_ text: Substring, plusIsSpace: Bool) -> [URLQueryItem] {
         text.split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

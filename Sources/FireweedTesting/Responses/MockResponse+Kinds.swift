@@ -7,14 +7,24 @@ extension MockResponse {
     /// An empty response with status 200.
     public static var ok: MockResponse { MockResponse() }
 
-    /// An empty response with a status.
+    /// A response without content.
+    ///
+    /// - Parameters:
+    ///   - status: the status code.
+    ///   - headers: the header fields; none by default.
+    /// - Returns: the response.
     public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> MockResponse {
         MockResponse(status: status, headers: headers)
     }
 
-    /// Bytes.
+    /// A response with bytes as its content.
     ///
-    /// - Parameter contentType: the media type; `application/octet-stream` by default.
+    /// - Parameters:
+    ///   - data: the content.
+    ///   - contentType: the media type; `application/octet-stream` by default.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    /// - Returns: the response.
     public static func data(
         _ data: Data, contentType: String = "application/octet-stream", status: Int = 200,
         headers: HTTPHeaders = [:]
@@ -22,7 +32,14 @@ extension MockResponse {
         MockResponse(status: status, headers, .data(data), type: contentType)
     }
 
-    /// Text as UTF-8.
+    /// A response with text as its content, in UTF-8.
+    ///
+    /// - Parameters:
+    ///   - text: the content.
+    ///   - contentType: the media type; `text/plain; charset=utf-8` by default.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    /// - Returns: the response.
     public static func text(
         _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200,
         headers: HTTPHeaders = [:]
@@ -30,17 +47,28 @@ extension MockResponse {
         MockResponse(status: status, headers, .data(Data(text.utf8)), type: contentType)
     }
 
-    /// JSON, written as a Swift literal.
+    /// A response with JSON, written as a Swift literal.
+    ///
+    /// - Parameters:
+    ///   - value: the content.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `application/json`.
+    /// - Returns: the response.
     public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:])
         -> MockResponse
     {
         MockResponse(status: status, headers, .data(value.data), type: "application/json")
     }
 
-    /// The JSON of an `Encodable` value.
+    /// A response with the JSON of an `Encodable` value.
     ///
-    /// - Parameter encoder: encodes the value, when the answer is made; an error is the error that the request fails
-    ///   with.
+    /// - Parameters:
+    ///   - value: the value, which is encoded at once.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `application/json`.
+    ///   - encoder: encodes the value.
+    /// - Returns: the response. For a value that cannot be encoded, a failure: the request fails with the encoder's
+    ///   error.
     public static func json(
         _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:],
         encoder: JSONEncoder = JSONEncoder()
@@ -53,9 +81,16 @@ extension MockResponse {
         }
     }
 
-    /// The content of a file, which is read when a request comes; a file that cannot be read fails the request.
+    /// A response with the content of a file.
     ///
-    /// - Parameter contentType: the media type; `nil`, the default, goes by the name's extension.
+    /// The file is read when a request comes; a file that cannot be read fails the request.
+    ///
+    /// - Parameters:
+    ///   - url: the file.
+    ///   - contentType: the media type; `nil`, the default, goes by the extension of the file's name.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    /// - Returns: the response.
     public static func file(
         _ url: URL, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
     ) -> MockResponse {
@@ -68,11 +103,19 @@ extension MockResponse {
     /// - Parameters:
     ///   - location: the target, absolute or relative to the request's URL.
     ///   - status: 302 by default.
+    /// - Returns: a response without content.
     public static func redirect(to location: String, status: Int = 302) -> MockResponse {
         MockResponse(status: status, headers: ["Location": location])
     }
 
-    /// Content that comes piece by piece: `.stream("one", .pause(.seconds(1)), "two")`.
+    /// A response whose content comes piece by piece: `.stream("one", .pause(.seconds(1)), "two")`.
+    ///
+    /// - Parameters:
+    ///   - pieces: bytes and pauses, in their order.
+    ///   - contentType: the media type; `application/octet-stream` by default.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    /// - Returns: the response.
     public static func stream(
         _ pieces: Piece..., contentType: String = "application/octet-stream", status: Int = 200,
         headers: HTTPHeaders = [:]
@@ -80,7 +123,14 @@ extension MockResponse {
         MockResponse(status: status, headers, .pieces(pieces), type: contentType)
     }
 
-    /// Content that the test sends while the request runs.
+    /// A response whose content the test sends while the request runs.
+    ///
+    /// - Parameters:
+    ///   - feed: sends the content, and ends it.
+    ///   - contentType: the media type; `application/octet-stream` by default.
+    ///   - status: the status code; 200 by default.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `contentType`.
+    /// - Returns: the response.
     public static func stream(
         from feed: ResponseFeed, contentType: String = "application/octet-stream", status: Int = 200,
         headers: HTTPHeaders = [:]
@@ -88,7 +138,12 @@ extension MockResponse {
         MockResponse(status: status, headers, .feed(feed), type: contentType)
     }
 
-    /// Server-sent events (WHATWG HTML §9.2), each in a piece of its own.
+    /// A response with server-sent events (WHATWG HTML §9.2), each in a piece of its own.
+    ///
+    /// - Parameters:
+    ///   - events: the events, in their order.
+    ///   - headers: further fields; a `Content-Type` of theirs replaces `text/event-stream`.
+    /// - Returns: the response, with status 200.
     public static func serverSentEvents(_ events: ServerSentEvent..., headers: HTTPHeaders = [:])
         -> MockResponse
     {

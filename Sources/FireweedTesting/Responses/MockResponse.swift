@@ -77,7 +77,12 @@ public struct MockResponse: Sendable {
         changed { $0.status = status }
     }
 
-    /// The same answer with a further header field; a field of this name that is there stays.
+    /// The same answer with a further header field.
+    ///
+    /// - Parameters:
+    ///   - name: the name; an existing field of this name stays.
+    ///   - value: the value.
+    /// - Returns: the response.
     public func header(_ name: String, _ value: String) -> MockResponse {
         changed { $0.fields.append(Field(name: name, value: value)) }
     }
@@ -87,14 +92,19 @@ public struct MockResponse: Sendable {
         self.header(header.name, header.value)
     }
 
-    /// The same answer, after so long.
+    /// The same answer, after a delay.
     ///
-    /// A stubbed session's time-outs go on meanwhile, on the session's clock.
+    /// The time-outs of a stubbed session run meanwhile, on the session's clock.
     public func delayed(by delay: Duration) -> MockResponse {
         changed { $0.delay += delay }
     }
 
-    /// The same answer behind an interim response (RFC 9110 §15.2), as 103.
+    /// The same answer after an interim response (RFC 9110 §15.2), such as 103.
+    ///
+    /// - Parameters:
+    ///   - status: the status code of the interim response, from 100 to 199.
+    ///   - headers: its header fields; none by default.
+    /// - Returns: the response.
     public func interim(_ status: Int, headers: HTTPHeaders = [:]) -> MockResponse {
         let fields = headers.map { Field(name: $0.name, value: $0.value) }
         return changed { $0.interim.append(ResponseHead(status: status, fields: fields)) }
@@ -102,7 +112,8 @@ public struct MockResponse: Sendable {
 
     /// The same head and content; then the exchange fails instead of ending.
     ///
-    /// - Parameter error: what a stubbed session's request fails with; a ``MockServer`` closes the connection instead.
+    /// - Parameter error: the error of a stubbed session's request; a ``MockServer`` closes the connection instead.
+    /// - Returns: the response with the failure at its end.
     public func failing(with error: any Error = URLError(.networkConnectionLost)) -> MockResponse {
         changed { $0.ending = .failure(error) }
     }

@@ -19,17 +19,22 @@ struct HTTP2ResponseSender {
         case .resetStream(let code): return connection.reset(stream, code: code)
         default: break
         }
+        var contentFault = ContentFault(response.fault)
         for step in PlayStep.serverSteps(of: response, to: method) {
             switch step {
-            case .wait(let duration): Thread.sleep(forTimeInterval: duration.seconds)
+            case .wait(let duration): guard stream.feedQueue.wait(duration) else { return }
             case .interim(let head): guard connection.submit(head, on: stream, isInterim: true) else { return }
-            case .head(let head): guard send(head, response.fault) else { return }
-            case .content(let data): guard send(data, response.fault) else { return }
-            case .feed(let feed): guard send(feed) else { return }
+            case .head(let head):
+                guard send(head, response.fault) else { return }
+                // A count of no bytes needs no piece, which a feed might never give.
+                if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
+            case .content(let data): guard send(data, response.fault, &contentFault) else { return }
+            case .feed(let feed): guard send(feed, response.fault, &contentFault) else { return }
             case .failure: return connection.reset(stream, code: Self.internalError)
             case .stall: return
             }
         }
+        if contentFault.isPending, response.hasContent(for: method) { return end(by: response.fault) }
         _ = connection.add(Data(), isLast: true, on: stream)
     }
 
@@ -50,52 +55,44 @@ struct HTTP2ResponseSender {
         }
     }
 
-    private func send(_ data: Data, _ fault: ServerFault?) -> Bool {
-        let add = { (data: Data) in connection.add(data, isLast: false, on: stream) }
+    /// Sends a piece of the content; false when the exchange is over, by the fault too.
+    private func send(_ data: Data, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
+        let progress = contentFault.send(data, waitingBy: stream.feedQueue.wait) {
+            connection.add($0, isLast: false, on: stream)
+        }
+        switch progress {
+        case .sent: return true
+        case .due: end(by: fault)
+        case .lost: break
+        }
+        return false
+    }
+
+    /// Ends the connection or the stream as a fault of the content says.
+    private func end(by fault: ServerFault?) {
         switch fault {
-        case .closeInBody(let count):
-            _ = add(data.prefix(count))
-            connection.close()
-            return false
-        case .resetInBody(let count):
-            _ = add(data.prefix(count))
-            connection.reset()
-            return false
-        case .resetStreamInBody(let count, let code):
-            _ = add(data.prefix(count))
-            connection.reset(stream, code: code)
-            return false
-        case .stallInBody(let count):
-            _ = add(data.prefix(count))
-            return false
-        case .throttle(let rate):
-            var rest = data[...]
-            while !rest.isEmpty {
-                // Ten pieces a second.
-                let piece = rest.prefix(max(1, rate / 10))
-                guard add(Data(piece)) else { return false }
-                rest = rest.dropFirst(piece.count)
-                if !rest.isEmpty { Thread.sleep(forTimeInterval: Double(piece.count) / Double(max(1, rate))) }
-            }
-            return true
-        default: return add(data)
+        case .closeInBody: connection.close()
+        case .resetInBody: connection.reset()
+        case .resetStreamInBody(_, let code): connection.reset(stream, code: code)
+        default: break  // stalled: the stream stays open
         }
     }
 
     /// Sends what a feed gives, until its end.
-    private func send(_ feed: ResponseFeed) -> Bool {
-        let events = FeedQueue()
+    private func send(_ feed: ResponseFeed, _ fault: ServerFault?, _ contentFault: inout ContentFault) -> Bool {
+        let events = stream.feedQueue
         guard feed.listen({ events.add($0) }) else {
             connection.reset(stream, code: Self.internalError)
             return false
         }
         while true {
             switch events.next() {
-            case .data(let data): guard connection.add(data, isLast: false, on: stream) else { return false }
+            case .data(let data): guard send(data, fault, &contentFault) else { return false }
             case .finish: return true
             case .failure:
                 connection.reset(stream, code: Self.internalError)
                 return false
+            case nil: return false
             }
         }
     }

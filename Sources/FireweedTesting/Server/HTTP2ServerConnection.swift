@@ -1,13 +1,14 @@
 // One HTTP/2 connection of a mock server (RFC 9113), on libnghttp2.
 
 import CNghttp2
+import Dispatch
 import Fireweed
-import Foundation
+package import Foundation
 import Glibc
 import Synchronization
 
 /// Reads requests on the connection's thread; each of them is answered on a thread of its own.
-final class HTTP2ServerConnection: @unchecked Sendable {
+package final class HTTP2ServerConnection: @unchecked Sendable {
     // SAFETY: the session and the streams are touched under the lock alone, by nghttp2's callbacks too, which are
     // called inside its methods. Bytes are read on the connection's thread, and written under the lock.
     private let lock = Mutex(())
@@ -17,21 +18,24 @@ final class HTTP2ServerConnection: @unchecked Sendable {
 
     private let stream: any ServerStream
     private let descriptor: Int32
-    private weak let server: MockServer?
+    /// Asked for each event: no reference is kept while a thread waits.
+    private let handler: @Sendable () -> (any RequestHandler)?
     private static let streamLimit: UInt32 = 100
 
-    init(_ stream: any ServerStream, _ descriptor: Int32, _ server: MockServer) {
+    package init(
+        _ stream: any ServerStream, _ descriptor: Int32, handler: @escaping @Sendable () -> (any RequestHandler)?
+    ) {
         self.stream = stream
         self.descriptor = descriptor
-        self.server = server
+        self.handler = handler
     }
 
     /// Serves until the connection ends.
     ///
     /// - Parameter bytes: those that were read already.
-    func serve(after bytes: Data) {
-        guard begin() else { return }
+    package func serve(after bytes: Data) {
         defer { end() }
+        guard begin() else { return }
         guard bytes.withUnsafeBytes({ receive($0) }) else { return }
         withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
             while true {
@@ -57,7 +61,7 @@ final class HTTP2ServerConnection: @unchecked Sendable {
     /// The descriptor is closed behind this: threads that still answer write nothing more.
     private func end() {
         lock.withLock { _ in
-            for stream in streams.values { stream.isClosed = true }
+            for stream in streams.values { stream.close() }
             streams = [:]
             nghttp2_session_del(session)
             session = nil
@@ -92,13 +96,13 @@ final class HTTP2ServerConnection: @unchecked Sendable {
     // MARK: Requests
 
     private func handle(_ event: HTTP2ServerEvent) {
-        guard let server else { return }
+        guard !event.stream.isNoted else { return }
         switch event {
         case .head(let stream):
             let request = request(of: stream, withContent: false)
-            stream.earlyFault = server.stubs.earlyFault(for: request)
+            stream.earlyFault = handler()?.earlyFault(for: request)
             if stream.earlyFault == .closeAfterRequestHead {
-                note(request, server)
+                note(request, of: stream)
                 return close()
             }
             if request.header("Expect")?.lowercased() == "100-continue" {
@@ -108,12 +112,11 @@ final class HTTP2ServerConnection: @unchecked Sendable {
             guard case .closeInRequestBody(let count) = stream.earlyFault else { return }
             let request = request(of: stream)
             guard request.body.count >= count else { return }
-            note(request, server)
+            note(request, of: stream)
             close()
         case .whole(let stream):
             let request = request(of: stream)
-            server.record(Self.text(of: request))
-            let answer = server.answer(to: request)
+            guard let answer = handler()?.take(request) else { return }
             Thread { [self] in respond(answer, to: request.method, on: stream) }.start()
         }
     }
@@ -123,22 +126,20 @@ final class HTTP2ServerConnection: @unchecked Sendable {
         lock.withLock { _ in
             let authority = stream.authority ?? "localhost"
             let isTunnel = stream.method == "CONNECT"
+            let (target, content) = (isTunnel ? authority : stream.path, withContent ? stream.input : Data())
+            // As it would be in HTTP/1.1: the bytes of the head are compressed.
+            let fields = stream.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+            let head = Data("\(stream.method) \(target) HTTP/2\r\n\(fields)\r\n".utf8)
             return RecordedRequest(
                 method: stream.method, url: isTunnel ? authority : "\(stream.scheme)://\(authority)\(stream.path)",
-                fields: stream.fields, body: withContent ? stream.input : Data())
+                fields: stream.fields, body: content, wireBytes: head + content)
         }
     }
 
     /// Takes note of a request that is not answered.
-    private func note(_ request: RecordedRequest, _ server: MockServer) {
-        server.record(Self.text(of: request))
-        _ = server.answer(to: request)
-    }
-
-    /// The request as it would be in HTTP/1.1: its own bytes are compressed.
-    private static func text(of request: RecordedRequest) -> Data {
-        let fields = request.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
-        return Data("\(request.method.rawValue) \(request.pathAndQuery) HTTP/2\r\n\(fields)\r\n".utf8) + request.body
+    private func note(_ request: RecordedRequest, of stream: HTTP2ServerStream) {
+        stream.isNoted = true
+        _ = handler()?.take(request)
     }
 
     private func respond(
@@ -160,7 +161,7 @@ final class HTTP2ServerConnection: @unchecked Sendable {
 
     /// Sends a head; false when the stream or the connection is over.
     ///
-    /// - Parameter byteLimit: sends so many bytes of its frame, for faults; `nil` sends all.
+    /// For faults, `byteLimit` cuts the head's frame after so many bytes; `nil` sends all.
     @discardableResult
     func submit(_ head: ResponseHead, on stream: HTTP2ServerStream, isInterim: Bool = false, byteLimit: Int? = nil)
         -> Bool
@@ -226,12 +227,21 @@ final class HTTP2ServerConnection: @unchecked Sendable {
         close()
     }
 
-    /// Ends what is sent; the connection is over when the client has closed it too.
+    /// Ends what is sent; the connection is over when the client has closed it too, or after two seconds.
     func close() {
         lock.withLock { _ in
             guard session != nil else { return }
             stream.end()
             shutdown(descriptor, Int32(SHUT_WR))
+        }
+        // The thread that reads may wait already, so that a time-out of its socket would come too late.
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { [weak self] in self?.stopReading() }
+    }
+
+    /// Wakes the thread that reads; a session that is gone says that the descriptor may be closed.
+    private func stopReading() {
+        lock.withLock { _ in
+            if session != nil { shutdown(descriptor, Int32(SHUT_RD)) }
         }
     }
 
@@ -273,19 +283,19 @@ final class HTTP2ServerConnection: @unchecked Sendable {
     }
 
     func didClose(_ number: Int32) {
-        streams.removeValue(forKey: number)?.isClosed = true
+        streams.removeValue(forKey: number)?.close()
     }
 
     /// Gives the next content of a response; `nil` when there is none yet, and true at its end.
     func read(_ number: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool)? {
         guard let stream = streams[number] else { return (0, true) }
-        let piece = stream.output.prefix(buffer.count)
+        let piece = stream.output.dropFirst(stream.sentCount).prefix(buffer.count)
         guard !piece.isEmpty || stream.isWhole else { return nil }
         buffer.copyBytes(from: piece)
-        stream.output = Data(stream.output.dropFirst(piece.count))
+        stream.sentCount += piece.count
+        if stream.sentCount == stream.output.count { (stream.output, stream.sentCount) = (Data(), 0) }
         return (piece.count, stream.isWhole && stream.output.isEmpty)
     }
-
 }
 
 /// What came on a stream.
@@ -293,11 +303,18 @@ enum HTTP2ServerEvent {
     case head(HTTP2ServerStream)
     case content(HTTP2ServerStream)
     case whole(HTTP2ServerStream)
+
+    var stream: HTTP2ServerStream {
+        switch self {
+        case .head(let stream), .content(let stream), .whole(let stream): stream
+        }
+    }
 }
 
 /// One exchange on a connection.
 final class HTTP2ServerStream: @unchecked Sendable {
-    // SAFETY: touched under the connection's lock alone, but for `earlyFault`, which the connection's thread has.
+    // SAFETY: touched under the connection's lock alone, but for `earlyFault` and `isNoted`, which the connection's
+    // thread has.
     let number: Int32
     private(set) var method = "GET"
     private(set) var scheme = "http"
@@ -307,13 +324,25 @@ final class HTTP2ServerStream: @unchecked Sendable {
     var hasHead = false
     var input = Data()
     var output = Data()
+    /// So many bytes of `output` are sent: removing them frame by frame would copy the rest each time.
+    var sentCount = 0
     /// Nothing follows `output`.
     var isWhole = false
-    var isClosed = false
+    private(set) var isClosed = false
+    /// What the thread that answers waits for; it has a lock of its own.
+    let feedQueue = FeedQueue()
     var earlyFault: ServerFault?
+    /// An early fault has ended the exchange: later frames of the request count no more.
+    var isNoted = false
 
     init(number: Int32) {
         self.number = number
+    }
+
+    /// Nothing more can be sent.
+    func close() {
+        isClosed = true
+        feedQueue.close()
     }
 
     /// RFC 9113 §8.3.1.
@@ -323,7 +352,16 @@ final class HTTP2ServerStream: @unchecked Sendable {
         case ":scheme": scheme = value
         case ":path": path = value
         case ":authority": authority = value
+        case "cookie": addCookie(value)
         default: fields.append(Field(name: name, value: value))
         }
+    }
+
+    /// Clients may split the field for compression (RFC 9113 §8.2.3).
+    private func addCookie(_ value: String) {
+        guard let index = fields.firstIndex(where: { $0.name == "cookie" }) else {
+            return fields.append(Field(name: "cookie", value: value))
+        }
+        fields[index] = Field(name: "cookie", value: "\(fields[index].value); \(value)")
     }
 }

@@ -4,10 +4,14 @@ import COpenSSL
 import Fireweed
 import Foundation
 
-/// The certificate of a ``MockServer``, made when the server starts; all but ``trusted`` have to be refused.
+/// The certificate of a ``MockServer``, made when the server starts.
 ///
-/// Each server has an authority of its own. A session of
-/// ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` trusts it.
+/// A session of ``MockServer/session(interceptor:serverTrustManager:eventMonitors:)`` accepts ``trusted``, and refuses
+/// all others but the revoked ones. Revocation has to be looked up: those are refused by a session with a
+/// `RevocationTrustEvaluator`, as by
+/// `server.session(serverTrustManager: ServerTrustManager(evaluators: ["localhost": .revocationChecking]))`.
+///
+/// Each server has an authority of its own.
 public enum MockCertificate: Sendable, Hashable, CaseIterable {
     /// Right in every way, for `localhost` and 127.0.0.1.
     case trusted
@@ -17,136 +21,122 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
     case notYetValid
     /// For another host.
     case wrongHost
-    /// Signed by itself.
+    /// For `127.0.0.1` as the name of a host; the server's URL has that address (RFC 9110 §4.3.5).
+    case addressAsName
+    /// With its host in the common name alone, and without a `subjectAltName` (RFC 9110 §4.3.4).
+    case commonNameOnly
+    /// Self-signed.
     case selfSigned
-    /// Signed by an authority that nobody trusts.
+    /// Self-signed, in front of the chain of another server that is right in every way.
+    case selfSignedBeforeOtherChain
+    /// Signed by an authority that no client trusts, and that the server shows.
     case untrustedRoot
+    /// Signed by an authority that no client knows, and that the server does not show.
+    case unknownIssuer
     /// Signed by an intermediate authority that the server does not show.
     case missingIntermediate
+    /// Signed by the certificate of a server, which is no authority.
+    case issuedByServer
+    /// Signed by an intermediate authority that is for another domain (name constraints, RFC 5280 §4.2.1.10).
+    case nameConstraints
     /// With an RSA key of 1024 bits.
     case weakKey
+    /// Signed by an intermediate authority with an RSA key of 1024 bits.
+    case weakAuthority
     /// Signed with SHA-1.
     case sha1Signature
     /// For clients, not for servers.
     case clientOnly
+    /// Revoked, as the OCSP response says that the server staples (RFC 6066 §8).
+    case revokedByStapledStatus
+    /// Revoked, as the OCSP responder says that the certificate names (RFC 6960).
+    case revokedByResponder
+    /// Revoked, as the revocation list says that the certificate names (RFC 5280 §5).
+    case revokedByList
 
     /// Makes the certificate, and its authority.
     func issue() throws -> IssuedCertificate {
-        let authority = try MadeCertificate(
-            "Fireweed test authority", signedBy: nil, MadeCertificate.authority)
-        var options = MadeCertificate.Options()
-        var issuer = authority
+        let authority = try MadeCertificate("Fireweed test authority", signedBy: nil, MadeCertificate.authority)
+        let status = isRevoked ? try CertificateStatus(of: authority) : nil
+        let chain = try chain(below: authority, status)
+        var issued = IssuedCertificate(
+            identity: try ServerIdentity(chain), authority: try Certificate(der: authority.der))
+        if self == .addressAsName { issued.host = "127.0.0.1" }
+        if let status {
+            try status.revoke(chain[0])
+            issued.statusServer = status.server
+            if self == .revokedByStapledStatus { issued.identity.staple(try status.response(about: chain[0])) }
+        }
+        return issued
+    }
+
+    private var isRevoked: Bool {
         switch self {
-        case .trusted: break
+        case .revokedByStapledStatus, .revokedByResponder, .revokedByList: true
+        case .trusted, .expired, .notYetValid, .wrongHost, .addressAsName, .commonNameOnly, .selfSigned,
+            .selfSignedBeforeOtherChain, .untrustedRoot, .unknownIssuer, .missingIntermediate, .issuedByServer,
+            .nameConstraints, .weakKey, .weakAuthority, .sha1Signature, .clientOnly:
+            false
+        }
+    }
+
+    /// What the server shows, its own certificate first.
+    private func chain(below authority: MadeCertificate, _ status: CertificateStatus?) throws -> [MadeCertificate] {
+        var options = MadeCertificate.Options()
+        switch self {
+        case .trusted, .revokedByStapledStatus: break
         case .expired: options.validity = -10 * 86_400 ... -86_400
         case .notYetValid: options.validity = 86_400...10 * 86_400
         case .wrongHost: options.names = "DNS:other.example"
-        case .selfSigned:
-            return try issued(try MadeCertificate("localhost", signedBy: nil, options), authority)
-        case .untrustedRoot:
-            issuer = try MadeCertificate("Unknown authority", signedBy: nil, MadeCertificate.authority)
-        case .missingIntermediate:
-            issuer = try MadeCertificate(
-                "Fireweed test intermediate", signedBy: authority, MadeCertificate.authority)
+        case .addressAsName: options.names = "DNS:127.0.0.1"
+        case .commonNameOnly: options.names = nil
         case .weakKey: options.hasWeakKey = true
         case .sha1Signature: options.usesSHA1 = true
         case .clientOnly: options.purpose = "clientAuth"
+        case .revokedByResponder: options.responder = status?.responderURL
+        case .revokedByList: options.revocationList = status?.listURL
+        case .selfSigned, .selfSignedBeforeOtherChain, .untrustedRoot, .unknownIssuer, .missingIntermediate,
+            .issuedByServer, .nameConstraints, .weakAuthority:
+            return try unusualChain(below: authority)
         }
-        return try issued(try MadeCertificate("localhost", signedBy: issuer, options), authority)
+        return [try MadeCertificate("localhost", signedBy: authority, options)]
     }
 
-    private func issued(_ leaf: MadeCertificate, _ authority: MadeCertificate) throws
-        -> IssuedCertificate
-    {
-        IssuedCertificate(
-            identity: try ServerIdentity(leaf), authority: try Certificate(der: authority.der))
+    /// A chain that is not a certificate of the authority alone.
+    private func unusualChain(below authority: MadeCertificate) throws -> [MadeCertificate] {
+        let ordinary = MadeCertificate.Options()
+        var above = MadeCertificate.authority
+        switch self {
+        case .selfSigned: return [try MadeCertificate("localhost", signedBy: nil, ordinary)]
+        case .selfSignedBeforeOtherChain:
+            return [
+                try MadeCertificate("localhost", signedBy: nil, ordinary),
+                try MadeCertificate("localhost", signedBy: authority, ordinary), authority,
+            ]
+        case .untrustedRoot, .unknownIssuer:
+            let stranger = try MadeCertificate("Unknown authority", signedBy: nil, above)
+            let leaf = try MadeCertificate("localhost", signedBy: stranger, ordinary)
+            return self == .untrustedRoot ? [leaf, stranger] : [leaf]
+        case .issuedByServer:
+            above = ordinary
+            above.names = "DNS:other.example"
+        case .nameConstraints: above.nameConstraints = "permitted;DNS:example.com"
+        case .weakAuthority: above.hasWeakKey = true
+        default: break
+        }
+        let issuer = try MadeCertificate("Fireweed test intermediate", signedBy: authority, above)
+        let leaf = try MadeCertificate("localhost", signedBy: issuer, ordinary)
+        return self == .missingIntermediate ? [leaf] : [leaf, issuer]
     }
 }
 
 /// What a server shows, and who vouches for it.
 struct IssuedCertificate {
     let identity: ServerIdentity
-    let authority: Certificate
-}
-
-/// A certificate and its key.
-final class MadeCertificate {
-    struct Options {
-        /// Seconds from now.
-        var validity = -3600...30 * 86_400
-        var names: String? = "DNS:localhost,IP:127.0.0.1"
-        var purpose: String? = "serverAuth"
-        var isAuthority = false
-        var hasWeakKey = false
-        var usesSHA1 = false
-    }
-
-    static let authority = Options(names: nil, purpose: nil, isAuthority: true)
-
-    let certificate: OpaquePointer
-    let key: OpaquePointer
-
-    /// Makes a certificate; it is signed by itself when there is no issuer.
-    init(_ name: String, signedBy issuer: MadeCertificate?, _ options: Options) throws {
-        guard let key = Self.makeKey(isWeak: options.hasWeakKey), let certificate = X509_new() else {
-            throw MockServerError(description: "OpenSSL cannot make a key")
-        }
-        self.key = key
-        self.certificate = certificate
-        X509_set_version(certificate, 2)
-        ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int.random(in: 1...Int(Int32.max)))
-        X509_gmtime_adj(X509_getm_notBefore(certificate), options.validity.lowerBound)
-        X509_gmtime_adj(X509_getm_notAfter(certificate), options.validity.upperBound)
-        X509_set_pubkey(certificate, key)
-        let subject = X509_get_subject_name(certificate)
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, name, -1, -1, 0)
-        X509_set_issuer_name(certificate, X509_get_subject_name(issuer?.certificate ?? certificate))
-        try add(NID_basic_constraints, options.isAuthority ? "critical,CA:TRUE" : "critical,CA:FALSE")
-        if options.isAuthority { try add(NID_key_usage, "critical,keyCertSign,cRLSign") }
-        if let names = options.names { try add(NID_subject_alt_name, names) }
-        if let purpose = options.purpose { try add(NID_ext_key_usage, purpose) }
-        let digest = options.usesSHA1 ? EVP_sha1() : EVP_sha256()
-        guard X509_sign(certificate, issuer?.key ?? key, digest) > 0 else {
-            throw MockServerError(description: "OpenSSL cannot sign a certificate")
-        }
-    }
-
-    deinit {
-        X509_free(certificate)
-        EVP_PKEY_free(key)
-    }
-
-    private func add(_ extensionNumber: Int32, _ value: String) throws {
-        var context = X509V3_CTX()
-        X509V3_set_ctx(&context, certificate, certificate, nil, nil, 0)
-        guard let made = X509V3_EXT_conf_nid(nil, &context, extensionNumber, value) else {
-            throw MockServerError(description: "OpenSSL cannot make the extension \(value)")
-        }
-        X509_add_ext(certificate, made, -1)
-        X509_EXTENSION_free(made)
-    }
-
-    private static func makeKey(isWeak: Bool) -> OpaquePointer? {
-        guard let context = EVP_PKEY_CTX_new_id(isWeak ? EVP_PKEY_RSA : EVP_PKEY_EC, nil) else {
-            return nil
-        }
-        defer { EVP_PKEY_CTX_free(context) }
-        guard EVP_PKEY_keygen_init(context) > 0 else { return nil }
-        let isSet =
-            isWeak
-            ? EVP_PKEY_CTX_set_rsa_keygen_bits(context, 1024)
-            : EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1)
-        var key: OpaquePointer?
-        guard isSet > 0, EVP_PKEY_keygen(context, &key) > 0 else { return nil }
-        return key
-    }
-
-    /// The certificate in DER.
-    var der: Data {
-        var bytes: UnsafeMutablePointer<UInt8>?
-        let count = i2d_X509(certificate, &bytes)
-        guard let bytes, count > 0 else { return Data() }
-        defer { CRYPTO_free(bytes, nil, 0) }
-        return Data(bytes: bytes, count: Int(count))
-    }
+    /// The authority that a client has to trust; `nil` where the client trusts it already, or must not.
+    var authority: Certificate?
+    /// Answers for the certificate's revocation; `nil` where the certificate is not revoked.
+    var statusServer: MockServer?
+    /// The host of the server's URLs.
+    var host = "localhost"
 }

@@ -10,12 +10,12 @@ import Synchronization
 /// ```swift
 /// let server = try MockServer.start { Stub.get("/users/{id}").reply(.json(["name": "Ada"])) }
 /// let user = try await AF.request(server.url("/users/42")).serializingDecodable(User.self).value
-/// let request = try await server.stubs.takeRequest()
+/// let request = try await server.takeRequest()
 /// ```
 ///
 /// Every connection has a thread of its own. Requests to a proxy (`CONNECT`, and targets in absolute form) are answered
-/// too: a tunnel leads to the host that was asked for, an absolute target is matched by its whole URL. The server stops
-/// with its last reference.
+/// too: a tunnel leads to the port that was asked for on 127.0.0.1, whatever the host, and an absolute target is
+/// matched by its whole URL. The server stops with its last reference.
 public final class MockServer: Sendable {
     /// The stubs, and what was asked of them.
     public let stubs: Stubs
@@ -25,23 +25,20 @@ public final class MockServer: Sendable {
     public let authority: Certificate?
     let identity: ServerIdentity?
     let offersHTTP2: Bool
-    private let listener: Int32
+    /// The host by which the certificate knows the server.
+    private let host: String
+    /// Answers for the revocation of the certificate.
+    private let statusServer: MockServer?
+    private let descriptors: ServerDescriptors
     private let state = Mutex(State())
 
     private struct State {
-        var isStopping = false
-        var descriptors: Set<Int32> = []
         var connectionCount = 0
         var connectionFaults: [ConnectionFault] = []
         var queue: [MockResponse] = []
         var received: [Data] = []
         var sessions: [Session] = []
         var observer: (@Sendable (RecordedRequest, Int?) -> Void)?
-
-        /// Under the lock: a descriptor that is in the set is not closed yet, so that its number is no one else's.
-        func shutDownConnections() {
-            for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
-        }
     }
 
     /// Starts a server.
@@ -50,45 +47,53 @@ public final class MockServer: Sendable {
     ///   - port: the port; 0, the default, is a free one.
     ///   - certificate: the kind of certificate for TLS; `nil`, the default, is clear text.
     ///   - http2: whether the server speaks HTTP/2 with clients that can: by their choice in the TLS handshake (ALPN),
-    ///     and in clear text by prior knowledge. False by default: then it is HTTP/1.1 alone. WebSockets are HTTP/1.1.
-    ///   - stubs: the stubs; the first one that matches answers. What none matches gets a 501 whose content says why.
-    /// - Throws: `MockServerError` when it cannot listen, or no certificate can be made.
+    ///     and in clear text by prior knowledge. False, the default, is HTTP/1.1 alone. WebSockets are HTTP/1.1.
+    ///   - stubs: the stubs; the first one that matches answers. A request that none matches gets a 501 whose content
+    ///     says why.
+    /// - Returns: a server that listens already, and stops when it is released.
+    /// - Throws: ``MockServerError`` when the server cannot listen, or no certificate can be made.
     public static func start(
         port: UInt16 = 0, certificate: MockCertificate? = nil, http2: Bool = false,
         @StubsBuilder _ stubs: () -> [Stub] = { [] }
     ) throws -> MockServer {
         let made = try certificate.map { try $0.issue() }
-        return try start(port: port, identity: made?.identity, authority: made?.authority, http2: http2, stubs())
+        return try start(port: port, made, http2: http2, Stubs(stubs()))
     }
 
-    /// Starts a server with a certificate of somebody else's, from PEM files.
+    /// Starts a server with a given certificate, from PEM files.
     ///
-    /// - Parameter files: certificate, with its chain, and key; `nil` is clear text.
-    package static func start(port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub]) throws
-        -> MockServer
-    {
-        let identity = try files.map { try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key) }
-        return try start(port: port, identity: identity, authority: nil, http2: false, stubs)
+    /// `files` are the certificate, with its chain, and the key; `nil` is clear text. With `keepsHistory`, requests are
+    /// kept for tests that look at them; a server that runs for long keeps none.
+    package static func start(
+        port: UInt16, files: (certificate: String, key: String)?, stubs: [Stub], keepsHistory: Bool = true
+    ) throws -> MockServer {
+        let made = try files.map {
+            IssuedCertificate(identity: try ServerIdentity(certificateFile: $0.certificate, keyFile: $0.key))
+        }
+        return try start(port: port, made, http2: false, Stubs(stubs, keepsHistory: keepsHistory))
     }
 
     private static func start(
-        port: UInt16, identity: ServerIdentity?, authority: Certificate?, http2: Bool, _ stubs: [Stub]
+        port: UInt16, _ certificate: IssuedCertificate?, http2: Bool, _ stubs: Stubs
     ) throws -> MockServer {
         let (listener, port) = try ServerSocket.listen(port: port)
-        let server = MockServer(Stubs(stubs), listener, port, identity, authority, http2)
-        Thread { [weak server] in accept(listener) { server } }.start()
+        let descriptors = ServerDescriptors(listener: listener)
+        let server = MockServer(stubs, descriptors, port, certificate, http2)
+        Thread { [weak server] in accept(listener, descriptors) { server } }.start()
         return server
     }
 
     private init(
-        _ stubs: Stubs, _ listener: Int32, _ port: UInt16, _ identity: ServerIdentity?, _ authority: Certificate?,
+        _ stubs: Stubs, _ descriptors: ServerDescriptors, _ port: UInt16, _ certificate: IssuedCertificate?,
         _ offersHTTP2: Bool
     ) {
         self.stubs = stubs
-        self.listener = listener
+        self.descriptors = descriptors
         self.port = port
-        self.identity = identity
-        self.authority = authority
+        identity = certificate?.identity
+        authority = certificate?.authority
+        host = certificate?.host ?? "127.0.0.1"
+        statusServer = certificate?.statusServer
         self.offersHTTP2 = offersHTTP2
         if offersHTTP2 { identity?.offerHTTP2() }
     }
@@ -97,16 +102,14 @@ public final class MockServer: Sendable {
 
     /// The URL of a path.
     ///
-    /// - Parameter path: begins with a slash.
+    /// - Parameter path: the path, which begins with a slash, and may have a query; `/` by default.
+    /// - Returns: an `http` URL, or an `https` URL when the server has a certificate.
     public func url(_ path: String = "/") -> URL {
         URL(string: "\(identity == nil ? "http" : "https")://\(host):\(port)\(path)")
             ?? URL(fileURLWithPath: "/")
     }
 
-    /// The host by which the certificate knows the server.
-    private var host: String { identity == nil ? "127.0.0.1" : "localhost" }
-
-    /// Transport options with which a session trusts the server, and nobody else.
+    /// Transport options with which a session trusts this server alone.
     ///
     /// In clear text they are the default options.
     public var transportOptions: TransportOptions {
@@ -121,8 +124,9 @@ public final class MockServer: Sendable {
     ///
     /// - Parameters:
     ///   - interceptor: adapts and retries every request.
-    ///   - serverTrustManager: judges the server; `nil`, the default, asks the server's own authority.
-    ///   - eventMonitors: are told of everything; none by default.
+    ///   - serverTrustManager: evaluates the server's certificate; `nil`, the default, asks the server's own authority.
+    ///   - eventMonitors: are notified of every event; none by default.
+    /// - Returns: a new session, which the server keeps until it is released.
     public func session(
         interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
         eventMonitors: [any EventMonitor] = []
@@ -135,6 +139,17 @@ public final class MockServer: Sendable {
     }
 
     // MARK: Answers
+
+    /// The next request that was not taken yet, in the order in which they came; waits for it when none is there.
+    ///
+    /// ``RecordedRequest/wireBytes`` is the request byte for byte.
+    ///
+    /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
+    /// - Returns: the request, which is taken out of the line.
+    /// - Throws: `StubExpectationError` when none came in time, `CancellationError` when the task is cancelled.
+    public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
+        try await stubs.takeRequest(within: timeout)
+    }
 
     /// Adds answers to the queue: they answer the next requests, one each, whatever these are, before any stub.
     public func enqueue(_ responses: MockResponse...) {
@@ -154,10 +169,16 @@ public final class MockServer: Sendable {
     /// Those of HTTP/2 are written as HTTP/1.1 writes them: their heads are compressed on the wire.
     public var receivedBytes: [Data] { state.withLock { $0.received } }
 
-    /// Calls `observer` for each request, with the status of its answer, or `nil` where that is none, on the
+    /// Calls `observer` for each request, with the status of its answer (`nil` without an answer), on the
     /// connection's thread.
     package func observe(_ observer: @escaping @Sendable (RecordedRequest, Int?) -> Void) {
         state.withLock { $0.observer = observer }
+    }
+
+    /// The fault in a request whose head has come: that of the answer that is next, as far as the head tells.
+    package func earlyFault(for request: RecordedRequest) -> ServerFault? {
+        let queued = state.withLock { $0.queue.first }
+        return if let queued { queued.fault } else { stubs.earlyFault(for: request) }
     }
 
     /// What answers a request: the queue, then the stubs.
@@ -186,59 +207,59 @@ public final class MockServer: Sendable {
     /// The status for a request that nothing answers.
     static let unmatchedStatus = 501
 
-    func record(_ bytes: Data) { state.withLock { $0.received.append(bytes) } }
+    func record(_ bytes: Data) {
+        guard stubs.keepsHistory else { return }
+        state.withLock { $0.received.append(bytes) }
+    }
 
     // MARK: Connections
 
     /// Closes every connection, and listens no more; later calls do nothing.
-    public func stop() {
-        state.withLock { state in
-            guard !state.isStopping else { return }
-            state.isStopping = true
-            state.shutDownConnections()
-            shutdown(listener, Int32(SHUT_RDWR))  // wakes the thread in accept, which closes it
-        }
-    }
+    public func stop() { descriptors.stop() }
 
-    /// Closes every connection that is open, and goes on listening.
-    public func closeConnections() {
-        state.withLock { $0.shutDownConnections() }
-    }
+    /// Closes every open connection, while the server continues to listen.
+    public func closeConnections() { descriptors.shutDownConnections() }
 
-    private static func accept(_ listener: Int32, server: () -> MockServer?) {
+    private static func accept(_ listener: Int32, _ descriptors: ServerDescriptors, server: () -> MockServer?) {
+        defer { descriptors.closeListener() }
         while true {
             let descriptor = Glibc.accept(listener, nil, nil)
             if descriptor < 0 {
-                // A client that left before it was accepted is no reason to stop.
-                if errno == ECONNABORTED || errno == EINTR { continue }
-                break
+                let code = errno
+                guard !descriptors.isStopping, canAcceptAgain(after: code) else { return }
+                continue
             }
-            guard let server = server(), let fault = server.adopt(descriptor) else {
+            guard descriptors.add(descriptor) else {
                 close(descriptor)
-                break
+                return
             }
-            let connection = ServerConnection(descriptor: descriptor, server: server, fault: fault.first)
-            Thread { [weak server] in
+            guard let server = server() else { return descriptors.close(descriptor) }
+            let connection = ServerConnection(descriptor: descriptor, server: server, fault: server.connectionFault())
+            Thread {
                 connection.serve()
-                server?.forget(descriptor)
-                close(descriptor)
+                descriptors.close(descriptor)
             }.start()
         }
-        close(listener)
     }
 
-    /// The fault of a new connection, if it has one; `nil` when the server has stopped.
-    private func adopt(_ descriptor: Int32) -> [ConnectionFault]? {
-        state.withLock { state in
-            guard !state.isStopping else { return nil }
-            state.descriptors.insert(descriptor)
-            state.connectionCount += 1
-            return state.connectionFaults.isEmpty ? [] : [state.connectionFaults.removeFirst()]
+    /// Whether an error of accept(2) is one of a single connection, or of a time when resources are short.
+    private static func canAcceptAgain(after code: Int32) -> Bool {
+        switch code {
+        case ECONNABORTED, EINTR, EPROTO: return true
+        case EMFILE, ENFILE, ENOMEM, ENOBUFS:
+            // The client stays in the queue: accept would fail again and again until something is free.
+            Thread.sleep(forTimeInterval: 0.02)
+            return true
+        default: return false
         }
     }
 
-    private func forget(_ descriptor: Int32) {
-        _ = state.withLock { $0.descriptors.remove(descriptor) }
+    /// Counts a new connection, and takes its fault, if it has one.
+    private func connectionFault() -> ConnectionFault? {
+        state.withLock { state in
+            state.connectionCount += 1
+            return state.connectionFaults.isEmpty ? nil : state.connectionFaults.removeFirst()
+        }
     }
 }
 

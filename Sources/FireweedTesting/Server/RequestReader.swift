@@ -17,6 +17,23 @@ package struct RequestReader {
             fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
         }
 
+        /// The length of the content: 0 where the head has none, `nil` where it cannot be read (RFC 9112 §6.3).
+        ///
+        /// Repeated equal lengths count as one.
+        var contentLength: Int? {
+            if has("chunked", in: "Transfer-Encoding") { return 0 }
+            let values = fields.filter { $0.name.isEqualIgnoringASCIICase("Content-Length") }.flatMap {
+                $0.value.split(separator: ",", omittingEmptySubsequences: false).map {
+                    $0.trimmingCharacters(in: .whitespaces)
+                }
+            }
+            guard let first = values.first else { return 0 }
+            guard values.allSatisfy({ $0 == first }), first.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                return nil
+            }
+            return Int(first)
+        }
+
         /// Whether a list of tokens has one, without case.
         func has(_ token: String, in name: String) -> Bool {
             (value(name) ?? "").split(separator: ",").contains {
@@ -92,12 +109,13 @@ package struct RequestReader {
         return nil
     }
 
-    /// The content behind a head, framing taken off; `nil` when the connection ends before it does.
+    /// The content after a head, without its framing.
     ///
-    /// - Parameter limit: stops after so many bytes, for faults; `nil` reads all.
+    /// `nil` when the connection ends before the content does, or when the length of the content cannot be read. For
+    /// faults, `limit` stops reading after so many bytes.
     package mutating func content(of head: Head, limit: Int? = nil) -> Data? {
         if head.has("chunked", in: "Transfer-Encoding") { return chunks(limit) }
-        let length = max(0, head.value("Content-Length").flatMap { Int($0) } ?? 0)
+        guard let length = head.contentLength else { return nil }
         return bytes(min(length, limit ?? length))
     }
 

@@ -31,10 +31,10 @@ struct ResponseSender {
         default: break
         }
         var isChunked = false
+        var contentFault = ContentFault(response.fault)
         for step in PlayStep.serverSteps(of: response, to: method) {
             switch step {
-            // The delay that the test asked for; each connection has a thread of its own.
-            case .wait(let duration): Thread.sleep(forTimeInterval: duration.seconds)
+            case .wait(let duration): guard wait(duration) else { return false }
             case .interim(let head): guard stream.write(Self.text(of: head)) else { return false }
             case .head(let head):
                 var head = head
@@ -45,13 +45,17 @@ struct ResponseSender {
                         fields: head.fields + [Field(name: "Transfer-Encoding", value: "chunked")])
                 }
                 guard sendHead(Self.text(of: head), response.fault) else { return false }
+                // A count of no bytes needs no piece, which a feed might never give.
+                if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data):
-                guard sendContent(data, isChunked, response.fault) else { return false }
-            case .feed(let feed): guard send(feed) else { return false }
+                guard sendContent(data, isChunked, response.fault, &contentFault) else { return false }
+            case .feed(let feed):
+                guard send(feed, isChunked, response.fault, &contentFault) else { return false }
             case .failure: return false
             case .stall: return stall()
             }
         }
+        if contentFault.isPending, response.hasContent(for: method) { return end(by: response.fault) }
         return !isChunked || stream.write(Data("0\r\n\r\n".utf8))
     }
 
@@ -67,37 +71,43 @@ struct ResponseSender {
         }
     }
 
-    private func sendContent(_ data: Data, _ isChunked: Bool, _ fault: ServerFault?) -> Bool {
-        let frame = { (data: Data) in
-            isChunked
-                ? Data("\(String(data.count, radix: 16))\r\n".utf8) + data + Data("\r\n".utf8) : data
+    /// Sends a piece of the content; false when the connection is over, by the fault too.
+    private func sendContent(
+        _ data: Data, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
+    ) -> Bool {
+        let progress = contentFault.send(data, waitingBy: wait) { part in
+            stream.write(
+                isChunked ? Data("\(String(part.count, radix: 16))\r\n".utf8) + part + Data("\r\n".utf8) : part)
         }
+        return switch progress {
+        case .sent: true
+        case .due: end(by: fault)
+        case .lost: false
+        }
+    }
+
+    /// Ends the connection, or the content alone, as a fault of the content says.
+    private func end(by fault: ServerFault?) -> Bool {
         switch fault {
-        case .closeInBody(let count):
-            _ = stream.write(frame(data.prefix(count)))
-            return false
-        case .resetInBody(let count), .resetStreamInBody(let count, _):
-            _ = stream.write(frame(data.prefix(count)))
-            descriptor.resetOnClose()
-            return false
-        case .stallInBody(let count):
-            _ = stream.write(frame(data.prefix(count)))
-            return stall()
-        case .throttle(let rate):
-            // Ten pieces a second.
-            let size = max(1, rate / 10)
-            var rest = data[...]
-            while !rest.isEmpty {
-                let piece = rest.prefix(size)
-                guard stream.write(frame(Data(piece))) else { return false }
-                rest = rest.dropFirst(piece.count)
-                if !rest.isEmpty {
-                    // The rate that the test asked for.
-                    Thread.sleep(forTimeInterval: Double(piece.count) / Double(max(1, rate)))
-                }
-            }
-            return true
-        default: return stream.write(frame(data))
+        case .resetInBody, .resetStreamInBody: descriptor.resetOnClose()
+        case .stallInBody: return stall()
+        default: break
+        }
+        return false
+    }
+
+    /// Waits as a test asked for; each connection has a thread of its own.
+    ///
+    /// - Returns: false when the connection is over, as when the server stops. A client that has only ended its own
+    ///   side may wait for the answer still.
+    private func wait(_ duration: Duration) -> Bool {
+        let end = ContinuousClock.now + duration
+        while true {
+            let rest = ContinuousClock.now.duration(to: end)
+            guard rest > .zero else { return true }
+            // Rounded up: a wait of 0 would be none. A longer wait than a day is waited for in parts.
+            let milliseconds = Int32(min(rest.seconds, 86_400) * 1000) + 1
+            if descriptor.hasEvents(0, within: milliseconds) { return false }
         }
     }
 
@@ -109,15 +119,21 @@ struct ResponseSender {
         return false
     }
 
+    /// POLLRDHUP of poll(2), which Glibc's module does not show: it is a GNU extension.
+    private static let peerHasEnded: Int16 = 0x2000
+
     /// Sends what a feed gives, on this thread, until its end.
-    private func send(_ feed: ResponseFeed) -> Bool {
+    private func send(
+        _ feed: ResponseFeed, _ isChunked: Bool, _ fault: ServerFault?, _ contentFault: inout ContentFault
+    ) -> Bool {
         let events = FeedQueue()
         guard feed.listen({ events.add($0) }) else { return false }
         while true {
-            switch events.next() {
-            case .data(let data): guard sendContent(data, true, nil) else { return false }
+            // A client that closes shows as one that has ended its side.
+            switch events.next(isGone: { descriptor.hasEvents(Self.peerHasEnded, within: 0) }) {
+            case .data(let data): guard sendContent(data, isChunked, fault, &contentFault) else { return false }
             case .finish: return true
-            case .failure: return false
+            case .failure, nil: return false
             }
         }
     }
@@ -140,11 +156,14 @@ extension PlayStep {
 }
 
 extension MockResponse {
+    /// Whether the answer to a method has content (RFC 9112 §6.3), be it empty.
+    func hasContent(for method: HTTPMethod) -> Bool {
+        hasHead && method != .head && status >= 200 && status != 204 && status != 304
+    }
+
     /// Whether the length of the content is not known, so that it is sent in chunks.
     fileprivate func isUnframed(for method: HTTPMethod) -> Bool {
-        guard hasHead, method != .head, status >= 200, status != 204, status != 304 else {
-            return false
-        }
+        guard hasContent(for: method) else { return false }
         guard !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Content-Length") }) else {
             return false
         }
@@ -160,27 +179,5 @@ extension MockResponse {
         case .reset, .resetInBody, .resetStream, .resetStreamInBody: false
         default: true
         }
-    }
-}
-
-/// Events of a feed for a thread that waits for them.
-final class FeedQueue: @unchecked Sendable {
-    // SAFETY: the condition's lock guards the events.
-    // A condition, since the reader is a thread of its own that may block, and no task.
-    private let condition = NSCondition()
-    private var events: [ResponseFeed.Event] = []
-
-    func add(_ event: ResponseFeed.Event) {
-        condition.lock()
-        events.append(event)
-        condition.signal()
-        condition.unlock()
-    }
-
-    func next() -> ResponseFeed.Event {
-        condition.lock()
-        defer { condition.unlock() }
-        while events.isEmpty { condition.wait() }
-        return events.removeFirst()
     }
 }

@@ -7,8 +7,10 @@ import Synchronization
 
 /// The certificate and key with which a server speaks TLS.
 final class ServerIdentity: @unchecked Sendable {
-    // SAFETY: OpenSSL's contexts are safe from every thread once they are set up.
+    // SAFETY: OpenSSL's contexts are safe from every thread once they are set up; the status is set before that.
     let context: OpaquePointer
+    // The context's callback does not keep it. Whoever makes a handshake keeps this identity.
+    private var stapledStatus: StapledStatus?
 
     private init() throws {
         guard let context = SSL_CTX_new(TLS_server_method()) else {
@@ -29,13 +31,27 @@ final class ServerIdentity: @unchecked Sendable {
         }
     }
 
-    convenience init(_ certificate: MadeCertificate) throws {
+    /// Shows a chain, whose first certificate is the server's own.
+    convenience init(_ chain: [MadeCertificate]) throws {
         try self.init()
         // Certificates that no client accepts are what some tests want: level 0 lets a server show them.
         SSL_CTX_set_security_level(context, 0)
-        guard SSL_CTX_use_certificate(context, certificate.certificate) == 1,
-            SSL_CTX_use_PrivateKey(context, certificate.key) == 1
+        guard let leaf = chain.first, SSL_CTX_use_certificate(context, leaf.certificate) == 1,
+            SSL_CTX_use_PrivateKey(context, leaf.key) == 1,
+            chain.dropFirst().allSatisfy({ fw_ssl_ctx_add_chain(context, $0.certificate) == 1 })
         else { throw MockServerError(description: "OpenSSL does not take the certificate") }
+    }
+
+    /// Sends an OCSP response to clients that ask for one (RFC 6066 §8); called before the first handshake.
+    func staple(_ response: Data) {
+        let status = StapledStatus(response)
+        stapledStatus = status
+        _ = fw_ssl_ctx_request_status(
+            context,
+            { ssl, owner in
+                guard let ssl, let owner else { return SSL_TLSEXT_ERR_NOACK }
+                return Unmanaged<StapledStatus>.fromOpaque(owner).takeUnretainedValue().staple(to: ssl)
+            }, Unmanaged.passUnretained(status).toOpaque())
     }
 
     /// Takes HTTP/2 where a client offers it in its handshake (ALPN, RFC 7301), else HTTP/1.1.
@@ -60,6 +76,23 @@ final class ServerIdentity: @unchecked Sendable {
     }
 
     deinit { SSL_CTX_free(context) }
+}
+
+/// An OCSP response that goes with a server's certificate.
+private final class StapledStatus {
+    private let response: Data
+
+    init(_ response: Data) {
+        self.response = response
+    }
+
+    /// Gives OpenSSL a copy, which it frees.
+    func staple(to ssl: OpaquePointer) -> Int32 {
+        guard let copy = CRYPTO_malloc(response.count, nil, 0) else { return SSL_TLSEXT_ERR_NOACK }
+        response.copyBytes(to: UnsafeMutableRawBufferPointer(start: copy, count: response.count))
+        SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_STATUS_REQ_OCSP_RESP, response.count, copy)
+        return SSL_TLSEXT_ERR_OK
+    }
 }
 
 /// TLS over memory, so that no write of OpenSSL's raises SIGPIPE.

@@ -9,12 +9,17 @@ import Glibc
 final class ServerConnection: @unchecked Sendable {
     // SAFETY: everything is touched on the connection's own thread alone.
     private let descriptor: Int32
+    /// No reference of ours is kept while this thread waits: the server stops with the last one of its users.
     private weak let server: MockServer?
+    private let identity: ServerIdentity?
+    private let offersHTTP2: Bool
     private let fault: ConnectionFault?
 
     init(descriptor: Int32, server: MockServer, fault: ConnectionFault?) {
         self.descriptor = descriptor
         self.server = server
+        identity = server.identity
+        offersHTTP2 = server.offersHTTP2
         self.fault = fault
     }
 
@@ -36,8 +41,7 @@ final class ServerConnection: @unchecked Sendable {
             return
         case nil, .some(.none): break
         }
-        guard let server else { return }
-        if let identity = server.identity {
+        if let identity {
             guard let secure = SecureStream(descriptor, identity) else { return }
             serve(secure)
         } else {
@@ -49,8 +53,9 @@ final class ServerConnection: @unchecked Sendable {
         var reader = RequestReader(stream)
         while let head = reader.head() {
             // The preface of HTTP/2 looks like a request (RFC 9113 §3.4).
-            if head.method == "PRI", let server, server.offersHTTP2 {
-                return HTTP2ServerConnection(stream, descriptor, server).serve(after: reader.raw + reader.takeRest())
+            if head.method == "PRI", offersHTTP2 {
+                return HTTP2ServerConnection(stream, descriptor) { [weak server = self.server] in server }.serve(
+                    after: reader.raw + reader.takeRest())
             }
             guard exchange(head, &reader, stream) else { return }
         }
@@ -78,20 +83,23 @@ final class ServerConnection: @unchecked Sendable {
     private func exchange(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
     ) -> Bool {
-        guard let server else { return false }
         if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
+        guard head.contentLength != nil else {
+            server?.record(reader.raw)
+            _ = ResponseSender(stream, descriptor, head).send(.status(400))
+            lingeringClose(stream)
+            return false
+        }
         // Faults in the request are known before its content: the stub is then asked without it.
         let isWebSocket = head.has("websocket", in: "Upgrade")
-        let early = server.stubs.earlyFault(for: request(head, Data(), isWebSocket))
+        let early = server?.earlyFault(for: request(head, Data(), isWebSocket))
         switch early {
         case .closeAfterRequestHead:
-            server.record(reader.raw)
-            _ = server.answer(to: request(head, Data(), isWebSocket))
+            _ = server?.take(request(head, Data(), isWebSocket, reader.raw))
             return false
         case .closeInRequestBody(let count):
             let content = reader.content(of: head, limit: count) ?? Data()
-            server.record(reader.raw)
-            _ = server.answer(to: request(head, content, isWebSocket))
+            _ = server?.take(request(head, content, isWebSocket, reader.raw))
             return false
         default: break
         }
@@ -101,8 +109,8 @@ final class ServerConnection: @unchecked Sendable {
             return false
         }
         guard let content = reader.content(of: head) else { return false }
-        server.record(reader.raw)
-        switch server.answer(to: request(head, content, isWebSocket)) {
+        switch server?.take(request(head, content, isWebSocket, reader.raw)) {
+        case nil: return false
         case .failure(let error):
             let response = MockResponse.text("\(error)\n", status: MockServer.unmatchedStatus)
             return ResponseSender(stream, descriptor, head).send(response)
@@ -111,6 +119,8 @@ final class ServerConnection: @unchecked Sendable {
             if let script = response.webSocket, isWebSocket {
                 let socket = ServerWebSocket(stream, descriptor, script, known, reader.takeRest())
                 socket.serve(key: head.value("Sec-WebSocket-Key") ?? "", response)
+                // A client that was refused may be sending still: its close frame must reach it.
+                lingeringClose(stream)
                 return false
             }
             guard ResponseSender(stream, descriptor, head).send(response),
@@ -123,15 +133,16 @@ final class ServerConnection: @unchecked Sendable {
         }
     }
 
-    private func request(_ head: RequestReader.Head, _ content: Data, _ isWebSocket: Bool)
-        -> RecordedRequest
-    {
-        let scheme = server?.identity == nil ? "http" : "https"
+    private func request(
+        _ head: RequestReader.Head, _ content: Data, _ isWebSocket: Bool, _ wireBytes: Data = Data()
+    ) -> RecordedRequest {
+        let scheme = identity == nil ? "http" : "https"
         let isAbsolute = head.target.contains("://")
         let url =
             isAbsolute ? head.target : "\(scheme)://\(head.value("Host") ?? "localhost")\(head.target)"
         return RecordedRequest(
-            method: head.method, url: url, fields: head.fields, body: content, isWebSocket: isWebSocket)
+            method: head.method, url: url, fields: head.fields, body: content, isWebSocket: isWebSocket,
+            wireBytes: wireBytes)
     }
 
     // MARK: Proxy
@@ -140,11 +151,10 @@ final class ServerConnection: @unchecked Sendable {
     private func tunnel(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
     ) -> Bool {
-        guard let server else { return false }
-        server.record(reader.raw)
+        server?.record(reader.raw)
         let request = RecordedRequest(
-            method: "CONNECT", url: head.target, fields: head.fields, body: Data())
-        server.stubs.record(request, nil)
+            method: "CONNECT", url: head.target, fields: head.fields, body: Data(), wireBytes: reader.raw)
+        server?.stubs.record(request, nil)
         let port = head.target.split(separator: ":").last.flatMap { UInt16($0) }
         guard let port, let peer = ServerSocket.connect(to: port) else {
             return ResponseSender(stream, descriptor, head).send(.status(502))

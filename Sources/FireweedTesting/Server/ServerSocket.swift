@@ -29,7 +29,7 @@ enum ServerSocket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// Connects to a port of 127.0.0.1; `nil` when nobody listens there.
+    /// Connects to a port of 127.0.0.1; `nil` when the connection is refused.
     static func connect(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -43,7 +43,7 @@ enum ServerSocket {
         return nil
     }
 
-    /// A port of 127.0.0.1 at which connections are refused: it was free a moment ago, and nobody listens there.
+    /// A port of 127.0.0.1 at which connections are refused: it was free a moment ago, and no server listens there.
     static func refusingPort() throws -> UInt16 {
         let (descriptor, port) = try listen()
         close(descriptor)
@@ -114,6 +114,12 @@ final class PlainStream: ServerStream {
 }
 
 extension Int32 {
+    /// Whether this descriptor has one of these events, an error or a hang-up (poll(2)) within so many milliseconds.
+    func hasEvents(_ events: Int16, within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: self, events: events, revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
     /// Lets `close` reset the connection (RST) where this is a socket's descriptor.
     func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)

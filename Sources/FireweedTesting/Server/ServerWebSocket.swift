@@ -12,7 +12,7 @@ final class ServerWebSocket: @unchecked Sendable {
     private let descriptor: Int32
     private let script: WebSocketScript
     private let request: RecordedRequest
-    private var buffer: Data
+    private var reader: FrameReader
     private let hasClosed = Mutex(false)
 
     init(
@@ -23,7 +23,7 @@ final class ServerWebSocket: @unchecked Sendable {
         self.descriptor = descriptor
         self.script = script
         self.request = request
-        buffer = rest
+        reader = FrameReader(stream, after: rest)
     }
 
     /// Agrees to the handshake, and serves until the connection ends.
@@ -60,7 +60,7 @@ final class ServerWebSocket: @unchecked Sendable {
 
     private func sendClose(_ code: UInt16, _ reason: Data) {
         guard code != 1005 else { return send(0x8, Data()) }
-        send(0x8, Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + reason.prefix(123))
+        send(0x8, Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + reason)
     }
 
     /// Sends a whole frame; none follows a close frame.
@@ -87,52 +87,20 @@ final class ServerWebSocket: @unchecked Sendable {
     // MARK: Reading
 
     private func read(_ peer: MockWebSocket) {
-        var message = Data()
-        var isText = true
-        while let (isFinal, opcode, content) = frame() {
-            switch opcode {
-            case 0x8:
-                let code = content.count >= 2 ? UInt16(content[0]) << 8 | UInt16(content[1]) : 1005
-                peer.closed(code: code, reason: Data(content.dropFirst(2)))
-                return sendClose(code, Data(content.dropFirst(2)))
-            case 0x9: send(0xA, content)
-            case 0xA: break
-            default:
-                if opcode != 0 { (message, isText) = (Data(), opcode == 0x1) }
-                message.append(content)
-                guard isFinal else { continue }
-                peer.took(isText ? .text(String(decoding: message, as: UTF8.self)) : .binary(message))
+        do throws(FrameReader.Refusal) {
+            while let event = try reader.next() {
+                switch event {
+                case .message(let message): peer.took(message)
+                case .ping(let content): send(0xA, content)
+                case .close(let code, let reason):
+                    // The answer goes first: a script that ends now closes with a code of its own.
+                    sendClose(code, reason)
+                    return peer.closed(code: code, reason: reason)
+                }
             }
+        } catch {
+            sendClose(error.code, Data())
+            peer.closed(code: error.code, reason: Data())
         }
-    }
-
-    private func frame() -> (isFinal: Bool, opcode: UInt8, content: Data)? {
-        guard let head = bytes(2) else { return nil }
-        var length = Int(head[1] & 0x7F)
-        if length == 126 {
-            guard let more = bytes(2) else { return nil }
-            length = Int(more[0]) << 8 | Int(more[1])
-        } else if length == 127 {
-            guard let more = bytes(8) else { return nil }
-            length = more.prefix(8).reduce(0) { ($0 & 0xFF_FFFF_FFFF) << 8 | Int($1) }
-        }
-        // What a client of a test sends fits into memory.
-        guard head[1] & 0x80 != 0, length < 1 << 30, let mask = bytes(4), var content = bytes(length)
-        else { return nil }
-        for index in content.indices { content[index] ^= mask[index % 4] }
-        return (head[0] & 0x80 != 0, head[0] & 0x0F, content)
-    }
-
-    private func bytes(_ count: Int) -> Data? {
-        while buffer.count < count {
-            let got = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { space in
-                let got = stream.read(into: space)
-                if got > 0 { buffer.append(contentsOf: space[..<got]) }
-                return got
-            }
-            guard got > 0 else { return nil }
-        }
-        defer { buffer = Data(buffer.dropFirst(count)) }
-        return Data(buffer.prefix(count))
     }
 }

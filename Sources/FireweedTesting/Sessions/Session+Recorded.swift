@@ -25,16 +25,16 @@ import Foundation
 ///   - redaction: what is left out of the archive.
 ///   - maximumAge: an older recording is reported on standard error; `nil`, the default, reports none.
 ///   - interceptor: adapts and retries every request.
-///   - base: what sends; a `CurlTransport` with default options by default.
+///   - base: what sends; an `EngineTransport` with default options by default.
 ///   - file: the file beside which the folder `Recordings` is; the caller's.
 ///   - isolation: the actor on which `body` runs; the caller's.
-///   - body: gets the session, which ``Session/testing`` is too.
+///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws, and what ``RecordingTransport`` throws when it is made and when it saves.
 public func withRecording<Value>(
     _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
     redaction: Redaction = .standard, maximumAge: Duration? = nil, interceptor: (any RequestInterceptor)? = nil,
-    wrapping base: any Transport = CurlTransport(), file: String = #filePath,
+    wrapping base: any Transport = EngineTransport(), file: String = #filePath,
     isolation: isolated (any Actor)? = #isolation, _ body: (Session) async throws -> Value
 ) async throws -> Value {
     try await withRecording(
@@ -65,14 +65,14 @@ package func withRecording<Value>(
 
 /// Runs a test with a session that stubs answer.
 ///
-/// The same as `Session.stubbed`, for tests that get their session by ``Session/testing``.
+/// The same as `Session.stubbed`, for tests that get their session by `Session.testing`.
 ///
 /// - Parameters:
 ///   - clock: the session's clock.
 ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
 ///   - stubs: the stubs; the first one that matches answers.
 ///   - isolation: the actor on which `body` runs; the caller's.
-///   - body: gets the session, which ``Session/testing`` is too.
+///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws, and `StubExpectationError`.
 public func withStubs<Value>(

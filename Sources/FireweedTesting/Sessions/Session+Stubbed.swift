@@ -24,11 +24,12 @@ extension Session {
     ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
     ///   - interceptor: adapts and retries every request.
     ///   - serverTrustManager: accepted, and never asked: there is no TLS.
-    ///   - redirectHandler: decides about redirects; `nil` follows them.
+    ///   - redirectHandler: decides about redirects; `nil`, the default, follows them.
     ///   - cachedResponseHandler: decides what is stored in the session's cache.
-    ///   - eventMonitors: are told of everything; none by default.
-    ///   - startRequestsImmediately: whether the first response handler resumes a request.
+    ///   - eventMonitors: are notified of every event; none by default.
+    ///   - startRequestsImmediately: whether the first response handler resumes a request; true by default.
     ///   - stubs: the stubs; the first one that matches answers.
+    /// - Returns: a session on a ``StubTransport``; `stubs` gives its stubs.
     public static func stubbed(
         configuration: URLSessionConfiguration = URLSessionConfiguration.af.ephemeral,
         clock: any SessionClock = SystemClock(), interceptor: (any RequestInterceptor)? = nil,
@@ -57,7 +58,7 @@ extension Session {
         }
     }
 
-    /// The same settings, with storages that nobody else has.
+    /// The same settings, with storages of their own.
     static func isolated(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
         let isolated = configuration.copy() as? URLSessionConfiguration ?? configuration
         let own = URLSessionConfiguration.ephemeral

@@ -50,6 +50,7 @@ extension Stubs {
     /// The next request that was not taken yet, in the order in which they came; waits for it when none is there.
     ///
     /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
+    /// - Returns: the request, which is taken out of the line.
     /// - Throws: `StubExpectationError` when none came in time, `CancellationError` when the task is cancelled.
     public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
         let taker = RequestTaker()

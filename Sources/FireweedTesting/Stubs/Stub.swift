@@ -32,7 +32,12 @@ public struct Stub: Sendable, CustomStringConvertible {
         case closure(@Sendable (RecordedRequest) throws -> MockResponse)
     }
 
-    /// Makes a stub; `method` `nil` is every method.
+    /// Makes a stub, which answers with an empty 200 until an answer is given to it.
+    ///
+    /// - Parameters:
+    ///   - method: the method; `nil` is every method.
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
     public init(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...) {
         self.init(method, url, matchers)
     }
@@ -43,31 +48,66 @@ public struct Stub: Sendable, CustomStringConvertible {
         self.matchers = matchers
     }
 
-    /// A stub for GET.
+    /// A stub for GET requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func get(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.get, url, matchers)
     }
-    /// A stub for HEAD.
+    /// A stub for HEAD requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func head(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.head, url, matchers)
     }
-    /// A stub for POST.
+    /// A stub for POST requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func post(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.post, url, matchers)
     }
-    /// A stub for PUT.
+    /// A stub for PUT requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func put(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.put, url, matchers)
     }
-    /// A stub for PATCH.
+    /// A stub for PATCH requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func patch(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.patch, url, matchers)
     }
-    /// A stub for DELETE.
+    /// A stub for DELETE requests.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func delete(_ url: URLPattern, _ matchers: RequestMatcher...) -> Stub {
         Stub(.delete, url, matchers)
     }
-    /// A stub for every method; without a pattern, for every URL.
+    /// A stub for requests of every method.
+    ///
+    /// - Parameters:
+    ///   - url: the URL's pattern; every URL by default.
+    ///   - matchers: further conditions; all of them must be met.
+    /// - Returns: the stub.
     public static func any(_ url: URLPattern = "**", _ matchers: RequestMatcher...) -> Stub {
         Stub(nil, url, matchers)
     }
@@ -85,8 +125,9 @@ public struct Stub: Sendable, CustomStringConvertible {
 
     /// Answers with what a closure makes of each request.
     ///
-    /// - Parameter make: called on the queue of the transport or server; it must not wait. An error that it throws is
-    ///   the error that the request fails with.
+    /// - Parameter make: called on the queue of the transport or server; it must not wait. The request fails with an
+    ///   error that it throws.
+    /// - Returns: the stub with this answer.
     public func reply(_ make: @escaping @Sendable (RecordedRequest) throws -> MockResponse) -> Stub {
         changed { $0.answer = .closure(make) }
     }
@@ -113,16 +154,18 @@ public struct Stub: Sendable, CustomStringConvertible {
     ///
     /// ```swift
     /// Stub.webSocket("/chat") { socket in
-    ///     try await socket.send("welcome")
-    ///     for try await message in socket.messages { try await socket.send(message) }
+    ///     socket.send("welcome")
+    ///     for try await message in socket.messages { socket.send(message) }
     /// }
     /// ```
     ///
     /// - Parameters:
     ///   - url: the URL's pattern; `ws` and `wss`, or `http` and `https`.
+    ///   - matchers: further conditions on the request of the opening handshake.
     ///   - subprotocol: the subprotocol that is chosen; `nil`, the default, chooses none.
-    ///   - script: runs in a task of its own for each WebSocket. The WebSocket closes with 1000 when it returns, and
-    ///     fails when it throws. It is cancelled when the client is gone.
+    ///   - script: runs in a task of its own for each WebSocket. The WebSocket closes with 1000 when the script
+    ///     returns, and fails when it throws. The script is cancelled when the client is gone.
+    /// - Returns: the stub.
     public static func webSocket(
         _ url: URLPattern, _ matchers: RequestMatcher..., subprotocol: String? = nil,
         script: @escaping @Sendable (MockWebSocket) async throws -> Void
@@ -133,11 +176,11 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub as one that opens a WebSocket.
-    func playing(_ script: @escaping @Sendable (MockWebSocket) async throws -> Void) -> Stub {
+    /// The same stub as one that answers requests for WebSockets, one after the other.
+    func opening(_ responses: [MockResponse]) -> Stub {
         changed {
             $0.isWebSocket = true
-            $0.answer = .sequence([.webSocket(script: script)])
+            $0.answer = .sequence(responses)
         }
     }
 

@@ -49,17 +49,19 @@ struct StubMatch {
         }
     }
 
-    /// Whether method and URL match.
+    /// Whether a stub matches as far as a request's head tells: conditions that may look at the content count as met.
     static func headMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
-        (stub.method == nil || stub.method == request.method)
-            && stub.url.match(request.target).differences.isEmpty
+        methodMatches(stub, request) && stub.url.match(request.target).differences.isEmpty
+            && stub.matchers.allSatisfy { !$0.isOfHead || $0.differences(request).isEmpty }
+    }
+
+    private static func methodMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
+        stub.method == nil || (stub.method == request.method && stub.isWebSocket == request.isWebSocket)
     }
 
     /// The values of the URL's placeholders when a stub matches, else `nil`; stops at the first difference.
     static func parameters(of stub: Stub, for request: RecordedRequest) -> [String: String]? {
-        guard stub.method == nil || stub.method == request.method,
-            stub.isWebSocket == request.isWebSocket || stub.method == nil
-        else { return nil }
+        guard methodMatches(stub, request) else { return nil }
         let url = stub.url.match(request.target)
         guard url.differences.isEmpty, stub.matchers.allSatisfy({ $0.differences(request).isEmpty })
         else { return nil }

@@ -46,8 +46,10 @@ extension Stubs {
     /// ```
     ///
     /// - Parameters:
-    ///   - method: `nil` is every method.
-    ///   - count: how many; `nil`, the default, is at least one.
+    ///   - method: the method; `nil` is every method.
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions on the request.
+    ///   - count: how many requests must have come; `nil`, the default, is at least one.
     /// - Throws: `StubExpectationError` that shows what came instead.
     public func expect(
         _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil

@@ -47,9 +47,12 @@ public final class Stubs: Sendable {
     let state: Mutex<State>
     /// What no stub matches is sent, and is no failure.
     private let allowsUnmatched: Bool
+    /// Whether requests are kept.
+    let keepsHistory: Bool
 
-    package init(_ stubs: [Stub], allowsUnmatched: Bool = false) {
+    package init(_ stubs: [Stub], allowsUnmatched: Bool = false, keepsHistory: Bool = true) {
         self.allowsUnmatched = allowsUnmatched
+        self.keepsHistory = keepsHistory
         var first = State()
         first.entries = stubs.map { Entry($0) }
         state = Mutex(first)
@@ -89,7 +92,11 @@ public final class Stubs: Sendable {
 
     /// The requests that meet these conditions, in order.
     ///
-    /// - Parameter method: `nil` is every method.
+    /// - Parameters:
+    ///   - method: the method; `nil` is every method.
+    ///   - url: the URL's pattern.
+    ///   - matchers: further conditions on the request.
+    /// - Returns: the requests that meet all of them, in the order in which they came; empty when none does.
     public func requests(_ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher...)
         -> [RecordedRequest]
     {
@@ -129,8 +136,9 @@ public final class Stubs: Sendable {
         return nil
     }
 
-    /// Adds a request to the history, and gives it to whoever waits for one.
+    /// Adds a request to the history, and gives it to the callers that wait for one.
     func record(_ request: RecordedRequest, _ error: UnmatchedRequestError?) {
+        guard keepsHistory else { return }
         let taker = state.withLock { state -> RequestTaker? in
             state.requests.append(request)
             if let error { state.unmatched.append(error) }

@@ -16,7 +16,7 @@ import Synchronization
 ///     Stub.get("/report").reply(.status(503))
 /// }
 /// _ = await session.request("https://example.com/report").validate().serializingData().response
-/// #expect(clock.elapsed >= .seconds(60))  // after a millisecond
+/// #expect(clock.elapsed == .milliseconds(15_500))  // 0.5 + 1 + 2 + 4 + 8 seconds, without waiting for them
 /// ```
 public final class TestClock: SessionClock {
     private struct State {
@@ -101,7 +101,16 @@ public final class TestClock: SessionClock {
 
     // MARK: SessionClock
 
-    /// Keeps `work` until the clock is advanced so far; an automatic clock advances at once where that is a delay.
+    /// Schedules `work` for the moment at which the clock has been advanced by `duration`.
+    ///
+    /// An automatic clock advances at once when the purpose is a delay.
+    ///
+    /// - Parameters:
+    ///   - purpose: whether the caller waits for the time, or limits something that is under way.
+    ///   - duration: the time until the call.
+    ///   - queue: where `work` is called.
+    ///   - work: the work; called at most once.
+    /// - Returns: an object that cancels the call.
     @discardableResult
     public func schedule(
         _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,
@@ -141,7 +150,7 @@ public final class TestClock: SessionClock {
         }
     }
 
-    /// Goes on when the effects of a limit have had their time.
+    /// Returns when the effects of a limit have run.
     private func rest() {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) { [weak self] in
             guard let self else { return }

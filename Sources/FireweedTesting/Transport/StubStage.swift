@@ -9,7 +9,7 @@ final class StubStage: @unchecked Sendable {
     let clock: any SessionClock
     let answer: @Sendable (RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>
     // SAFETY: both are touched on the serial queue alone.
-    /// The transfers between start and end: nobody else has to hold them.
+    /// The transfers between start and end; this is what keeps them alive.
     private var running: [ObjectIdentifier: StubTransfer] = [:]
     private var isShutDown = false
 

@@ -34,8 +34,13 @@ public final class MockWebSocket: Sendable {
     public func send(_ message: WebSocketMessage) { perform(.send(message)) }
 
     /// Sends a close frame (RFC 6455 §5.5.1), and ends the WebSocket.
+    ///
+    /// - Parameters:
+    ///   - code: the code; 1000 by default.
+    ///   - reason: text, of which at most 123 bytes are sent; none by default.
     public func close(_ code: WebSocketCloseCode = .normalClosure, reason: String = "") {
-        perform(.close(code: UInt16(clamping: code.rawValue), reason: Data(reason.utf8)))
+        let reason = CloseReason.fitting(Data(reason.utf8))
+        perform(.close(code: UInt16(clamping: code.rawValue), reason: Data(reason)))
     }
 
     /// Ends the WebSocket without a close frame, as a lost connection does.

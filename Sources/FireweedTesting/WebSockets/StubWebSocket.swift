@@ -10,6 +10,7 @@ import Synchronization
 final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     private let script: WebSocketScript
     private let listener: any WebSocketListener
+    private let messageLimit: Int
     private weak let transfer: StubTransfer?
     private let request: RecordedRequest
     /// The script's task, once it runs.
@@ -27,6 +28,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
         self.script = script
         self.request = request
         listener = offer.listener
+        messageLimit = max(0, offer.maximumMessageByteCount)
         self.transfer = transfer
     }
 
@@ -50,6 +52,10 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     func deliver() {
         while isOpen, let transfer, transfer.flow.level == .running, !outgoing.isEmpty {
             switch outgoing.removeFirst() {
+            case .send(let message) where message.byteCount > messageLimit:
+                // What the client's transport says to the server (RFC 6455 §7.4.1).
+                peer?.closed(code: 1009, reason: Data())
+                transfer.end(.tooLongForStub(limit: messageLimit))
             case .send(let message): transfer.receive(message, listener)
             case .fail(let error): transfer.end(.reported(error))
             case .close(let code, let reason):
@@ -77,10 +83,11 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     }
 
     func close(code: UInt16, reason: Data) {
+        let (code, reason) = (code == 0 ? 1005 : code, Data(CloseReason.fitting(reason)))
         perform(nil) { socket in
             socket.peer?.closed(code: code, reason: reason)
             // The peer answers with the same code (RFC 6455 §5.5.1), behind what it has sent already.
-            socket.outgoing.append(.close(code: code == 0 ? 1005 : code, reason: reason))
+            socket.outgoing.append(.close(code: code, reason: reason))
             socket.deliver()
         }
     }
@@ -108,4 +115,11 @@ extension TransferFailure {
     /// What is asked of a WebSocket that is closed.
     fileprivate static let closedStub = TransferFailure.exchange(
         .networkConnectionLost, detail: "the WebSocket was closed", engineCode: 0)
+
+    /// A message of the script is longer than the client accepts.
+    fileprivate static func tooLongForStub(limit: Int) -> TransferFailure {
+        .exchange(
+            .dataLengthExceedsMaximum, detail: "the peer sent a message that is longer than \(limit) bytes",
+            engineCode: 1009)
+    }
 }

@@ -9,7 +9,13 @@ struct WebSocketScript: Sendable {
 }
 
 extension MockResponse {
-    /// Opens a WebSocket; see ``Stub/webSocket(_:_:subprotocol:script:)``.
+    /// A response that opens a WebSocket, and plays the server's part of the conversation.
+    ///
+    /// - Parameters:
+    ///   - subprotocol: the subprotocol that is chosen; `nil`, the default, chooses none.
+    ///   - script: runs in a task of its own for each WebSocket. The WebSocket closes with 1000 when the script
+    ///     returns, and fails when it throws. The script is cancelled when the client is gone.
+    /// - Returns: the response.
     public static func webSocket(
         subprotocol: String? = nil, script: @escaping @Sendable (MockWebSocket) async throws -> Void
     ) -> MockResponse {

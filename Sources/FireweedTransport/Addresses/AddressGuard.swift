@@ -20,7 +20,11 @@ public struct AddressGuard: Sendable, Hashable {
     /// The networks that are allowed all the same.
     public var exceptions: [IPNetwork]
 
-    /// Makes a guard; an exception goes before every refusal.
+    /// Makes a guard.
+    ///
+    /// - Parameters:
+    ///   - refused: the networks that are refused.
+    ///   - exceptions: networks that are allowed although `refused` covers them; none by default.
     public init(refusing refused: [IPNetwork], except exceptions: [IPNetwork] = []) {
         self.refused = refused
         self.exceptions = exceptions

@@ -11,7 +11,7 @@ package enum CanonicalHost {
     /// The canonical form of a host, with or without the brackets of an IPv6 address.
     ///
     /// - An IPv6 address as `inet_ntop(3)` writes it (RFC 5952), without brackets; its zone stays (RFC 6874).
-    /// - An IPv4 address in dotted decimal, from every spelling that libcurl takes for one (`127.1`, `0x7f000001`).
+    /// - An IPv4 address in dotted decimal, from every spelling that `inet_aton(3)` takes (`127.1`, `0x7f000001`).
     /// - A name in lower case, with A-labels for labels outside ASCII (RFC 5890 §2.3.2.1, by the conversion that `URL`
     ///   makes), and without the dot that ends a full name (RFC 1034 §3.1).
     ///
@@ -114,7 +114,7 @@ package enum CanonicalHost {
 
     /// One to four numbers, decimal, octal (`0…`) or hexadecimal (`0x…`), of which the last one fills what is left.
     ///
-    /// libcurl and browsers read them as `inet_aton(3)` does, and connect to that address.
+    /// Browsers and curl read them as `inet_aton(3)` does, and connect to that address.
     private static func ipv4Address(_ name: String) -> String? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 4 else { return nil }

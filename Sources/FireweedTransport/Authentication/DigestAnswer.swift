@@ -86,11 +86,12 @@ package struct DigestAnswer: Equatable {
     /// The field's value, for the first use of the nonce.
     ///
     /// - Parameters:
-    ///   - credentials: whose they are.
+    ///   - credentials: user and password.
     ///   - method: the method of the message.
-    ///   - target: the request target as it stands in the request line.
+    ///   - target: the request target, as in the request line.
     ///   - clientNonce: random text of ours.
     ///   - content: the content of the message, which counts where `coversContent`.
+    /// - Returns: the value of `Authorization` or `Proxy-Authorization` (RFC 7616 §3.4).
     package func field(
         _ credentials: RequestMessage.Credentials, method: String, target: String, clientNonce: String,
         content: Data = Data()

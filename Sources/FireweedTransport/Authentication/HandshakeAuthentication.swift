@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// Answers the challenges to one message or handshake with Digest, NTLM or Basic, the first that there is.
+/// Answers the challenges to one message or handshake with Negotiate, Digest, NTLM or Basic, the first that there is.
 ///
-/// Negotiate is not answered: its tickets come from a Kerberos library, which libcurl alone is linked with. Refused
-/// credentials are not sent a second time, so that every handshake ends.
+/// Negotiate is answered with a token that the caller got before, once. Refused credentials are not sent a second time,
+/// so that every handshake ends.
 struct HandshakeAuthentication {
     enum Step: Equatable {
         /// The response is the answer: there is nothing to say to it.
@@ -15,7 +15,7 @@ struct HandshakeAuthentication {
     }
 
     private enum Progress {
-        case unasked, basic, ntlmBegun, ntlmAnswered
+        case unasked, basic, negotiate, ntlmBegun, ntlmAnswered
         case digest(nonce: String, staleCount: Int)
     }
 
@@ -25,6 +25,8 @@ struct HandshakeAuthentication {
     /// 401, or 407 for a proxy.
     private let challengeStatus: Int
     private let method: String
+    /// The token of Negotiate; `nil` where there is none.
+    private let token: [UInt8]?
     private var progress = Progress.unasked
     /// How often a server may call a nonce stale that it has just given.
     private static let maximumStaleCount = 2
@@ -36,13 +38,15 @@ struct HandshakeAuthentication {
     }
 
     /// Answers challenges of a status to requests of a method.
-    init(credentials: RequestMessage.Credentials?, challengeStatus: Int, method: String) {
+    init(credentials: RequestMessage.Credentials?, challengeStatus: Int, method: String, token: [UInt8]? = nil) {
         self.credentials = credentials
         self.challengeStatus = challengeStatus
         self.method = method
+        self.token = token
         switch credentials?.schemes {
         case .basic: answerBasic()
         case .ntlm: beginNTLM()
+        case .negotiate: answerNegotiate()
         default: break
         }
     }
@@ -63,15 +67,13 @@ struct HandshakeAuthentication {
 
     /// Prepares the answer to a challenge.
     ///
-    /// - Parameters:
-    ///   - head: the response.
-    ///   - target: the request target as it was sent.
-    ///   - content: the content of the message, which `auth-int` covers; `nil` where it is not known.
+    /// `target` is the request target as it was sent. `content` is the content of the message, which `auth-int` covers;
+    /// `nil` where it is not known.
     mutating func answer(_ head: ResponseHead, target: String, content: Data? = Data()) -> Step {
         guard head.status == challengeStatus, let credentials else { return .none }
         let challenges = HTTPChallenge.all(in: head)
         switch progress {
-        case .basic, .ntlmAnswered: return .none
+        case .basic, .negotiate, .ntlmAnswered: return .none
         case .ntlmBegun: return finishNTLM(challenges, credentials)
         case .digest(let nonce, let count):
             guard let next = DigestAnswer.strongest(of: challenges, knowsContent: content != nil), next.isStale,
@@ -82,6 +84,9 @@ struct HandshakeAuthentication {
         case .unasked: break
         }
         let allowed = credentials.schemes
+        if challenges.contains(where: { $0.known == .negotiate }), allowed.contains(.negotiate), answerNegotiate() {
+            return .again(onSameConnection: false)
+        }
         if allowed.contains(.digest),
             let digest = DigestAnswer.strongest(of: challenges, knowsContent: content != nil)
         {
@@ -108,6 +113,15 @@ struct HandshakeAuthentication {
                 : "no scheme that it offers can be answered: \(offered.joined(separator: ", "))"
         }
         return "it refuses the credentials"
+    }
+
+    /// False without a token.
+    @discardableResult
+    private mutating func answerNegotiate() -> Bool {
+        guard let token else { return false }
+        progress = .negotiate
+        authorization = "Negotiate " + Data(token).base64EncodedString()
+        return true
     }
 
     private mutating func answerBasic() {

@@ -3,7 +3,7 @@
 import COpenSSL
 
 /// A hash function of OpenSSL's.
-enum Hash {
+package enum Hash {
     case md5, sha256
     /// SHA-512 with other starting values, cut to 256 bits (FIPS 180-4 §6.7).
     case sha512Cut256
@@ -17,7 +17,7 @@ enum Hash {
     }
 
     /// The digest; empty when OpenSSL does not have the function, as MD5 in its FIPS mode.
-    func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
+    package func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
@@ -26,10 +26,10 @@ enum Hash {
     }
 
     /// The digest as hexadecimal digits in lower case.
-    func hexadecimalDigest(of text: String) -> String { hexadecimalDigest(of: text.utf8) }
+    package func hexadecimalDigest(of text: String) -> String { hexadecimalDigest(of: text.utf8) }
 
     /// The digest as hexadecimal digits in lower case.
-    func hexadecimalDigest(of bytes: some Collection<UInt8>) -> String {
+    package func hexadecimalDigest(of bytes: some Collection<UInt8>) -> String {
         digest(of: bytes).map { byte in
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0\(digits)" : digits

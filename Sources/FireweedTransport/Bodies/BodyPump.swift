@@ -17,7 +17,7 @@ final class BodyPump {
         case failed(any Error)
     }
 
-    /// One piece on its way; it belongs to whoever holds it, the queue or the loop, never to both.
+    /// One piece on its way; its one owner is the queue or the loop, never both.
     private final class Block: @unchecked Sendable {
         static let capacity = 128 * 1024
         // SAFETY: handed back and forth with the read that fills it; only one side ever has the reference in use.

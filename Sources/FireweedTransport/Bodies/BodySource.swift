@@ -27,10 +27,13 @@ public protocol BodyReader: AnyObject, Sendable {
     ///
     /// Once it has given `nil` it is not called again. Unless a reader has one of its own, it gives `nil`.
     func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) throws -> Int?
-    /// The same as `read(into:)` for a reader that may have to wait long: it returns at once, and keeps no thread.
+    /// Reads as `read(into:)` does, for a reader that may wait long: returns at once, and keeps no thread.
     ///
-    /// `completion` is called once, from anywhere; the buffer is the reader's until then. Unless a reader has one of
-    /// its own, it calls `read(into:)`.
+    /// The default implementation calls `read(into:)`.
+    ///
+    /// - Parameters:
+    ///   - buffer: memory to fill from its start; the reader may use it until it calls `completion`.
+    ///   - completion: takes how many bytes were read, 0 at the end. Call it once, on any thread.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, completion: @escaping @Sendable (Result<Int, any Error>) -> Void)
     /// Nothing more is wanted: a read that waits may end early. Unless a reader has one of its own, it does nothing.

@@ -11,7 +11,11 @@ public final class StreamBodyReader: BodyReader, @unchecked Sendable {
     // SAFETY: after `init` the stream is used only by `read`, which one serial queue calls.
     private let stream: InputStream
 
-    /// Opens a stream that nobody else reads; `byteCount` is its length where it is known.
+    /// Opens a stream, which must have no other reader.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - byteCount: its length in bytes; `nil`, the default, where it is not known.
     public init(opening stream: InputStream, byteCount: Int64? = nil) {
         self.stream = stream
         self.byteCount = byteCount

@@ -11,8 +11,20 @@ extension TransferFailure {
             detail: "the name \(host) cannot be looked up: \(failure.text)", engineCode: 0)
     }
 
+    /// An address is not of the version of the Internet Protocol that the options allow.
+    static func otherVersion(_ address: String) -> TransferFailure {
+        .exchange(
+            .cannotConnectToHost,
+            detail: "cannot connect to \(address): only the other version of IP is used",
+            engineCode: Int(EAFNOSUPPORT))
+    }
+
     /// Every address that was tried has failed; the last cause counts, and all are told.
-    static func notConnected(to place: String, _ causes: [(address: SocketAddress, error: Int32)]) -> TransferFailure {
+    ///
+    /// `interface` is the interface or the address of ours that the options name.
+    static func notConnected(
+        to place: String, from interface: String?, _ causes: [(address: SocketAddress, error: Int32)]
+    ) -> TransferFailure {
         let last = causes.last?.error ?? 0
         let told = causes.map { "\($0.address): \(String(cString: strerror($0.error)))" }.joined(separator: "; ")
         let code: URLError.Code =
@@ -23,7 +35,9 @@ extension TransferFailure {
             case ETIMEDOUT: .timedOut
             default: .cannotConnectToHost
             }
-        return .exchange(code, detail: "cannot connect to \(place): \(told)", engineCode: Int(last))
+        return .exchange(
+            code, detail: "cannot connect to \(place)\(interface.map { " from \($0)" } ?? ""): \(told)",
+            engineCode: Int(last))
     }
 
     /// `connectTimeout` is over.

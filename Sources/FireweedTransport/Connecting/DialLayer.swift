@@ -33,7 +33,7 @@ extension Proxy {
         user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
     }
 
-    /// Asks HTTP proxies of HTTP/1.0 to keep the connection, as libcurl and browsers do.
+    /// Asks HTTP proxies of HTTP/1.0 to keep the connection, as curl and browsers do.
     static let connectionLine = Array("Proxy-Connection: Keep-Alive\r\n".utf8)
 
     /// Whether older proxies say in a field of their own that they close.

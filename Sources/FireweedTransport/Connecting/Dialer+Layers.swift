@@ -34,6 +34,16 @@ extension Dialer {
         socket.channel.close()
     }
 
+    /// Says what is done, where somebody wants to know.
+    func note(_ text: @autoclosure () -> String) {
+        tls.settings.options.wireObserver?.didNote(text() + "\n")
+    }
+
+    /// Bytes of a proxy or of a TLS handshake have moved.
+    func layerDidProgress() {
+        owner?.dialerDidProgress(self)
+    }
+
     private func secure(_ socket: ConnectedSocket, with peer: TLSPeer, gate: TrustGate?, rest: [UInt8]) {
         let made = TLSHandshake(
             with: peer, over: socket.channel, gate: gate, client: tls, context: context, owner: self)
@@ -47,6 +57,11 @@ extension Dialer {
         let authority = host.contains(":") ? "[\(host)]" : host
         do throws(TransferFailure) {
             if let connectHandshake { return begin(.connect(connectHandshake), over: socket) }
+            // Base64 makes a third more of them, and each stands in a head.
+            let credentialByteCount = 4 * ((proxy.user?.utf8.count ?? 0) + (proxy.password?.utf8.count ?? 0)) / 3
+            guard credentialByteCount < HTTP1RequestWriter.maximumHeadByteCount else {
+                throw .longHead(credentialByteCount)
+            }
             let options = tls.settings.options
             var made = ConnectHandshake(
                 to: try RequestTarget("https://\(authority):\(port)/"),
@@ -139,6 +154,7 @@ extension Dialer: TLSHandshakeOwner {
         self.handshake = nil
         socket.channel = ByteChannel(stream)
         if case .originTLS = target.layers[layerIndex] { socket.applicationProtocol = version }
+        note("TLS is agreed on: \(stream.report.map { "\($0.version), \($0.cipher)" } ?? ""), \(version.name)")
         socket.secureEnd = context.now
         // The peer's first bytes may have come with its last message of the handshake.
         socket.isReadable = true
@@ -161,6 +177,7 @@ extension Dialer: TLSHandshakeOwner {
 extension Dialer: ProxyTunnelOwner {
     func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8]) {
         self.tunnel = nil
+        note("The tunnel through the proxy is made")
         layerIndex += 1
         unfinished?.isReadable = true
         addLayer(rest: rest)

@@ -5,6 +5,8 @@ import Glibc
 
 /// Who wants a connection; called on the loop's thread, also from inside `Dialer.begin()`.
 protocol DialerOwner: AnyObject {
+    /// The making of the connection has made progress: the idle time begins anew.
+    func dialerDidProgress(_ dialer: Dialer)
     /// A connection is made; it is the owner's from now on.
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
@@ -16,6 +18,8 @@ protocol DialerOwner: AnyObject {
 struct ConnectedSocket {
     /// What its bytes go through.
     var channel: ByteChannel
+    /// After how many seconds without an acknowledgement the kernel gives the connection up.
+    let userTimeout: Double
     /// The version of HTTP that both ends have agreed on.
     var applicationProtocol: ApplicationProtocol
     let address: SocketAddress
@@ -83,7 +87,7 @@ final class Dialer: Timed {
         parts: EngineParts, tls: TLSClient, owner: any DialerOwner
     ) {
         self.target = target
-        self.userTimeout = userTimeout
+        self.userTimeout = userTimeout > 0 ? userTimeout : KeepAlive.kernelPatience
         self.context = context
         self.timers = timers
         self.parts = parts
@@ -106,6 +110,10 @@ final class Dialer: Timed {
             if let known = HostAddresses.known(of: host, overrides: target.overrides) {
                 guard !known.isEmpty else {
                     return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
+                }
+                let isAddress = IPAddress(String(host.prefix { $0 != "%" })) != nil
+                guard !isAddress || known.contains(where: { $0.family.map(target.families.contains) ?? false }) else {
+                    return fail(.otherVersion(host))
                 }
                 // Both families at once, IPv6 first: neither answer is waited for.
                 for family in AddressFamily.allCases where target.families.contains(family) && !isOver {
@@ -195,6 +203,7 @@ final class Dialer: Timed {
             return false
         }
         tried.append(address)
+        note("Trying \(address.placeText)")
         guard let descriptor = openSocket(address) else {
             causes.append((address, errno))
             return false
@@ -243,8 +252,7 @@ final class Dialer: Timed {
         var on: Int32 = 1
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         KeepAlive.enable(on: descriptor)
-        KeepAlive.set(
-            userTimeout: userTimeout > 0 ? userTimeout : KeepAlive.kernelPatience, on: descriptor)
+        KeepAlive.set(userTimeout: userTimeout, on: descriptor)
         return descriptor
     }
 
@@ -253,10 +261,12 @@ final class Dialer: Timed {
         attempts.removeAll { $0.descriptor == attempt.descriptor }
         endRace()
         let socket = ConnectedSocket(
-            channel: ByteChannel(descriptor: attempt.descriptor), applicationProtocol: target.clearTextProtocol,
-            address: attempt.address, start: start, lookupEnd: lookupEnd, connectEnd: context.now,
-            isReadable: isReadable)
+            channel: ByteChannel(descriptor: attempt.descriptor), userTimeout: userTimeout,
+            applicationProtocol: target.clearTextProtocol, address: attempt.address, start: start,
+            lookupEnd: lookupEnd, connectEnd: context.now, isReadable: isReadable)
         unfinished = socket
+        note("Connected to \(attempt.address.placeText)")
+        layerDidProgress()
         addLayer()
     }
 
@@ -272,7 +282,9 @@ final class Dialer: Timed {
 
     private func failWhole() {
         if case .host(let host, _) = target.place, !causes.isEmpty { parts.resolver.forget(host) }
-        guard causes.isEmpty else { return fail(.notConnected(to: placeText, causes)) }
+        guard causes.isEmpty else {
+            return fail(.notConnected(to: placeText, from: target.networkInterface, causes))
+        }
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
         let cause = lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")
         guard target.isProxied else { return fail(.nameNotFound(placeText, cause)) }

@@ -6,6 +6,8 @@ import Glibc
 struct EngineParts: Sendable {
     var resolver = NameResolver.shared
     var openSocket: SocketOpener = { socket($0, $1, 0) }
+    /// Gets the first token of Negotiate for a host; may block.
+    var negotiateToken: @Sendable (_ host: String) -> [UInt8]? = { NegotiateTicket.token(forHost: $0) }
     /// After so long without a byte on a connection of HTTP/2, in nanoseconds, a PING leaves with the next message.
     var quietTime: LoopInstant = 5_000_000_000
 }

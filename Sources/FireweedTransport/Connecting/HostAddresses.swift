@@ -1,4 +1,4 @@
-// Addresses of hosts that nobody has to look up.
+// Addresses of hosts that need no look-up.
 
 import Glibc
 

@@ -111,7 +111,7 @@ final class NameResolver: Sendable {
         pthread_detach(thread)
     }
 
-    /// Without any thread nobody would look anything up.
+    /// Without any thread no name would be looked up.
     private func threadFailed(_ status: Int32) {
         let handlers = state.withLock { state -> [Handler] in
             state.threadCount -= 1

@@ -12,7 +12,7 @@ struct OriginKey: Hashable, Sendable {
     var proxy: Proxy?
     /// Fields of the message's own for the proxy that makes the tunnel, each with its CRLF; mostly empty.
     var tunnelLines: [UInt8] = []
-    /// Whom a connection may be authenticated for (NTLM), over HTTP/1.1 alone; `nil` for most connections,
+    /// Whom a connection may be authenticated for (NTLM, Negotiate), over HTTP/1.1 alone; `nil` for most connections,
     /// which serve everybody.
     var user: RequestMessage.Credentials?
 

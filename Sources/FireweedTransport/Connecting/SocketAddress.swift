@@ -90,6 +90,12 @@ enum SocketAddress: Sendable, Hashable {
 }
 
 extension SocketAddress: CustomStringConvertible {
+    /// The address with its port.
+    var placeText: String {
+        guard case .internet(_, let port, _) = self else { return description }
+        return "\(self) port \(port)"
+    }
+
     /// The address without its port, as errors name it.
     var description: String {
         switch self {

@@ -9,6 +9,8 @@ class Connection: Timed {
     final let context: LoopContext
     final let channel: ByteChannel
     private let socket: ConnectedSocket
+    /// After how many seconds without an acknowledgement the kernel gives the connection up.
+    private var userTimeout: Double
     private var details: ConnectionDetails?
     /// How many exchanges the connection was given.
     final var exchangeCount = 0
@@ -24,6 +26,7 @@ class Connection: Timed {
 
     init(_ socket: ConnectedSocket, origin: Origin) {
         self.socket = socket
+        userTimeout = socket.userTimeout
         self.origin = origin
         context = origin.table.context
         channel = socket.channel
@@ -111,6 +114,7 @@ class Connection: Timed {
     /// The times of the connection's making, in the report of the exchange that waited for it.
     final func noteConnecting(of exchange: Exchange, isReused: Bool) {
         exchange.report.isReusedConnection = isReused
+        allow(idleTimeout: exchange.message.idleTimeout)
         guard !isReused else {
             exchange.report.waited = exchange.moment(context.now) - 1
             return
@@ -120,6 +124,14 @@ class Connection: Timed {
         exchange.report.nameLookup = exchange.moment(socket.lookupEnd)
         exchange.report.connect = exchange.moment(socket.connectEnd)
         if let secureEnd = socket.secureEnd { exchange.report.secureConnect = exchange.moment(secureEnd) }
+    }
+
+    /// Lets the kernel wait as long as an exchange may stand still, which may be longer than earlier ones might.
+    private func allow(idleTimeout: Double) {
+        let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelPatience
+        guard wanted > userTimeout else { return }
+        userTimeout = wanted
+        KeepAlive.set(userTimeout: wanted, on: channel.descriptor)
     }
 
     /// The ends of the connection, the same object for all its exchanges.

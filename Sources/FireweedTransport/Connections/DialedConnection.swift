@@ -5,7 +5,7 @@
 /// The socket is registered once, for its edges: what it is ready for is remembered here. It lives on its loop's
 /// thread.
 final class DialedConnection: DedicatedConnection {
-    private let message: RequestMessage
+    private let destination: Destination
     private let table: ConnectionTable
     private unowned let owner: any DedicatedConnectionOwner
     private var dialer: Dialer?
@@ -19,19 +19,42 @@ final class DialedConnection: DedicatedConnection {
     /// What the owner waits for.
     private var interest: SocketReadiness = []
 
+    /// What the connection is for.
+    private enum Destination {
+        /// The origin of a message, through its proxy, by the options of the table.
+        case origin(of: RequestMessage)
+        /// The host of a URL, without a proxy.
+        case host(url: String, TransportOptions)
+    }
+
     /// Makes a connection for a message, which is not dialled yet.
     init(for message: RequestMessage, in table: ConnectionTable, owner: any DedicatedConnectionOwner) {
-        self.message = message
+        destination = .origin(of: message)
         self.table = table
         self.owner = owner
     }
 
+    /// Makes a connection to the host and port of a URL, for another protocol than HTTP; it is not dialled yet.
+    init(to url: String, options: TransportOptions, in table: ConnectionTable, owner: any DedicatedConnectionOwner) {
+        destination = .host(url: url, options)
+        self.table = table
+        self.owner = owner
+    }
+
+    /// The origin, with the options for its connection.
+    private func origin() throws(TransferFailure) -> (OriginKey, TransportOptions) {
+        switch destination {
+        case .origin(let message):
+            let target = try RequestTarget(message.url)
+            let proxy = try ProxyChoice().proxy(for: target, table.settings.options)
+            return (try OriginKey(target, tunnelledBy: proxy, for: message), table.settings.options)
+        case .host(let url, let options): return (OriginKey(try RequestTarget(url), proxy: nil), options)
+        }
+    }
+
     func dial() {
         do throws(TransferFailure) {
-            let target = try RequestTarget(message.url)
-            let options = table.settings.options
-            let proxy = try ProxyChoice().proxy(for: target, options)
-            let key = try OriginKey(target, tunnelledBy: proxy, for: message)
+            let (key, options) = try origin()
             // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
             let made = Dialer(
                 DialTarget(key, options: options, isForUpgrade: true), userTimeout: 0, context: table.context,
@@ -115,6 +138,8 @@ final class DialedConnection: DedicatedConnection {
 }
 
 extension DialedConnection: DialerOwner {
+    func dialerDidProgress(_ dialer: Dialer) { owner.connectionDidProgress() }
+
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         self.dialer = nil
         self.socket = socket

@@ -40,6 +40,8 @@ final class Exchange: Timed, @unchecked Sendable {
     var carrier: (any ExchangeCarrier)?
     /// What its messages say about who we are; `nil` for most exchanges.
     var authentication: ExchangeAuthentication?
+    /// What is known of a token of Negotiate.
+    var ticket = ExchangeTicket.unasked
 
     // MARK: What became of it
 
@@ -79,6 +81,8 @@ final class Exchange: Timed, @unchecked Sendable {
     func begin(in table: ConnectionTable) -> Bool {
         self.table = table
         guard stage.handle(.start) == .enter else { return false }
+        // A task may have kept the loop's thread for a while: its time is not the exchange's.
+        table.context.updateNow()
         startInstant = table.context.now
         pace = ExchangePace.make(table.settings.options)
         report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
@@ -115,9 +119,9 @@ final class Exchange: Timed, @unchecked Sendable {
         table.arrive(self)
     }
 
-    /// Ends; the first end counts.
+    /// Ends the exchange; only the first end counts.
     ///
-    /// - Parameter keepsConnection: whether the connection can carry the next exchange.
+    /// With `keepsConnection`, the connection can carry the next exchange.
     func end(_ failure: TransferFailure?, keepsConnection: Bool = false) {
         let effect = stage.handle(.end)
         switch effect {

@@ -15,11 +15,14 @@ final class ExchangeAuthentication {
 
     /// `nil` where no challenge can be answered: without credentials, or where the message has fields of its own.
     ///
-    /// - Parameter proxy: the proxy that takes the message in the absolute form; `nil` for none.
-    init?(_ message: RequestMessage, proxy: Proxy?) {
+    /// - Parameters:
+    ///   - message: the message without its answers.
+    ///   - proxy: the proxy that takes the message in the absolute form; `nil` for none.
+    ///   - token: the token of Negotiate for the origin; `nil` for none.
+    init?(_ message: RequestMessage, proxy: Proxy?, token: [UInt8]? = nil) {
         if message.credentials != nil, !message.fields.contains("Authorization") {
             origin = HandshakeAuthentication(
-                credentials: message.credentials, challengeStatus: 401, method: message.method)
+                credentials: message.credentials, challengeStatus: 401, method: message.method, token: token)
         }
         if let credentials = proxy?.credentials, !message.fields.contains("Proxy-Authorization") {
             self.proxy = HandshakeAuthentication(
@@ -103,11 +106,16 @@ extension BodySource {
 }
 
 extension RequestMessage {
-    /// The credentials that NTLM may bind to a connection, which then serves that user alone.
+    /// The credentials that NTLM or Negotiate may bind to a connection, which then serves that user alone.
     var connectionCredentials: Credentials? {
-        guard let credentials, credentials.schemes.contains(.ntlm),
+        guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]),
             !fields.contains("Authorization")
         else { return nil }
         return credentials
+    }
+
+    /// Whether a token of Negotiate may be needed.
+    var wantsNegotiateToken: Bool {
+        credentials?.schemes.contains(.negotiate) == true && !fields.contains("Authorization")
     }
 }

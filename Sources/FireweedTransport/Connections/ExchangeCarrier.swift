@@ -4,9 +4,9 @@
 ///
 /// Used on the loop's thread.
 protocol ExchangeCarrier: AnyObject {
-    /// Lets an exchange go that has ended.
+    /// Detaches an exchange that has ended.
     ///
-    /// - Parameter keeps: whether a connection that carries one exchange at a time may carry the next one.
+    /// With `keeps`, a connection that carries one exchange at a time may carry the next one.
     func release(_ exchange: Exchange, keeps: Bool)
 
     /// Lets bytes move as the exchange's flow says.

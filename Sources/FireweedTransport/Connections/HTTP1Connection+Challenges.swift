@@ -25,7 +25,8 @@ extension HTTP1Connection {
     func authorizedMessage(of exchange: Exchange) -> RequestMessage {
         let proxy = origin.key.absoluteFormProxy
         if exchange.authentication == nil, exchange.message.credentials != nil || proxy?.user != nil {
-            exchange.authentication = ExchangeAuthentication(exchange.message, proxy: proxy)
+            exchange.authentication = ExchangeAuthentication(
+                exchange.message, proxy: proxy, token: exchange.takeNegotiateToken())
             exchange.authentication?.begin(conversation)
         }
         return exchange.authentication?.authorizing(exchange.message) ?? exchange.message
@@ -72,7 +73,7 @@ extension HTTP1Connection {
 
     /// The challenge has ended: sends the message with its answer.
     ///
-    /// - Parameter hasExcess: whether bytes came that do not belong to the challenge.
+    /// `hasExcess` is true when bytes came that do not belong to the challenge.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
         conversation.isAnswering = false
         guard !hasExcess, !hasPeerClosed else {

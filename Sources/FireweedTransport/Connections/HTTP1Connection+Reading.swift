@@ -125,6 +125,7 @@ extension HTTP1Connection {
 
     /// The response is whole, if its codings are.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
+        show(lines: parser.trailerLines)
         if conversation.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         try incoming.finish(for: exchange, endedByClose: endsWithClose)
         // What follows a response without having been asked for is a fault of the server's.
@@ -145,6 +146,7 @@ extension HTTP1Connection {
     /// The connection is of no use any more, and the response is not whole.
     func lost(_ failure: TransferFailure) {
         guard let exchange else { return close() }
+        show(lines: parser.unfinishedLines)
         let attempt = FailedTry(
             method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
             isRepeated: exchange.isRepeated)
@@ -172,5 +174,12 @@ extension HTTP1Connection {
     private func show(_ head: ResponseHead) {
         guard let observer = origin.table.settings.options.wireObserver else { return }
         observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
+    }
+
+    /// Shows trailers, or the lines of a head that was cut.
+    private func show(lines: @autoclosure () -> [UInt8]) {
+        guard let observer = origin.table.settings.options.wireObserver else { return }
+        let lines = lines()
+        if !lines.isEmpty { observer.didReceive(headLines: lines) }
     }
 }

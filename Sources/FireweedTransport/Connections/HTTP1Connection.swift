@@ -57,6 +57,7 @@ final class HTTP1Connection: Connection {
         isReused = exchangeCount > 0
         exchangeCount += 1
         noteConnecting(of: exchange, isReused: isReused)
+        if isReused { origin.table.settings.options.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
     }
 
@@ -99,9 +100,7 @@ final class HTTP1Connection: Connection {
         if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: pending) }
     }
 
-    /// Lets an exchange go that has ended.
-    ///
-    /// - Parameter keeps: whether the connection may carry the next one.
+    /// Detaches an exchange that has ended; with `keeps`, the connection may carry the next one.
     func release(_ exchange: Exchange, keeps: Bool) {
         guard self.exchange === exchange else { return }
         fill(exchange)

@@ -67,7 +67,8 @@ final class HTTP2Connection: Connection {
     private func begin(_ exchange: Exchange, on stream: HTTP2Stream) throws {
         guard let target = exchange.target else { preconditionFailure("an exchange in line has a target") }
         if exchange.authentication == nil, exchange.message.credentials != nil {
-            exchange.authentication = ExchangeAuthentication(exchange.message, proxy: nil)
+            exchange.authentication = ExchangeAuthentication(
+                exchange.message, proxy: nil, token: exchange.takeNegotiateToken())
         }
         let message = exchange.authentication?.authorizing(exchange.message) ?? exchange.message
         let content = try OutgoingContent(message.body, loop: context.loop)
@@ -115,6 +116,13 @@ final class HTTP2Connection: Connection {
     func show(_ head: ResponseHead) {
         guard let observer = origin.table.settings.options.wireObserver else { return }
         observer.didReceive(headLines: Array("HTTP/2 \(head.status) \r\n".utf8) + head.section + [0x0D, 0x0A])
+    }
+
+    /// Shows trailers in the form of HTTP/1.1.
+    func show(trailers: FieldBlock) {
+        guard let observer = origin.table.settings.options.wireObserver else { return }
+        let lines = trailers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        observer.didReceive(headLines: Array(lines.utf8))
     }
 
     // MARK: Reading

@@ -216,6 +216,7 @@ final class HTTP2Stream {
             case .end(let trailers):
                 try incoming.finish(for: exchange, endedByClose: false)
                 exchange.trailers = trailers
+                if let trailers { connection.show(trailers: trailers) }
                 exchange.end(nil)
             case .failed(let failure): exchange.end(failure.failure)
             }

@@ -268,6 +268,10 @@ final class Origin {
 }
 
 extension Origin: DialerOwner {
+    func dialerDidProgress(_ dialer: Dialer) {
+        dialings.first { $0.dialer === dialer }?.sponsor.touch()
+    }
+
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let sponsor = forget(dialer)
         isImpatient = false

@@ -10,6 +10,12 @@ final class BrotliStream: ContentCodingStream {
 
     var isWhole: Bool { isUntouched || hasEnded }
 
+    /// The version of the library that is loaded: a byte for the major number, twelve bits each for the others.
+    static var libraryVersion: String {
+        let version = BrotliDecoderVersion()
+        return "\(version >> 24).\(version >> 12 & 0xFFF).\(version & 0xFFF)"
+    }
+
     /// `nil` when there is no memory.
     init?() {
         guard let decoder = BrotliDecoderCreateInstance(nil, nil, nil) else { return nil }

@@ -25,10 +25,16 @@ package final class ContentDecoder {
 
     /// The value of `Accept-Encoding` that says what can be decoded.
     package static let acceptedCodings = "deflate, gzip, br, zstd"
-    /// More layers than this are refused, as by libcurl: each multiplies what a byte can expand to.
+    /// More layers than this are refused, as by curl: each multiplies what a byte can expand to.
     package static let maximumLayerCount = 5
     /// How much is kept between two layers.
     static let pieceByteCount = 16 * 1024
+
+    /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
+    static var libraryVersions: String {
+        "zlib/\(InflateStream.libraryVersion) brotli/\(BrotliStream.libraryVersion) "
+            + "zstd/\(ZstandardStream.libraryVersion)"
+    }
 
     private init(_ layers: [any ContentCodingStream], names: [String]) {
         self.layers = layers
@@ -57,7 +63,7 @@ package final class ContentDecoder {
         return ContentDecoder(layers, names: order)
     }
 
-    /// The codings of a list, in lower case; `identity` is none (RFC 9110 §8.4.1), and `none` libcurl's word for it.
+    /// The codings of a list, in lower case; `identity` is none (RFC 9110 §8.4.1), and some servers say `none` for it.
     private static func names(in list: String) -> [String] {
         list.unicodeScalars.split(separator: ",").compactMap { part in
             let name = String(part).lowercased().filter { $0 != " " && $0 != "\t" }
@@ -109,10 +115,12 @@ package final class ContentDecoder {
     /// Says that no more content comes; throws where a coding has not ended.
     ///
     /// - Parameters:
-    ///   - isEmpty: whether no byte of content came. That is whole: many servers say a coding where they send nothing.
-    ///   - endedByClose: whether the close of the connection is the content's end (RFC 9112 §8). The codings alone tell
-    ///     then whether all of it came: where they have not ended the error is `networkConnectionLost`, and else
-    ///     `cannotDecodeContentData`.
+    ///   - isEmpty: whether the content had no bytes at all. Empty content is complete: many servers name a coding
+    ///     where they send nothing.
+    ///   - endedByClose: whether the close of the connection is the content's end (RFC 9112 §8). Only the codings tell
+    ///     then whether all of the content came.
+    /// - Throws: for a coding that has not ended, `networkConnectionLost` with `endedByClose`, else
+    ///   `cannotDecodeContentData`.
     package func finish(isEmpty: Bool, endedByClose: Bool) throws(TransferFailure) {
         for (layer, name) in zip(layers, names) where !layer.isWhole || (isEmpty && endedByClose) {
             throw endedByClose

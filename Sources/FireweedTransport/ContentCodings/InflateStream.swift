@@ -4,9 +4,9 @@ import CZlib
 
 /// Decodes gzip members (RFC 1952), a zlib stream (RFC 1950), or a bare deflate stream (RFC 1951).
 ///
-/// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and libcurl read
-/// both. `gzip` may also be a zlib stream, as libcurl takes it. Behind a gzip member another one may follow (RFC 1952
-/// §2.2). Anything else behind the end is an error, but for 4 bytes behind a bare deflate stream, as with libcurl: they
+/// `deflate` is a zlib stream by RFC 9110 §8.4.1.2; some servers leave its header out, and browsers and curl read
+/// both. `gzip` may also be a zlib stream, as curl takes it. Behind a gzip member another one may follow (RFC 1952
+/// §2.2). Anything else behind the end is an error, but for 4 bytes behind a bare deflate stream, as with curl: they
 /// are a checksum without its header.
 final class InflateStream: ContentCodingStream {
     private enum State {
@@ -33,6 +33,9 @@ final class InflateStream: ContentCodingStream {
     private var state = State.untouched
     /// The byte that was held back until the format was known; the stream reads it in a call of its own.
     private var held: UInt8?
+
+    /// The version of zlib that is loaded, as `1.2.13`.
+    static var libraryVersion: String { String(cString: zlibVersion()) }
 
     /// Makes a stream for `gzip`, or for `deflate`.
     init(isGzip: Bool) {

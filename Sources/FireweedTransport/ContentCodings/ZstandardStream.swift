@@ -13,6 +13,9 @@ final class ZstandardStream: ContentCodingStream {
 
     var isWhole: Bool { isBetweenFrames }
 
+    /// The version of the library that is loaded, as `1.5.4`.
+    static var libraryVersion: String { String(cString: ZSTD_versionString()) }
+
     /// `nil` when there is no memory.
     init?() {
         guard let decoder = ZSTD_createDStream() else { return nil }

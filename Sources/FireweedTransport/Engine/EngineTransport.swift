@@ -1,4 +1,4 @@
-// The transport that speaks HTTP by itself.
+// The transport with HTTP engines of its own.
 
 import Foundation
 import Glibc
@@ -6,11 +6,12 @@ import Synchronization
 
 /// Moves exchanges over HTTP/1.1 and HTTP/2, in clear text and over TLS, on connections of its own for each of its
 /// event loops; WebSockets have connections of their own.
-package final class EngineTransport: Transport {
+public final class EngineTransport: Transport {
     /// What the transport was made with.
-    package let options: TransportOptions
+    public let options: TransportOptions
     private let settings: PoolSettings
     private let parts: EngineParts
+    private let makeLoops: @Sendable () -> [EventLoop]
     /// Empty when the process was out of descriptors when the transport was made.
     private let lanes: [EngineLane]
     /// What is used instead of `lanes` where they are empty.
@@ -24,22 +25,33 @@ package final class EngineTransport: Transport {
     }
 
     /// Makes a transport; no connection is opened yet.
-    package convenience init(settings: PoolSettings) {
+    public convenience init(settings: PoolSettings = PoolSettings()) {
         self.init(settings: settings, parts: EngineParts())
     }
 
-    init(settings: PoolSettings, parts: EngineParts) {
+    convenience init(settings: PoolSettings, parts: EngineParts) {
+        self.init(settings: settings, parts: parts) { EventLoopGroup.loops(settings.options.eventLoops) }
+    }
+
+    init(settings: PoolSettings, parts: EngineParts, makeLoops: @escaping @Sendable () -> [EventLoop]) {
+        // Before anything else calls OpenSSL, which would otherwise register its exit handler.
+        OpenSSLLibrary.initialise()
         options = settings.options
         self.parts = parts
-        // The limit of a host is shared by the loops, each of which has a pool.
+        self.makeLoops = makeLoops
         var settings = settings
         settings.trustDecisions = TrustDecisions()
-        let loops = EventLoopGroup.loops(settings.options.eventLoops)
+        self.settings = settings
+        lanes = Self.makeLanes(on: makeLoops(), settings: settings, parts: parts)
+    }
+
+    /// One lane on each loop; the lanes share the limit of connections to a host, since each has a pool.
+    private static func makeLanes(on loops: [EventLoop], settings: PoolSettings, parts: EngineParts) -> [EngineLane] {
+        var settings = settings
         if loops.count > 1, settings.maximumConnectionsPerHost > 0 {
             settings.maximumConnectionsPerHost = max(1, settings.maximumConnectionsPerHost / loops.count)
         }
-        self.settings = settings
-        lanes = loops.map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
+        return loops.map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
     }
 
     deinit {
@@ -47,10 +59,10 @@ package final class EngineTransport: Transport {
     }
 
     /// WebSockets, the session's rules of trust, and challenges for the credentials of messages.
-    package var abilities: TransportAbilities { [.webSockets, .serverTrust, .answersConnectionChallenges] }
+    public var abilities: TransportAbilities { [.webSockets, .serverTrust, .answersConnectionChallenges] }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
-    package func judgeServers(by rules: ServerTrustRules) {
+    public func judgeServers(by rules: ServerTrustRules) {
         late.withLock { $0.trustRules = rules }
         for lane in lanes { lane.judgeServers(by: rules) }
     }
@@ -58,7 +70,7 @@ package final class EngineTransport: Transport {
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
     ///
     /// The transfer fails where the process has no descriptor left for an event loop.
-    package func makeTransfer(
+    public func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
         guard let lane = lanes.count == 1 ? lanes[0] : laneOfCaller(among: lanes.isEmpty ? lateLanes() : lanes) else {
@@ -80,8 +92,7 @@ package final class EngineTransport: Transport {
         var settings = settings
         settings.trustRules = rules ?? settings.trustRules
         // Made outside the lock. Of several threads the first one counts: a lane without exchanges is nothing yet.
-        let made = EventLoopGroup.loops(options.eventLoops)
-            .map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
+        let made = Self.makeLanes(on: makeLoops(), settings: settings, parts: parts)
         let (lanes, isShutDown) = late.withLock { late in
             if late.lanes.isEmpty { late.lanes = made }
             return (late.lanes, late.isShutDown)
@@ -98,12 +109,12 @@ package final class EngineTransport: Transport {
     }
 
     /// Closes the connections that no exchange uses.
-    package func closeIdleConnections() {
+    public func closeIdleConnections() {
         for lane in lanes + late.withLock({ $0.lanes }) { lane.closeIdleConnections() }
     }
 
     /// Ends every exchange as cancelled and closes all connections.
-    package func shutDown() {
+    public func shutDown() {
         for lane in lanes { lane.shutDown() }
         let late = late.withLock { late in
             late.isShutDown = true
@@ -113,7 +124,16 @@ package final class EngineTransport: Transport {
     }
 
     /// The first event loop; `nil` when the process was out of descriptors when the transport was made.
-    package var executor: (any TaskExecutor)? {
+    public var executor: (any TaskExecutor)? {
         lanes.first?.loop
+    }
+
+    /// The versions of the loaded libraries for TLS, HTTP/2 and content codings, as `OpenSSL/3.0.17 nghttp2/…`.
+    public static var engineVersion: String {
+        let libraries = [
+            "OpenSSL/\(OpenSSLLibrary.version)", "nghttp2/\(HTTP2Session.libraryVersion)",
+            ContentDecoder.libraryVersions,
+        ]
+        return libraries.joined(separator: " ")
     }
 }

@@ -15,8 +15,8 @@ class Timed {
 
 /// A binary heap of moments: setting, changing and removing one takes time logarithmic in their number, and no memory.
 ///
-/// Whoever moves often (a transfer with an idle time-out) does not change its moment: it looks, when called, whether
-/// the moment has moved, and sets it anew.
+/// An entry that moves often (a transfer with an idle time-out) does not change its moment: it looks, when called,
+/// whether the moment has moved, and sets it anew.
 final class DeadlineHeap {
     private struct Node {
         var moment: LoopInstant

@@ -90,7 +90,6 @@ package final class EventLoop: TaskExecutor, Sendable {
                 continue
             }
             turnsWithoutLooking = 0
-            context.sockets.flush()
             readyCount = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
             if timeout != 0 { mailbox.receiverIsAwake() }
             context.updateNow()

@@ -29,9 +29,10 @@ protocol LoopContinuation: AnyObject {
 /// It is not `Sendable` and there is no way to it from outside, so the compiler keeps it on the loop's thread.
 final class LoopContext {
     let loop: EventLoop
-    /// The monotonic clock when the present turn of the loop began: good for time-outs, and costs no call.
+    /// The monotonic clock when the present turn of the loop began, or when the last exchange did: good for time-outs,
+    /// and costs no call.
     private(set) var now: LoopInstant
-    var sockets: SocketWatches
+    var sockets: SocketRegistry
     private var timers: [any LoopTimer] = []
     private var endings: [any TurnEnding] = []
     private var continuations: [any LoopContinuation] = []
@@ -52,7 +53,7 @@ final class LoopContext {
     init(loop: EventLoop, poller: Poller) {
         self.loop = loop
         now = Self.monotonicNow()
-        sockets = SocketWatches(poller: poller)
+        sockets = SocketRegistry(poller: poller)
     }
 
     func add(_ timer: any LoopTimer) {

@@ -52,7 +52,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Takes the declaration back: the receiver is awake, and nobody needs to wake it.
+    /// Takes the declaration back: the receiver is awake, and need not be woken.
     func receiverIsAwake() {
         state.withLock { $0.isReceiverAsleep = false }
     }

@@ -51,10 +51,6 @@ struct Poller: Sendable {
         control(EPOLL_CTL_ADD, descriptor, events, tag)
     }
 
-    func modify(_ descriptor: Int32, events: UInt32, tag: UInt64) {
-        control(EPOLL_CTL_MOD, descriptor, events, tag)
-    }
-
     func remove(_ descriptor: Int32) {
         control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }

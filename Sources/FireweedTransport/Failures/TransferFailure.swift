@@ -58,6 +58,10 @@ public enum TransferFailure: Error, Sendable {
 }
 
 extension TransferFailure {
+    /// A transport ended a transfer as a success, and had delivered no head.
+    package static let withoutResponse = TransferFailure.exchange(
+        .badServerResponse, detail: "the transport ended without a response", engineCode: 0)
+
     /// A server of HTTP/2 lets no stream begin, on a new connection neither.
     static let noStreams = TransferFailure.exchange(
         .networkConnectionLost, detail: "the server allows no streams (MAX_CONCURRENT_STREAMS is 0)", engineCode: 0)

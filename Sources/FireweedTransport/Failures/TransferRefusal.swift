@@ -21,7 +21,7 @@ public enum TransferRefusal: Error, Sendable, Hashable {
     /// More than `maximumFramingByteCount` came between two pieces of content.
     case framingBytes(limit: Int)
 
-    /// The code under which it is reported; none of those that a retry policy retries.
+    /// The code under which it is reported; a `RetryPolicy` retries `.badServerResponse`, and none of the others.
     public var urlErrorCode: URLError.Code {
         switch self {
         case .address: .resourceUnavailable

@@ -66,7 +66,7 @@ struct CheckedFields {
         guard field.octets?.allSatisfy(isText) ?? field.value.utf8.allSatisfy(isText) else {
             throw .refusedField(field, "its value has a CR, an LF or a NUL (RFC 9110 §5.5)")
         }
-        if try !takeSpecial(field) { append(field, to: &lines) }
+        if try !takeSpecial(field) { Self.append(field, to: &lines) }
     }
 
     /// Takes a field that the transport has its own rules for; false for all others.
@@ -99,7 +99,7 @@ struct CheckedFields {
                 throw .refusedField(field, "only “chunked” can be sent (RFC 9112 §7)")
             }
             isChunked = true
-        case (19, "proxy-authorization"): append(field, to: &proxyLines)
+        case (19, "proxy-authorization"): Self.append(field, to: &proxyLines)
         default: return false
         }
         return true
@@ -133,7 +133,8 @@ struct CheckedFields {
         length = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    private func append(_ field: Field, to lines: inout [UInt8]) {
+    /// Static: a method of the value would hold a copy of `lines`, and each field would copy them all.
+    private static func append(_ field: Field, to lines: inout [UInt8]) {
         lines.append(contentsOf: field.name.utf8)
         lines.append(0x3A)
         lines.append(0x20)

@@ -83,7 +83,7 @@ struct FieldSectionReader {
         fields.append(field)
         let nameCount = Int(field.nameEnd &- field.nameStart)
         // No field that counts here has another length.
-        guard nameCount == 4 || nameCount == 7 || nameCount >= 10 && nameCount <= 17 else { return }
+        guard nameCount == 4 || nameCount == 7 || nameCount >= 10 && nameCount <= 17 || nameCount == 25 else { return }
         let name = UnsafeRawBufferPointer(start: base + Int(field.nameStart), count: nameCount)
         let value = UnsafeRawBufferPointer(
             start: base + Int(field.valueStart), count: Int(field.valueEnd &- field.valueStart))

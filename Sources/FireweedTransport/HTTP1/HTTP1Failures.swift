@@ -18,6 +18,14 @@ extension TransferFailure {
         .exchange(.networkConnectionLost, detail: "the connection closed \(detail)", engineCode: 0)
     }
 
+    /// The head of a request message is longer than any server takes.
+    static func longHead(_ byteCount: Int) -> TransferFailure {
+        let limit = HTTP1RequestWriter.maximumHeadByteCount
+        return .exchange(
+            .dataLengthExceedsMaximum,
+            detail: "the head of the request has \(byteCount) bytes, and at most \(limit) are sent", engineCode: 0)
+    }
+
     /// The message cannot be sent as it is.
     static func badMessage(_ detail: String) -> TransferFailure {
         .exchange(.badURL, detail: detail, engineCode: 0)

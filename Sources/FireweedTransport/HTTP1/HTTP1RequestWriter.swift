@@ -34,6 +34,9 @@ package struct HTTP1RequestWriter {
         package var expectation: ResponseExpectation
     }
 
+    /// The longest head that is sent, in bytes, over HTTP/1.1 and HTTP/2.
+    static let maximumHeadByteCount = 1 << 20
+
     private var block: FieldBlock?
     private var fields: CheckedFields?
     private let writing: FieldWriting?
@@ -59,7 +62,8 @@ package struct HTTP1RequestWriter {
     ///   - extra: fields of the transport's own, each with its CRLF, such as an answer to a challenge.
     ///   - bytes: where the head is appended; nothing is, when this throws.
     /// - Returns: what the head says.
-    /// - Throws: `badURL` with the name of what cannot be sent.
+    /// - Throws: `badURL` with the name of what cannot be sent; `dataLengthExceedsMaximum` for a head that is longer
+    ///   than `maximumHeadByteCount`.
     package mutating func write(
         _ message: RequestMessage, to target: RequestTarget, form: Form = .origin, contentLength: Int64?,
         extra: [UInt8] = [], into bytes: inout [UInt8]
@@ -69,6 +73,7 @@ package struct HTTP1RequestWriter {
         }
         let fields = try checked(message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
+        let start = bytes.count
         bytes.append(contentsOf: message.method.utf8)
         bytes.append(0x20)
         bytes.append(contentsOf: form == .origin ? target.originForm.utf8 : target.absoluteForm.utf8)
@@ -89,6 +94,11 @@ package struct HTTP1RequestWriter {
         bytes += fields.lines
         let expectsContinue = fields.expectsContinue && framing != .none && framing != .length(0)
         Self.append(framing, fields, expectsContinue, to: &bytes)
+        let byteCount = bytes.count - start
+        guard byteCount <= Self.maximumHeadByteCount else {
+            bytes.removeLast(byteCount)
+            throw .longHead(byteCount)
+        }
         return Written(
             framing: framing, expectsContinue: expectsContinue, closesConnection: fields.closesConnection,
             expectation: ResponseExpectation(method: message.method))

@@ -83,6 +83,13 @@ package struct HTTP1ResponseParser {
     package private(set) var keepAliveSeconds: Int?
     /// The trailer section (RFC 9110 §6.5), known at the end; `nil` when there is none.
     package private(set) var trailers: FieldBlock?
+    /// The lines of the trailer section as they came, without the empty line; known at the end.
+    private(set) var trailerLines: [UInt8] = []
+
+    /// The lines that have come of a head or a trailer section whose end has not come.
+    var unfinishedLines: [UInt8] {
+        pending.lastIndex(of: 0x0A).map { Array(pending[...$0]) } ?? []
+    }
 
     /// Makes a parser for a connection.
     package init(limits: Limits = Limits()) {
@@ -107,6 +114,7 @@ package struct HTTP1ResponseParser {
         isPersistent = false
         keepAliveSeconds = nil
         trailers = nil
+        if !trailerLines.isEmpty { trailerLines = [] }
     }
 
     /// Takes bytes from the front of `bytes` up to the next event.
@@ -239,7 +247,10 @@ package struct HTTP1ResponseParser {
             let head = ResponseHead(
                 status: line.status, version: line.version, bytes: lines, sectionStart: 0, fields: section.fields,
                 marks: [])
-            if !section.fields.isEmpty { trailers = FieldBlock(head.fields) }
+            if !section.fields.isEmpty {
+                trailers = FieldBlock(head.fields)
+                trailerLines = Array(lines)
+            }
             state = .ended
             return .end
         }

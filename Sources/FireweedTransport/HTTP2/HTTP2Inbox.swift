@@ -65,7 +65,8 @@ final class HTTP2Inbox {
 
     /// Fails one stream, unless it is forgotten already.
     ///
-    /// - Parameter resets: whether nghttp2 has to be told; it resets the stream on its own where it finds the fault.
+    /// With `resets`, nghttp2 is asked to reset the stream. It resets a stream in which it finds the fault without
+    /// being asked.
     func fail(_ stream: Int32, _ cause: TransferFailure, isUnprocessed: Bool = false, resets: Bool = false) {
         fail(stream, HTTP2StreamFailure(failure: cause, isUnprocessed: isUnprocessed), resets: resets)
     }

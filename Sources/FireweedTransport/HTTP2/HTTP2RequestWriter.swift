@@ -85,7 +85,8 @@ struct HTTP2RequestWriter {
 
     /// The fields of a message's head, and what they say.
     ///
-    /// Throws `badURL` with the name of what cannot be sent.
+    /// Throws `badURL` with the name of what cannot be sent, and `dataLengthExceedsMaximum` for a head that is longer
+    /// than `HTTP1RequestWriter.maximumHeadByteCount`.
     mutating func write(
         _ message: RequestMessage, to target: RequestTarget, contentLength: Int64?
     ) throws(TransferFailure) -> (HTTP2FieldList, HTTP1RequestWriter.Written) {
@@ -112,6 +113,7 @@ struct HTTP2RequestWriter {
         if case .length(let count) = framing { list.append("content-length", String(count).utf8) }
         let expectsContinue = fields.expectsContinue && framing != .none && framing != .length(0)
         if expectsContinue { list.append("expect", "100-continue".utf8) }
+        guard list.bytes.count <= HTTP1RequestWriter.maximumHeadByteCount else { throw .longHead(list.bytes.count) }
         return (
             list,
             HTTP1RequestWriter.Written(

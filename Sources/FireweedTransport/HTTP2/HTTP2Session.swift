@@ -24,8 +24,14 @@ package final class HTTP2Session {
     private static let streamLimitBeforeSettings = 100
     /// From this stream on the connection takes no more: identifiers have 31 bits, and are not used twice.
     private static let lastUsefulStream: UInt32 = 0x7FFF_0000
-    /// The longest header section that is sent, instead of nghttp2's own limit of 64 KiB.
-    private static let requestHeaderByteCount = 1 << 20
+    /// The longest header section that nghttp2 sends, instead of 64 KiB: twice what `HTTP2RequestWriter` lets pass,
+    /// since nghttp2 adds twelve bytes to the length of each field.
+    private static let requestHeaderByteCount = 2 * HTTP1RequestWriter.maximumHeadByteCount
+
+    /// The version of libnghttp2 that is loaded, as `1.52.0`.
+    static var libraryVersion: String {
+        nghttp2_version(0).map { String(cString: $0.pointee.version_str) } ?? "unknown"
+    }
 
     /// nghttp2 has met a fatal error.
     private var isDead = false
@@ -148,10 +154,9 @@ package final class HTTP2Session {
 
     // MARK: Streams
 
-    /// Opens a stream with the head of a request.
+    /// Opens a stream with the head of a request, and returns the stream's number.
     ///
-    /// - Parameter hasContent: whether content follows, which `source` gives.
-    /// - Returns: the number of the stream.
+    /// With `hasContent`, content follows, which `source` gives.
     package func submit(_ list: HTTP2FieldList, hasContent: Bool) throws(TransferFailure) -> Int32 {
         if isDead, let failure = inbox.failure { throw failure }
         let status = list.bytes.withUnsafeBytes { bytes in

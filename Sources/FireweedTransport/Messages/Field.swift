@@ -1,7 +1,5 @@
 // Header fields as they stand on the wire (RFC 9110 §5).
 
-import Glibc
-
 /// One field line: a name and a value (RFC 9110 §5.1).
 public struct Field: Sendable, Hashable {
     /// The name as it is written; compared without case.
@@ -19,8 +17,6 @@ public struct Field: Sendable, Hashable {
 }
 
 /// The fields of a request message, made once and shared by every message that sends the same ones.
-///
-/// Its identity matters: a connection handle that has sent a block before does not prepare it again.
 public final class FieldBlock: Sendable {
     /// The fields in the order in which they are sent.
     public let fields: [Field]
@@ -46,18 +42,6 @@ extension String {
     package func isEqualIgnoringASCIICase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && Self.isASCIILetter($0)) }
-    }
-
-    /// Whether the bytes of the text begin with those of another; `hasPrefix` compares characters, which takes ten
-    /// times as long.
-    package func hasBytePrefix(_ prefix: String) -> Bool {
-        var (text, prefix) = (self, prefix)
-        return text.withUTF8 { bytes in
-            prefix.withUTF8 { start in
-                guard let address = start.baseAddress, let own = bytes.baseAddress else { return start.isEmpty }
-                return bytes.count >= start.count && memcmp(own, address, start.count) == 0
-            }
-        }
     }
 
     private static func isASCIILetter(_ byte: UInt8) -> Bool {

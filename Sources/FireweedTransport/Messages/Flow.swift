@@ -26,6 +26,10 @@ public struct Flow: Sendable, Hashable {
     public var revision: UInt64
 
     /// Makes a decision.
+    ///
+    /// - Parameters:
+    ///   - level: which bytes may move.
+    ///   - revision: the number of the decision, from 1 on; of several decisions, the highest number counts.
     public init(_ level: Level, revision: UInt64) {
         self.level = level
         self.revision = revision

@@ -4,7 +4,7 @@ public import Foundation
 
 /// A request message (RFC 9110 §6) and what its transfer has to respect.
 ///
-/// It is one hop's: redirects, cookies and caching have already been decided by whoever made it.
+/// It is one hop's: redirects, cookies and caching have already been decided by the layer above.
 public struct RequestMessage: Sendable {
     /// The version of HTTP to speak.
     public enum HTTPVersion: Sendable, Hashable {
@@ -13,9 +13,6 @@ public struct RequestMessage: Sendable {
         /// HTTP/1.1 only.
         case http1Only
         /// HTTP/2; in clear text by prior knowledge (RFC 9113 §3.3).
-        ///
-        /// In clear text a server that floods us with frames is stopped after half a second of processor time, in which
-        /// the loop does nothing else; over TLS, by `TransportOptions.maximumFramingByteCount`.
         case http2
     }
 
@@ -29,7 +26,12 @@ public struct RequestMessage: Sendable {
         /// Negotiate).
         public var schemes: AuthenticationSchemes
 
-        /// Makes credentials of a user and a password.
+        /// Makes credentials.
+        ///
+        /// - Parameters:
+        ///   - user: the user.
+        ///   - password: the password.
+        ///   - schemes: how they may be used; by the schemes with a password, by default.
         public init(user: String, password: String, schemes: AuthenticationSchemes = .password) {
             self.user = user
             self.password = password
@@ -58,7 +60,18 @@ public struct RequestMessage: Sendable {
     /// default.
     public var tellsOfLulls = false
 
-    /// Makes a message; everything that is not given has no effect on the wire.
+    /// Makes a message; the defaults add nothing to it.
+    ///
+    /// - Parameters:
+    ///   - url: the target, absolute, `http` or `https`.
+    ///   - method: the method.
+    ///   - fields: the fields to send.
+    ///   - body: the content to send.
+    ///   - idleTimeout: seconds without a byte in either direction after which the transfer fails; 60 by default.
+    ///   - deadlineNanoseconds: the moment of the transport's clock at which the transfer fails; `nil`, the default,
+    ///     for none.
+    ///   - credentials: the credentials to answer a challenge with; `nil`, the default, for none.
+    ///   - webSocket: asks for a WebSocket; `nil`, the default, does not.
     public init(
         url: String, method: String = "GET", fields: FieldBlock = FieldBlock([]), body: BodySource = .none,
         idleTimeout: TimeInterval = 60, deadlineNanoseconds: UInt64? = nil, credentials: Credentials? = nil,

@@ -14,10 +14,8 @@ extension ResponseHead {
         package static let hasUnsoundLength = Marks(rawValue: 4)
         /// The content has a coding (RFC 9110 §8.4).
         static let hasContentCoding = Marks(rawValue: 8)
-        /// The content has a length or a transfer coding: it does not end with the connection (RFC 9112 §6.3).
-        static let isFramed = Marks(rawValue: 16)
         /// There is a `Strict-Transport-Security` field (RFC 6797 §6.1).
-        package static let hasStrictTransportSecurity = Marks(rawValue: 32)
+        package static let hasStrictTransportSecurity = Marks(rawValue: 16)
 
         package init(rawValue: UInt8) {
             self.rawValue = rawValue
@@ -34,11 +32,8 @@ extension ResponseHead {
             case 13 where name.isFieldName("cache-control") || name.isFieldName("last-modified"):
                 insert(.mayBeWorthStoring)
             case 16 where name.isFieldName("content-encoding"): insert(.hasContentCoding)
-            case 17 where name.isFieldName("transfer-encoding"): insert(.isFramed)
             case 25 where name.isFieldName("strict-transport-security"): insert(.hasStrictTransportSecurity)
-            case 14 where name.isFieldName("content-length"):
-                insert(.isFramed)
-                length.note(value)
+            case 14 where name.isFieldName("content-length"): length.note(value)
             default: break
             }
         }

@@ -67,7 +67,12 @@ public struct ResponseHead: Sendable {
         }
     }
 
-    /// Makes a head of fields, for transports that do not read from the wire.
+    /// Makes a head, for transports that do not read from the wire.
+    ///
+    /// - Parameters:
+    ///   - status: the status code.
+    ///   - version: the version in the status line.
+    ///   - fields: the fields in their order.
     public init(status: Int, version: String = "HTTP/1.1", fields: [Field]) {
         let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         self.init(status: status, version: version, section: Array(lines.utf8))

@@ -7,8 +7,12 @@ public import Foundation
 /// Every method may be called from any thread. Whatever is sent goes out in the order of the calls, pings excepted,
 /// which go first.
 public protocol WebSocketChannel: AnyObject, Sendable {
-    /// Sends a message; `completion` is called on the loop once its bytes were handed to the kernel, or with the reason
-    /// why not.
+    /// Sends a message.
+    ///
+    /// - Parameters:
+    ///   - message: text or bytes.
+    ///   - completion: called once on the event loop: without a failure when the kernel has the message's bytes, else
+    ///     with the failure.
     func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void)
 
     /// Sends a ping; `completion` is called on the loop when its pong came, or with the reason why none will.
@@ -16,8 +20,11 @@ public protocol WebSocketChannel: AnyObject, Sendable {
 
     /// Begins the closing handshake (RFC 6455 §7.1.2) once everything before it is sent.
     ///
-    /// `code` 0 sends no code. A reason is cut to the 123 bytes that fit. The transfer ends when the peer has answered,
-    /// or after ten seconds with `timedOut`.
+    /// The transfer ends when the peer has answered, or after ten seconds with `timedOut`.
+    ///
+    /// - Parameters:
+    ///   - code: the close code; 0 sends no code.
+    ///   - reason: UTF-8 text, which is cut to the 123 bytes that fit.
     func close(code: UInt16, reason: Data)
 }
 
@@ -26,12 +33,20 @@ public protocol WebSocketChannel: AnyObject, Sendable {
 /// No method may wait. Everything comes after the head of the 101 response and before the transfer's end, which follows
 /// in any case.
 public protocol WebSocketListener: AnyObject, Sendable {
-    /// The handshake is done; `subprotocol` is the one that the peer chose.
+    /// The opening handshake is done.
+    ///
+    /// - Parameters:
+    ///   - channel: sends messages and control frames.
+    ///   - subprotocol: the subprotocol that the peer chose; `nil` when it chose none.
     func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?)
     /// A message came.
     ///
     /// - Returns: which bytes may move now; no further message comes until bytes may come in.
     func webSocketDidReceive(_ message: WebSocketMessage) -> Flow
-    /// Both sides have said goodbye; `code` is the peer's, 1005 when it gave none (RFC 6455 §7.1.5).
+    /// The closing handshake is done: both sides have sent a close frame.
+    ///
+    /// - Parameters:
+    ///   - code: the peer's close code; 1005 when it sent none (RFC 6455 §7.1.5).
+    ///   - reason: the peer's reason; empty when it sent none.
     func webSocketDidClose(code: UInt16, reason: Data)
 }

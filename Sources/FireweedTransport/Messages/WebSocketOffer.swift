@@ -23,6 +23,13 @@ public struct WebSocketOffer: Sendable {
     public var listener: any WebSocketListener
 
     /// Makes an offer.
+    ///
+    /// - Parameters:
+    ///   - compression: the compression to offer; `nil`, the default, for none.
+    ///   - maximumMessageByteCount: the longest message to accept, in bytes; 1 MiB by default.
+    ///   - pingInterval: seconds between automatic pings; `nil`, the default, sends none.
+    ///   - requiresPongs: whether a missing pong ends the connection; false by default.
+    ///   - listener: is notified of what happens on the WebSocket.
     public init(
         compression: WebSocketCompression? = nil, maximumMessageByteCount: Int = 1 << 20,
         pingInterval: TimeInterval? = nil, requiresPongs: Bool = false, listener: any WebSocketListener
@@ -47,6 +54,12 @@ public struct WebSocketCompression: Sendable, Hashable {
     public var serverMaximumWindowBits: Int?
 
     /// Makes an offer; window bits outside 8 to 15 become the nearest of them.
+    ///
+    /// - Parameters:
+    ///   - allowsClientContextTakeover: whether we may refer back to earlier messages; true by default.
+    ///   - allowsServerContextTakeover: whether the peer may refer back to earlier messages; true by default.
+    ///   - clientMaximumWindowBits: our largest window in bits; `nil`, the default, lets the peer choose.
+    ///   - serverMaximumWindowBits: the peer's largest window in bits; `nil`, the default, leaves it to the peer.
     public init(
         allowsClientContextTakeover: Bool = true, allowsServerContextTakeover: Bool = true,
         clientMaximumWindowBits: Int? = nil, serverMaximumWindowBits: Int? = nil

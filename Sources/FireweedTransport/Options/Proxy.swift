@@ -100,7 +100,7 @@ public struct Proxy: Sendable, Hashable {
 
     /// Whether the environment names a proxy for anything.
     ///
-    /// `HTTP_PROXY` does not count: where programs are run by a server, whoever asks it can set that one.
+    /// `HTTP_PROXY` does not count: where a server runs programs, its clients can set that one.
     static var isInEnvironment: Bool {
         let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.contains { getenv($0) != nil }

@@ -1,4 +1,4 @@
-// What libcurl can do and `URLSessionConfiguration` cannot say.
+// What `URLSessionConfiguration` cannot say.
 
 public import Foundation
 
@@ -30,7 +30,7 @@ public struct TransportOptions: Sendable {
     public var certificateAuthorities: CertificateAuthorities = .system
     /// Who we are, when a server asks for a client certificate.
     ///
-    /// Default: nobody.
+    /// Default: `nil`.
     public var clientIdentity: ClientIdentity?
     /// Who we are for single hosts, in place of `clientIdentity`; `nil` for a host that is to see no certificate.
     ///
@@ -57,10 +57,10 @@ public struct TransportOptions: Sendable {
     ///
     /// Default: `true`. Without the offer, HTTP/1.1 is spoken.
     public var offersALPN = true
-    /// A file to append the secrets of TLS connections to, in the form of NSS key logs: whoever has it can read them.
+    /// A file to append the secrets of TLS connections to, in the form of NSS key logs.
     ///
-    /// Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect by itself. The file is made for this user
-    /// alone; when it cannot be opened, nothing is written.
+    /// Its readers can decrypt the connections. Default: `nil`. The environment variable `SSLKEYLOGFILE` has no effect.
+    /// The file is made for this user alone; when it cannot be opened, nothing is written.
     public var keyLogFile: URL?
     /// Which addresses may be connected to, after names were looked up.
     ///
@@ -72,7 +72,7 @@ public struct TransportOptions: Sendable {
     public var eventLoops = 1
     /// How many bytes the heads and trailers of one exchange may have; more fail with `TransferRefusal.headerBytes`.
     ///
-    /// Default: 300 KiB. libcurl has a limit of its own of 100 KiB for a single line.
+    /// Default: 300 KiB.
     public var maximumHeaderByteCount = 300 * 1024
     /// How many fields one head or trailer section may have; more fail with `TransferRefusal.headerFields`.
     ///
@@ -104,9 +104,7 @@ public struct TransportOptions: Sendable {
     public var maximumBodyByteCount: Int?
     /// How many times longer than it came a content may get by decoding; more fails with `TransferRefusal.expansion`.
     ///
-    /// The first 16 MiB are free. A response that is not read may also fail when a small part of it expands more than
-    /// 400-fold, whatever this limit is: libcurl keeps at most 64 MiB of decoded content. Default: 200; `nil` for no
-    /// limit.
+    /// The first 16 MiB are free. Default: 200; `nil` for no limit.
     public var maximumExpansionRatio: Int? = 200
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
@@ -132,7 +130,7 @@ public struct TransportOptions: Sendable {
     /// Addresses to connect to instead of a name lookup: a host, and its IPv4 and IPv6 addresses.
     ///
     /// Hosts compare as in `clientIdentities`. IPv6 addresses stand without brackets. They are tried as looked-up ones
-    /// are (happy eyeballs, RFC 8305): both families race, IPv6 with a head start of 200 ms. Empty by default.
+    /// are (happy eyeballs, RFC 8305): both families race, IPv6 with a head start of 250 ms. Empty by default.
     /// Certificates are still checked for the host.
     public var addressOverrides: [String: [String]] = [:]
 
@@ -170,12 +168,11 @@ public struct TransportOptions: Sendable {
 
     /// The most bytes that are read from a connection at once, from 1,024 to 524,288.
     ///
-    /// Each transfer that runs has a buffer of this size, of which only what was read takes memory. Default: `nil`,
-    /// which is 61,440, and for content that is streamed or downloaded 524,288, or less: as much as
-    /// `maximumExpansionRatio` lets expand to 32 MiB.
+    /// Connections of one event loop share a buffer. Default: `nil`, which is 65,536, and for content that is streamed
+    /// or downloaded 262,144.
     public var receiveBufferByteCount: Int?
 
-    /// Is told of heads as they are on the wire; `nil`, the default, for nobody.
+    /// Is told of heads as they are on the wire; `nil` by default.
     package var wireObserver: (any WireObserver)?
     /// How fields are written; `nil`, the default, as messages have them.
     package var fieldWriting: FieldWriting?

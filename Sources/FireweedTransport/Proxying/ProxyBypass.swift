@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A list of hosts as `no_proxy` has it, read as libcurl 7.88 reads it.
+/// A list of hosts as `no_proxy` has it, read as curl 7.88 reads it.
 ///
 /// Entries are separated by commas or blanks. A name stands for itself and for the names below it, with or without a
 /// dot in front; a dot at the end of either does not count, nor does case. An IPv4 address stands for itself, and with
@@ -46,9 +46,9 @@ struct ProxyBypass {
         return tail.startIndex == name.startIndex || name.utf8[name.utf8.index(before: tail.startIndex)] == 0x2E
     }
 
-    /// libcurl reads the number of bits as atoi(3) does, and takes 0 for the address alone.
+    /// curl reads the number of bits as atoi(3) does, and takes 0 for the address alone.
     ///
-    /// libcurl 7.88 means to compare IPv6 networks too, and fails to; here they are compared.
+    /// curl 7.88 means to compare IPv6 networks too, and fails to; here they are compared.
     private static func matches(_ address: IPAddress, entry: String) -> Bool {
         let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = parts.first.flatMap({ IPAddress(String($0)) }) else { return false }

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// Chooses proxies: the options' own, else the environment's as libcurl reads it.
+/// Chooses proxies: the options' own, else the environment's as curl reads it.
 struct ProxyChoice {
     /// Looks up a variable of the environment.
     var variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
@@ -27,7 +27,7 @@ struct ProxyChoice {
         guard let bypass = first(of: ["no_proxy", "NO_PROXY"]), ProxyBypass(bypass.value).contains(target.host) else {
             let own = target.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
             guard let found = first(of: own + ["all_proxy", "ALL_PROXY"]) else { return nil }
-            // libcurl's ports for proxies without one.
+            // curl's ports for proxies without one.
             guard let proxy = Proxy(found.value, defaultPort: { $0 == .https ? 443 : 1080 }) else {
                 // Not the text itself, which may have a password.
                 let detail = "the environment variable \(found.name) names no proxy that is understood"

@@ -4,6 +4,8 @@ import Foundation
 
 /// Who wants a tunnel; called on the loop's thread, also from inside `ProxyTunnel.begin()`.
 protocol ProxyTunnelOwner: AnyObject {
+    /// The socket was ready for bytes of the handshake with the proxy.
+    func layerDidProgress()
     /// The tunnel is there; `rest` came behind the proxy's answer.
     func tunnelIsMade(_ tunnel: ProxyTunnel, rest: [UInt8])
     func tunnel(_ tunnel: ProxyTunnel, didFail failure: TransferFailure)
@@ -134,7 +136,7 @@ final class ProxyTunnel {
         case .connect(var connect):
             let event = try connect.finish()
             _ = perform(event, connect, UnsafeRawBufferPointer(start: nil, count: 0))
-            // A request on this connection would reach nobody.
+            // A request on this connection would reach no server.
             if !isOver { throw .proxyFailed("the proxy closed the connection during CONNECT") }
         case .socks(let socks): throw socks.cut
         }
@@ -153,6 +155,7 @@ final class ProxyTunnel {
 
 extension ProxyTunnel: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        owner?.layerDidProgress()
         channel.flush()
         drive()
     }

@@ -4,7 +4,7 @@ import Dispatch
 package import Foundation
 import Synchronization
 
-/// Plain HTTP exchanges for whoever may block its thread, on a loop that nobody else uses.
+/// Plain HTTP exchanges for callers that may block their thread, on a loop of their own.
 ///
 /// A caller that blocks one of the process's own loops by mistake is so never waited for.
 package enum StatusFetch {
@@ -41,10 +41,10 @@ package enum StatusFetch {
     /// The largest lists of public authorities have some megabytes.
     private static let maximumByteCount = 32 * 1024 * 1024
 
-    private static let transport: CurlTransport = {
+    private static let transport: EngineTransport = {
         var options = TransportOptions()
         options.maximumBodyByteCount = maximumByteCount
-        return CurlTransport(settings: PoolSettings(options: options)) {
+        return EngineTransport(settings: PoolSettings(options: options), parts: EngineParts()) {
             [EventLoop(name: "fireweed-status")].compactMap { $0 }
         }
     }()

@@ -10,7 +10,7 @@ final class ScriptedStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.scripted")
     let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step]
     // SAFETY: both are touched on the serial queue alone.
-    /// The transfers between start and end: nobody else has to hold them.
+    /// The transfers between start and end; this is what keeps them alive.
     private var running: [ObjectIdentifier: ScriptedTransfer] = [:]
     private var isShutDown = false
 

@@ -51,7 +51,7 @@ final class TLSClient {
     /// Shows an identity to the server if it asks for one.
     static func install(_ identity: ClientIdentity, on ssl: OpaquePointer) throws(TransferFailure) {
         do throws(ClientIdentityError) {
-            try LoadedIdentity(identity).install(onConnection: ssl)
+            try LoadedIdentity(identity).install(on: ssl)
         } catch {
             throw .exchange(.clientCertificateRejected, detail: "\(error)", engineCode: 0)
         }
@@ -86,11 +86,11 @@ private final class TLSClientContext {
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
         fw_ssl_ctx_set_cache_mode(pointer, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(pointer, sessionMade)
-        // Without it a client asks the verifier and goes on whatever it says (SSL_CTX_set_verify(3)).
+        // Without it a client asks the verifier and ignores its verdict (SSL_CTX_set_verify(3)).
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(pointer, judgePeer, nil)
         SSL_CTX_set_cert_cb(pointer, identityWanted, nil)
-        TLSContext.setKeyLog(keyLog, on: UnsafeMutableRawPointer(pointer))
+        keyLog?.install(on: pointer)
     }
 
     deinit { SSL_CTX_free(pointer) }
@@ -120,7 +120,7 @@ private func judgePeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
         let handshake = TLSStream.of(ssl)?.handshake
     else { return 0 }
-    switch OpenSSLError.discarding({ handshake.judge(PeerVerification.evidence(of: context, on: ssl)) }) {
+    switch OpenSSLError.discarding({ handshake.judge(PeerEvidence(of: context, on: ssl)) }) {
     case .proceed:
         X509_STORE_CTX_set_error(context, X509_V_OK)
         return 1

@@ -7,9 +7,8 @@ import Foundation
 enum TLSFailure {
     /// The failure of a handshake.
     ///
-    /// - Parameters:
-    ///   - isCut: the peer closed the connection.
-    ///   - failure: the failure of the channel below, if it failed.
+    /// `isCut` is true when the peer closed the connection. `failure` is the failure of the channel below, if it
+    /// failed.
     static func ofHandshake(
         with host: String, _ errors: OpenSSLError, isCut: Bool, below failure: TransferFailure?
     ) -> TransferFailure {

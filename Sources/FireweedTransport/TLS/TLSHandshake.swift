@@ -5,6 +5,8 @@ import Foundation
 
 /// Who has a handshake made; called on the loop's thread, also from inside `TLSHandshake.begin()`.
 protocol TLSHandshakeOwner: AnyObject {
+    /// The socket was ready for bytes of the handshake.
+    func layerDidProgress()
     /// The handshake is done, and the peer is trusted.
     func handshakeIsDone(_ handshake: TLSHandshake, _ stream: TLSStream, speaks: ApplicationProtocol)
     func handshake(_ handshake: TLSHandshake, didFail failure: TransferFailure)
@@ -39,7 +41,7 @@ final class TLSHandshake {
 
     /// Makes a handshake over a channel whose socket is registered for its edges.
     ///
-    /// - Parameter gate: the gate of an earlier handshake that the peer did not wait for.
+    /// `gate` is the gate of an earlier handshake that the peer did not wait for.
     init(
         with peer: TLSPeer, over channel: ByteChannel, gate: TrustGate?, client: TLSClient, context: LoopContext,
         owner: any TLSHandshakeOwner
@@ -90,7 +92,7 @@ final class TLSHandshake {
     /// Lets our messages leave, if there are any that wait for a status and a verdict.
     private func flightIsMade(by stream: TLSStream) {
         guard gate.isProvisional, stream.hasUnsentRecords else { return }
-        switch answer(to: .flight(status: PeerVerification.status(of: stream.ssl))) {
+        switch answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl))) {
         case .proceed: release(stream)
         case .hold: hold()
         case .refuse: fail(OpenSSLError(entries: []), of: stream)
@@ -109,9 +111,13 @@ final class TLSHandshake {
         }
         // In TLS 1.3 our last message ends the handshake for us, whether the peer is there or not.
         if wasHeld, !isSecondTry, stream.hasSomethingToRead, stream.hasLostPeer { return outlive() }
+        let version = agreedProtocol(of: stream)
+        if version == .http2, let flaw = HTTP2Security.flaw(of: stream.ssl) {
+            return fail(TLSFailure.unfit(peer.host, flaw))
+        }
         isOver = true
         stream.handshake = nil
-        owner?.handshakeIsDone(self, stream, speaks: agreedProtocol(of: stream))
+        owner?.handshakeIsDone(self, stream, speaks: version)
     }
 
     /// What ALPN agreed on; HTTP/1.1 without an agreement.
@@ -158,7 +164,7 @@ final class TLSHandshake {
     func identityWanted() -> Answer {
         guard let stream else { return .refuse }
         if gate.isProvisional {
-            let answer = answer(to: .flight(status: PeerVerification.status(of: stream.ssl)))
+            let answer = answer(to: .flight(status: PeerEvidence.stapledStatus(of: stream.ssl)))
             guard answer == .proceed else { return answer }
             stream.holdsRecords = false
         }
@@ -213,7 +219,7 @@ final class TLSHandshake {
         switch outcome {
         case .success: stream?.resumption.expiry = VerdictLifetime.end(of: evidence.chain, until: end)
         case .failure(let error):
-            failure = failure ?? (peer.isProxy ? HandshakeJudge.proxyFailure(error) : .untrusted(error))
+            failure = failure ?? (peer.isProxy ? TLSFailure.untrustedProxy(error) : .untrusted(error))
         }
         return answer(to: .verdict(isAccepted: failure == nil))
     }
@@ -245,6 +251,7 @@ final class TLSHandshake {
 
 extension TLSHandshake: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
+        owner?.layerDidProgress()
         stream?.flush()
         drive()
     }
@@ -265,6 +272,19 @@ enum VerdictLifetime {
 }
 
 extension TLSFailure {
+    /// The connection may not carry the version of HTTP that was agreed on.
+    static func unfit(_ host: String, _ flaw: String) -> TransferFailure {
+        .exchange(
+            .secureConnectionFailed, detail: "\(host) chose HTTP/2 with \(flaw), which HTTP/2 forbids", engineCode: 0)
+    }
+
+    /// The session's proxy is not trusted.
+    static func untrustedProxy(_ error: any Error) -> TransferFailure {
+        .exchange(
+            (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
+            detail: "the proxy is not trusted: \(error)", engineCode: 0)
+    }
+
     /// A handshake that ended without anybody having seen the peer's certificates.
     static func unjudged(_ host: String) -> TransferFailure {
         .exchange(

@@ -8,11 +8,9 @@ struct TLSPeer {
     let isProxy: Bool
     /// The protocols that are offered (RFC 7301), the first one preferred; empty for no offer.
     let offer: [ApplicationProtocol]
-    let rule: HandshakeJudge.Rule
+    let rule: PeerRule
 
-    /// The peer for an origin.
-    ///
-    /// - Parameter isLimitedToHTTP1: whether HTTP/2 is not offered, whatever the options say.
+    /// The peer for an origin; with `isLimitedToHTTP1`, HTTP/2 is not offered, whatever the options say.
     init(host: String, port: UInt16, settings: PoolSettings, isLimitedToHTTP1: Bool = false) {
         self.host = host
         self.port = port
@@ -29,9 +27,9 @@ struct TLSPeer {
         port = UInt16(truncatingIfNeeded: proxy.port)
         isProxy = true
         offer = settings.options.offersALPN ? [.http1] : []
-        rule = HandshakeJudge.Rule(
+        rule = PeerRule(
             host: host, authorities: settings.options.certificateAuthorities, mayWait: false,
-            decide: HandshakeJudge.Rule.authoritiesAndName)
+            decide: PeerRule.authoritiesAndName)
     }
 
     /// The name that the server is told (RFC 6066 §3); `nil` for an address.

@@ -81,7 +81,7 @@ struct TrustGate: Equatable {
             return become(.refused, .refuse)
         case (.provisional, .chain): return become(.refused, .refuse)
         case (.refused, _): return .refuse
-        // A verdict that nobody asked for.
+        // An unrequested verdict.
         case (.open, .verdict), (.provisional, .verdict), (.accepted, .verdict): return .hold
         }
     }

@@ -19,10 +19,11 @@ public protocol SessionClock: Sendable {
     /// Calls `work` once on `queue` when a duration is over, unless it is cancelled before that.
     ///
     /// - Parameters:
-    ///   - purpose: whether the caller does nothing until then, or limits something that goes on.
-    ///   - duration: zero or less is at once; the call still comes by way of the queue.
+    ///   - purpose: whether the caller waits for the time, or limits something that is under way.
+    ///   - duration: the time until the call; zero or less calls as soon as the queue can.
     ///   - queue: where `work` is called.
-    /// - Returns: what cancels the call. Dropping it cancels nothing.
+    ///   - work: the work; called at most once.
+    /// - Returns: an object that cancels the call. Releasing it cancels nothing.
     @discardableResult
     func schedule(
         _ purpose: SchedulingPurpose, after duration: Duration, on queue: DispatchQueue,

@@ -33,25 +33,9 @@ extension PoolSettings {
     }
 
     /// The session's own rules for an origin, else the authorities.
-    func rule(forHost host: String) -> HandshakeJudge.Rule {
-        HandshakeJudge.Rule(
+    func rule(forHost host: String) -> PeerRule {
+        PeerRule(
             host: host, authorities: options.certificateAuthorities, mayWait: trustRules?.mayWait(host) ?? false,
-            decide: trustRules?.decide ?? HandshakeJudge.Rule.authoritiesAndName)
-    }
-
-    /// The authorities, whatever the session says of origins; libcurl itself checks the proxy's name.
-    var ruleForProxy: HandshakeJudge.Rule {
-        HandshakeJudge.Rule(
-            host: options.proxy?.host ?? "", authorities: options.certificateAuthorities, mayWait: false
-        ) { try $0.evaluateChain() }
-    }
-}
-
-extension HandshakeJudge {
-    /// What a transfer fails with when its proxy is not trusted.
-    static func proxyFailure(_ error: any Error) -> TransferFailure {
-        .exchange(
-            (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted,
-            detail: "the proxy is not trusted: \(error)", engineCode: 0)
+            decide: trustRules?.decide ?? PeerRule.authoritiesAndName)
     }
 }

@@ -11,7 +11,12 @@ public struct ServerTrustRules: Sendable {
     /// The identity that was given for a host while its trust was decided; `nil` leaves it to the transport's options.
     public var identity: @Sendable (String) -> ClientIdentity?
 
-    /// Makes rules of a decision that never waits, unless said otherwise, and gives no identity.
+    /// Makes rules.
+    ///
+    /// - Parameters:
+    ///   - mayWait: whether `decide` may wait for a host; by default it never does.
+    ///   - identity: the identity that was given for a host; `nil`, the default, leaves it to the transport's options.
+    ///   - decide: returns when a server is trusted, and throws the reason when it is not.
     public init(
         mayWait: @escaping @Sendable (String) -> Bool = { _ in false },
         identity: @escaping @Sendable (String) -> ClientIdentity? = { _ in nil },

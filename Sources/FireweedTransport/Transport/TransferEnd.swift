@@ -20,12 +20,18 @@ public struct TransferEnd: Sendable {
     public var report: TransferReport
     /// The numbers of earlier tries of the same message, in order.
     ///
-    /// Most transfers have none; libcurl never tells of one.
+    /// Most transfers have none.
     public var earlierReports: [TransferReport] = []
     /// What became of the request's content.
     public var requestContent: SentContent
 
     /// Makes an end.
+    ///
+    /// - Parameters:
+    ///   - failure: why the transfer failed; `nil`, the default, when it did not.
+    ///   - report: the times and byte counts of the transfer.
+    ///   - requestContent: how much of the request's content was read; nothing by default.
+    ///   - trailers: the trailer section (RFC 9110 §6.5); `nil`, the default, when none came.
     public init(
         _ failure: TransferFailure? = nil, report: TransferReport, requestContent: SentContent = .untouched,
         trailers: FieldBlock? = nil

@@ -2,7 +2,7 @@
 
 /// Moves exchanges: one request message out, one response in.
 ///
-/// libcurl is one implementation (`CurlTransport`), `ScriptedTransport` is another, for tests. A session asks for
+/// `EngineTransport` is what sessions have, `ScriptedTransport` is for tests. A session asks for
 /// `abilities` when it is made, and fails what its transport cannot do. Every method may be called from any thread.
 ///
 /// What every implementation keeps to:
@@ -30,7 +30,12 @@ public protocol Transport: AnyObject, Sendable {
     /// A session calls it once, before its first transfer, where the transport has the ability `serverTrust`.
     func judgeServers(by rules: ServerTrustRules)
 
-    /// Makes a transfer, which its control's `start(_:)` begins.
+    /// Makes a transfer, which does nothing until `start(_:)` of its control is called.
+    ///
+    /// - Parameters:
+    ///   - message: the message to send.
+    ///   - consumer: is notified of the response; the transport keeps it until the transfer's end.
+    /// - Returns: the control of the transfer.
     func makeTransfer(of message: consuming RequestMessage, for consumer: any TransferConsumer) -> any TransferControl
 
     /// Closes connections that no transfer uses; by default it does nothing.
@@ -87,7 +92,7 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// `MissingAbility.serverTrust`.
     public static let serverTrust = TransportAbilities(rawValue: 2)
     /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection: NTLM, and
-    /// Negotiate where the transport has a Kerberos library, as libcurl has.
+    /// Negotiate where a Kerberos library is installed.
     ///
     /// The consumer is told of each answered challenge (`TransferConsumer.transferDidAnswerChallenge(_:)`).
     public static let answersConnectionChallenges = TransportAbilities(rawValue: 4)
@@ -143,7 +148,12 @@ public protocol TransferConsumer: AnyObject, Sendable {
     /// No more content is at hand: what was gathered of it may be handed on. Only for messages that ask for it
     /// (`tellsOfLulls`).
     func transferDidReachLull()
-    /// Bytes of the request's content were handed to the connection; `total` counts from the start of the content.
+    /// Bytes of the request's content were handed to the connection.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the bytes since the last call.
+    ///   - total: the bytes from the start of the content.
+    ///   - expected: the length of the content in bytes; `nil` where it is not known.
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?)
     /// The transfer ended. Exactly once, last.
     func transferDidFinish(_ end: consuming TransferEnd)

@@ -3,7 +3,7 @@
 import COpenSSL
 import Foundation
 
-/// Verifies what a server showed against authorities, or finds how far it holds together by itself.
+/// Verifies what a server showed against authorities, or finds how far it is consistent without any.
 struct ChainVerification {
     /// The leaf first; the rest is only material to build a path from.
     private let presented: [ParsedCertificate]

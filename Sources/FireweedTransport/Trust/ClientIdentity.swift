@@ -33,7 +33,11 @@ public struct ClientIdentity: Sendable, Hashable {
         self.passphrase = passphrase
     }
 
-    /// An identity of a PKCS #12 file (RFC 7292), which holds certificate, key and intermediates.
+    /// An identity of a PKCS #12 file (RFC 7292).
+    ///
+    /// - Parameters:
+    ///   - pkcs12: the file, which holds certificate, key and intermediates.
+    ///   - passphrase: the passphrase of the file.
     public init(pkcs12: URL, passphrase: String) {
         source = .pkcs12(pkcs12)
         self.passphrase = passphrase

@@ -27,20 +27,10 @@ final class LoadedIdentity {
 
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 
-    /// Makes an `SSL_CTX` show this identity.
+    /// Makes a connection show this identity.
     ///
     /// OpenSSL takes references of its own.
-    func install(on context: OpaquePointer) throws(ClientIdentityError) {
-        ERR_clear_error()
-        guard SSL_CTX_use_certificate(context, certificate.x509) == 1,
-            SSL_CTX_use_PrivateKey(context, key.pointer) == 1,
-            fw_ssl_ctx_clear_chain(context) == 1,
-            intermediates.allSatisfy({ fw_ssl_ctx_add_chain(context, $0.x509) == 1 })
-        else { throw .refused(reason: OpenSSLError.drain().description) }
-    }
-
-    /// Makes one connection show this identity, as `install(on:)` does for those of an `SSL_CTX`.
-    func install(onConnection ssl: OpaquePointer) throws(ClientIdentityError) {
+    func install(on ssl: OpaquePointer) throws(ClientIdentityError) {
         ERR_clear_error()
         guard SSL_use_certificate(ssl, certificate.x509) == 1, SSL_use_PrivateKey(ssl, key.pointer) == 1,
             fw_ssl_clear_chain(ssl) == 1, intermediates.allSatisfy({ fw_ssl_add_chain(ssl, $0.x509) == 1 })

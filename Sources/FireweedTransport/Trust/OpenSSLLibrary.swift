@@ -9,6 +9,11 @@ enum OpenSSLLibrary {
         OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }
 
+    /// The version of the library that is loaded, as `3.0.17`.
+    static var version: String {
+        String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
+    }
+
     /// Version and cipher of a connection; `handle` is its `SSL *`.
     static func report(of handle: UnsafeMutableRawPointer) -> (version: String, cipher: String)? {
         let ssl = OpaquePointer(handle)

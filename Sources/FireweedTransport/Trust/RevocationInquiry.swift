@@ -16,7 +16,7 @@ package enum RevocationStatus: Sendable, Equatable {
 /// A status, and how long it holds.
 package struct RevocationAnswer: Sendable, Equatable {
     package let status: RevocationStatus
-    /// When there is something newer at the latest; `nil` when nobody says.
+    /// When there is something newer at the latest; `nil` when the answer does not say.
     package let validUntil: Date?
 
     package static func unknown(_ reason: String) -> RevocationAnswer {
@@ -31,7 +31,7 @@ package struct RevocationInquiry: Sendable {
     /// Its issuer, and those above.
     private let issuers: [Certificate]
 
-    /// The questions about a verified chain: about all but its last certificate, which is trusted by itself.
+    /// The questions about a verified chain: about all but its last certificate, the trusted anchor.
     package static func inquiries(about path: [Certificate]) -> [RevocationInquiry] {
         path.indices.dropLast().map {
             RevocationInquiry(certificate: path[$0], issuers: Array(path[($0 + 1)...]))
@@ -173,7 +173,7 @@ extension ParsedCertificate {
         }
     }
 
-    /// Not https: whoever checks a status must not need another one for it (RFC 5280 §8).
+    /// Not https: the check of a status must not need another check (RFC 5280 §8).
     private static func location(_ text: String) -> URL? {
         guard let url = URL(string: text), url.scheme?.lowercased() == "http", url.host?.isEmpty == false else {
             return nil

@@ -1,11 +1,11 @@
-// SHA-1, for the one protocol that still asks for it.
+// SHA-1, for protocols that still ask for it.
 
 import COpenSSL
 
-/// SHA-1, which RFC 6455 §4.2.2 uses to recognise an answer, not to protect anything.
-enum SHA1 {
+/// SHA-1, which RFC 6455 §4.2.2 uses to recognise an answer, and Redis to name a script; it protects nothing.
+package enum SHA1 {
     /// The 20 bytes of the digest.
-    static func digest(of bytes: [UInt8]) -> [UInt8] {
+    package static func digest(of bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 20)
         COpenSSL.SHA1(bytes, bytes.count, &digest)
         return digest

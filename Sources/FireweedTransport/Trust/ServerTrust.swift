@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Nothing here waits or touches the network, so that it can be asked inside the handshake. The authorities are read at
 /// the first use of each in the process. An evaluator may replace the authorities (`setAnchors(_:)`) and the policy
-/// (`apply(_:)`); both hold for whoever looks at the same trust afterwards, and for this one handshake.
+/// (`apply(_:)`); both hold for later evaluators of the same trust, and for this one handshake.
 public final class ServerTrust: Sendable {
     /// What the server sent, the leaf first, the rest in its order.
     ///
@@ -41,9 +41,14 @@ public final class ServerTrust: Sendable {
     /// How far the presented certificates hold together; it depends on nothing that can change.
     private let ownChain = Mutex<[Certificate]?>(nil)
 
-    /// Makes a trust of a chain, the leaf first.
+    /// Makes a trust, for tests of evaluators and for chains from elsewhere.
     ///
-    /// The status, an OCSP response in DER, is what the server stapled to it.
+    /// - Parameters:
+    ///   - certificates: what the server sent, the leaf first.
+    ///   - host: the host that was asked for.
+    ///   - authorities: the authorities; those of the system by default.
+    ///   - rules: what the chain has to fulfil besides.
+    ///   - stapledStatus: the OCSP response that the server stapled, in DER; `nil`, the default, for none.
     public convenience init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities = .system,
         rules: TrustRules = TrustRules(), stapledStatus: Data? = nil
@@ -80,13 +85,15 @@ public final class ServerTrust: Sendable {
         }
     }
 
-    /// Checks signatures, dates, purpose and constraints up to an authority; throws why they do not hold.
+    /// Checks signatures, dates, purpose and constraints up to an authority.
     ///
-    /// The host is not looked at. The answer for the trust's own authorities is computed once.
+    /// The host is not checked. The result for the trust's own authorities is computed once.
     ///
     /// - Parameter anchors: certificates to take as authorities for this call; they need not be roots. `nil`, the
     ///   default, takes those of `setAnchors(_:)`, else `authorities`.
-    /// - Returns: the verified chain, the leaf first; an authority is in it, and above that one what the server sent.
+    /// - Returns: the verified chain up to an authority, the leaf first. Where the authority is not a root, the
+    ///   server's certificates above it follow.
+    /// - Throws: the ``TrustFailure`` that says which check failed.
     @discardableResult
     public func evaluateChain(anchors: [Certificate]? = nil) throws(TrustFailure) -> [Certificate] {
         guard let anchors else { return try standardVerdict.get() }
@@ -103,7 +110,8 @@ public final class ServerTrust: Sendable {
 
     /// Replaces the authorities, for this trust.
     ///
-    /// - Parameter certificates: the certificates to take as authorities, which need not be roots; empty trusts nobody.
+    /// - Parameter certificates: the certificates to take as authorities, which need not be roots; with none,
+    ///   no chain is trusted.
     public func setAnchors(_ certificates: [Certificate]) {
         state.withLock {
             $0.anchors = certificates

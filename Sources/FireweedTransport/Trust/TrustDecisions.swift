@@ -26,7 +26,7 @@ final class TrustDecisions: Sendable {
     /// Decides about a peer by a rule, and calls `answer` once, on another thread.
     ///
     /// All rules that are passed for one host have to be equal.
-    func decide(_ trust: ServerTrust, by rule: HandshakeJudge.Rule, answer: @escaping Answer) {
+    func decide(_ trust: ServerTrust, by rule: PeerRule, answer: @escaping Answer) {
         let question = Question(
             host: trust.host, chain: trust.presentedCertificates, stapledStatus: trust.stapledStatus)
         let isFirst = waiting.withLock { waiting in

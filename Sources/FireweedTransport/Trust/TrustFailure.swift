@@ -8,13 +8,13 @@ public import Foundation
 public enum TrustFailure: Error, Sendable, Hashable {
     /// The server showed no certificate that can be read.
     case noCertificate
-    /// The authorities could not be read, so nobody can be trusted.
+    /// The authorities could not be read, so no chain can be trusted.
     case authoritiesUnreadable(reason: String)
     /// The leaf is signed by its own key, and is no authority here.
     case selfSigned(Certificate)
     /// The chain ends in a root that is no authority here.
     case untrustedRoot(Certificate)
-    /// Nobody at hand has issued this certificate: an intermediate is missing, or the authority is unknown.
+    /// No known certificate has issued this certificate: an intermediate is missing, or the authority is unknown.
     case unknownIssuer(Certificate)
     /// The certificate has expired, or its dates cannot be read.
     case expired(Certificate)

@@ -13,7 +13,12 @@ public struct TrustRules: Sendable, Hashable {
         didSet { securityLevel = min(max(securityLevel, 0), 5) }
     }
 
-    /// Makes rules; a security level outside 0 to 5 becomes the nearest one.
+    /// Makes rules.
+    ///
+    /// - Parameters:
+    ///   - date: the moment at which the certificates must be valid; `nil`, the default, is the moment of the
+    ///     verification.
+    ///   - securityLevel: OpenSSL's security level, 2 by default; a level outside 0 to 5 becomes the nearest one.
     public init(date: Date? = nil, securityLevel: Int = 2) {
         self.date = date
         self.securityLevel = min(max(securityLevel, 0), 5)

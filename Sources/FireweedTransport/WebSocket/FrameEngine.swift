@@ -109,7 +109,7 @@ package final class FrameEngine {
         if let violation { throw violation }
         guard code == 0, wslay_event_get_read_enabled(context) != 0 || wslay_event_get_close_received(context) != 0
         else {
-            // For a frame that is none, wslay's close frame has no code: ours says what is wrong, where it fits.
+            // For an invalid frame, wslay's close frame has no code: ours says what is wrong, where it fits.
             if code != 0, isBetweenFrames {
                 abort()
                 throw Violation(closeCode: 1002, text: Self.text(of: 1002))
@@ -345,7 +345,7 @@ extension FrameEngine {
     }
 }
 
-/// Masking keys that nobody can guess (RFC 6455 §10.3), taken from the kernel in larger lots.
+/// Unpredictable masking keys (RFC 6455 §10.3), taken from the kernel in larger lots.
 private struct MaskSource {
     private var bytes: [UInt8] = []
     private var used = 0

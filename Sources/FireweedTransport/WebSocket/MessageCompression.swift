@@ -91,7 +91,7 @@ package final class MessageInflater {
             guard output.count <= limit else { throw .tooLong }
             guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else { throw .malformed }
             if code == Z_STREAM_END {
-                // A block may say that it is the last; the message goes on all the same (§7.2.3.4).
+                // A block may say that it is the last; the message continues all the same (§7.2.3.4).
                 inflateReset(stream)
             } else if code == Z_BUF_ERROR {
                 break

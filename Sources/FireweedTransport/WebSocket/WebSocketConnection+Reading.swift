@@ -63,7 +63,7 @@ extension WebSocketConnection {
         switch state {
         case .shaking: takeHandshake(bytes)
         case .open, .closing: takeFrames(bytes)
-        case .waiting, .connecting, .draining, .finished: break  // nobody wants it any more
+        case .waiting, .connecting, .draining, .finished: break  // no longer wanted
         }
     }
 

@@ -10,20 +10,16 @@ final class WebSocketPool: LoopTimer {
     let settings: PoolSettings
     let context: LoopContext
     let makeConnection: ConnectionMaker
-    /// When the WebSockets, and whatever makes their connections, have to be looked at.
-    let timers: DeadlineHeap
+    /// When the WebSockets have to be looked at.
+    let timers = DeadlineHeap()
     /// Where bytes are read to, by one connection at a time.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
     private var connections: [ObjectIdentifier: WebSocketConnection] = [:]
     private(set) var isShutDown = false
 
-    init(
-        settings: PoolSettings, context: LoopContext, timers: DeadlineHeap = DeadlineHeap(),
-        makeConnection: @escaping ConnectionMaker
-    ) {
+    init(settings: PoolSettings, context: LoopContext, makeConnection: @escaping ConnectionMaker) {
         self.settings = settings
         self.context = context
-        self.timers = timers
         self.makeConnection = makeConnection
         context.add(self)
     }

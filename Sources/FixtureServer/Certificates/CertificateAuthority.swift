@@ -52,6 +52,8 @@ public final class CertificateAuthority: Sendable {
     ///   - names: the subject alternative names, as `DNS:localhost` or `IP:127.0.0.1`.
     ///   - validity: when it is valid.
     ///   - purpose: `serverAuth` or `clientAuth`.
+    /// - Returns: the files of the certificate and its key.
+    /// - Throws: an error when `openssl` cannot be run or fails.
     public func issue(
         _ names: [String] = ["DNS:localhost", "IP:127.0.0.1"], validity: Validity = .current,
         purpose: String = "serverAuth"

@@ -9,10 +9,10 @@ enum Endpoints {
         let name = parts.first ?? ""
         let rest = Array(parts.dropFirst())
         if request.path == "/websocket" { return WebSocketEcho.response(to: request) }
-        return Echoing.answer(name, rest, request) ?? Timing.answer(name, rest, request)
-            ?? Redirecting.answer(name, rest, request) ?? CookieEndpoints.answer(name, rest, request)
-            ?? Authenticating.answer(name, rest, request) ?? Coding.answer(name, request)
-            ?? Caching.answer(name, rest, request) ?? Documents.answer(name, rest, request)
+        return EchoEndpoints.answer(name, rest, request) ?? TimingEndpoints.answer(name, rest, request)
+            ?? RedirectEndpoints.answer(name, rest, request) ?? CookieEndpoints.answer(name, rest, request)
+            ?? AuthenticationEndpoints.answer(name, rest, request) ?? CodingEndpoints.answer(name, request)
+            ?? CachingEndpoints.answer(name, rest, request) ?? DocumentEndpoints.answer(name, rest, request)
             ?? .json(["error": "no such endpoint", "path": request.path], status: 404)
     }
 }

@@ -77,7 +77,9 @@ public final class EventLog<Event: Sendable & Equatable>: Sendable {
                 return (nil, state.waiterCount)
             }
             if let found = step.found { return continuation.resume(returning: found) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Patience.seconds)) { self.expire(step.id) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(TestTimeouts.seconds)) {
+                self.expire(step.id)
+            }
         }
     }
 

@@ -29,6 +29,7 @@ public final class NginxServer: Sendable {
     ///   - logsAccess: whether `accessLog` is kept.
     ///   - speaksPlainHTTP2: whether there is a `plainHTTP2URL`.
     ///   - origin: the server that every request is forwarded to, as it comes, instead of serving documents.
+    /// - Throws: `ServerError` when nginx is missing or does not listen.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil, workers: Int = 1,
         core: Int? = nil, pauseAfter pause: Int? = nil, logsAccess: Bool = false,
@@ -87,7 +88,7 @@ public final class NginxServer: Sendable {
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
-        let small = String(decoding: Documents.small, as: UTF8.self)
+        let small = String(decoding: DocumentEndpoints.small, as: UTF8.self)
         return """
             daemon off; master_process \(workers > 1 ? "on" : "off"); worker_processes \(workers); \(affinity)
             user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);

@@ -10,7 +10,7 @@ public final class OCSPResponder: Sendable {
 
     /// Starts a responder for one issuer, which signs answers itself or has another do it.
     public init(
-        port: UInt16, register: URL, issuer: CertificateFoundry.Issued, signer: CertificateFoundry.Issued? = nil
+        port: UInt16, register: URL, issuer: CertificateGenerator.Issued, signer: CertificateGenerator.Issued? = nil
     ) throws {
         let signer = signer ?? issuer
         process = try ChildProcess(

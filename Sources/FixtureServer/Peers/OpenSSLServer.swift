@@ -11,7 +11,7 @@ public final class OpenSSLServer: Sendable {
     private let process: ChildProcess
 
     /// Starts a server that shows a chain, the leaf first; `arguments` are switches of `openssl-s_server(1)`.
-    public init(_ chain: [CertificateFoundry.Issued], _ arguments: [String] = []) throws {
+    public init(_ chain: [CertificateGenerator.Issued], _ arguments: [String] = []) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
         port = try LoopbackSocket.freePort()
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")

@@ -32,8 +32,9 @@ public final class SecurePeer: Sendable {
     ///   - isLimitedToTLS12: whether it speaks no newer version.
     ///   - clientAuthority: the authority whose client certificates are demanded.
     ///   - truncates: whether it closes connections without the end of TLS (close_notify).
+    /// - Throws: `ServerError` when Python is missing or the peer does not listen.
     public convenience init(
-        _ chain: [CertificateFoundry.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil,
+        _ chain: [CertificateGenerator.Issued], role: Role, isLimitedToTLS12: Bool = false, clientAuthority: URL? = nil,
         truncates: Bool = false
     ) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }

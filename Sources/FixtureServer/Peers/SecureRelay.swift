@@ -14,7 +14,7 @@ public final class SecureRelay: Sendable {
     private let isSecure: Bool
 
     /// Starts a relay that speaks TLS with clients, and clear text with servers.
-    public convenience init(_ chain: [CertificateFoundry.Issued], to targets: [UInt16]) throws {
+    public convenience init(_ chain: [CertificateGenerator.Issued], to targets: [UInt16]) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
         try chain.map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
@@ -23,7 +23,8 @@ public final class SecureRelay: Sendable {
 
     /// Starts a relay that passes bytes on as they are.
     ///
-    /// - Parameter cuts: after how many bytes of the server's the first connections are closed; later ones stay.
+    /// The first connections are closed after the byte counts in `cuts`, one each, of what the server sends; later
+    /// connections are not closed.
     public convenience init(to target: UInt16, cuts: [Int] = []) throws {
         try self.init(["cuts": cuts], to: [target])
     }

@@ -70,10 +70,9 @@ public final class ChildProcess: @unchecked Sendable {
         try wait("an answer on port \(port)") { canConnect(port) }
     }
 
-    /// Waits until something is so of which no event tells, since another process does it; throws when `Patience` is
-    /// over.
+    /// Waits for a condition of another process, which no event reports; throws at the time-out of `TestTimeouts`.
     static func wait(_ what: String, until isSo: () -> Bool) throws {
-        let end = ContinuousClock.now + Patience.limit
+        let end = ContinuousClock.now + TestTimeouts.limit
         while !isSo() {
             guard ContinuousClock.now < end else { throw ServerError(description: "there never was \(what)") }
             var moment = pollfd()

@@ -1,4 +1,4 @@
-// A folder that goes when nobody needs it any more.
+// A folder that is removed with its last reference.
 
 public import Foundation
 

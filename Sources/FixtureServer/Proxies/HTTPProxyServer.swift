@@ -15,8 +15,8 @@ public final class HTTPProxyServer: Sendable {
         return text.split(separator: "\n").map(String.init).filter { $0.contains("Request (file descriptor") }
     }
 
-    /// Starts a proxy that lets everyone on loopback through, by `CONNECT` too; with a user, whoever shows that Basic
-    /// credential.
+    /// Starts a proxy that accepts every client on loopback, with `CONNECT` too; with a user, only clients that send
+    /// the user's Basic credentials.
     public init(user: String? = nil, password: String = "") throws {
         folder = try TemporaryFolder()
         port = try LoopbackSocket.freePort()

@@ -25,7 +25,7 @@ enum SocketRelay {
 }
 
 extension LoopbackSocket {
-    /// Connects to a port of 127.0.0.1; `nil` when nobody listens.
+    /// Connects to a port of 127.0.0.1; `nil` when the connection is refused.
     static func connect(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

@@ -22,6 +22,7 @@ struct ScriptedConnection: Sendable {
         switch step {
         case .receiveHead: return receiveHead()
         case .receive(let count): return receive(count)
+        case .receiveChunks: return !isChunkedContentDue || receive(until: "\r\n0\r\n\r\n") != nil
         case .send(let text): return send(Array(text.utf8))
         case .sendData(let data): return send(Array(data))
         case .sendRepeatedly(let text, let count): return sendRepeatedly(Array(text.utf8), count)
@@ -41,14 +42,31 @@ struct ScriptedConnection: Sendable {
     }
 
     private func receiveHead() -> Bool {
-        var head: [UInt8] = []
-        while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
-            var byte: UInt8 = 0
-            guard head.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 else { return ended() }
-            head.append(byte)
-        }
+        guard let head = receive(until: "\r\n\r\n") else { return false }
         events.record(.head(number, String(decoding: head, as: UTF8.self)))
         return true
+    }
+
+    /// Whether the last head on this connection announced chunked content.
+    private var isChunkedContentDue: Bool {
+        for case .head(number, let head) in events.events.reversed() {
+            return head.lowercased().contains("transfer-encoding: chunked")
+        }
+        return false
+    }
+
+    /// Reads up to the end of a text; `nil` when the connection is over.
+    private func receive(until end: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while !bytes.suffix(end.utf8.count).elementsEqual(end.utf8) {
+            var byte: UInt8 = 0
+            guard bytes.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 else {
+                _ = ended()
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
     }
 
     private func receive(_ count: Int) -> Bool {
@@ -87,7 +105,7 @@ struct ScriptedConnection: Sendable {
         return isWhole || ended()
     }
 
-    /// Waits on this thread for a signal of the test, as long as `Patience` has it.
+    /// Waits on this thread for a signal of the test, as long as `TestTimeouts` has it.
     private func wait(for name: String) -> Bool {
         let done = DispatchGroup()
         let cameInTime = Atomic<Bool>(false)

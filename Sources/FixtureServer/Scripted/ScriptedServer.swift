@@ -14,6 +14,8 @@ public final class ScriptedServer: Sendable {
         case receiveHead
         /// Reads so many bytes of content.
         case receive(byteCount: Int)
+        /// Reads chunked content to its end, if the head before announced it.
+        case receiveChunks
         /// Sends text as it is.
         case send(String)
         /// Sends bytes as they are.
@@ -28,7 +30,7 @@ public final class ScriptedServer: Sendable {
         case close
         /// Closes with RST.
         case reset
-        /// Ends what the server sends, and goes on reading.
+        /// Ends what the server sends; the server continues to read.
         case shutdownWrite
     }
 

@@ -53,9 +53,9 @@ public final class FixtureServer: Sendable {
     ///   - port: 0 for a free port.
     ///   - threads: how many threads serve; each connection stays with one of them.
     ///   - certificate: files of a certificate chain and its key, both in PEM, to speak TLS; `nil` for clear text.
-    ///
-    /// Throws `ServerError` where the port is taken or the certificate cannot be used, and what reading the files
-    /// throws.
+    /// - Returns: a server that listens already.
+    /// - Throws: `ServerError` when the port is taken or the certificate cannot be used, and the errors of reading the
+    ///   files.
     public static func start(
         port: UInt16 = 0, threads: Int = 1, certificate: CertificateAuthority.Issued? = nil
     ) throws -> FixtureServer {

@@ -4,7 +4,7 @@ import Foundation
 
 /// The distance that loopback allows.
 public enum LoopbackSlack {
-    /// What the buffers of a connection on loopback may hold, libcurl's and ours with them, in bytes.
+    /// What the buffers of a connection on loopback may hold, ours with them, in bytes.
     ///
     /// The kernel gives a reader as much memory as it believes to be useful: mostly a few MiB, now and then all that it
     /// may.

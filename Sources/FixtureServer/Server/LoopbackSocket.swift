@@ -87,7 +87,7 @@ enum LoopbackSocket {
 
     /// A port that was free a moment ago, for servers of others that want to be told theirs.
     ///
-    /// It is below the range from which the kernel gives ports away by itself, so that no socket of ours takes it
+    /// It is below the range from which the kernel chooses ports, so that no socket of ours takes it
     /// meanwhile.
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {

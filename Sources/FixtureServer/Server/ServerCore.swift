@@ -100,7 +100,7 @@ final class ServerCore: Sendable {
 }
 
 /// One exchange, on its connection's thread.
-final class Exchange {
+final class ServedExchange {
     let core: ServerCore
     let target: String
     let connection: OpaquePointer
@@ -123,10 +123,11 @@ final class Exchange {
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
         request = ReceivedRequest(
-            method: method, target: target, path: Target.path(of: target), query: Target.query(of: target),
+            method: method, target: target, path: RequestTarget.path(of: target),
+            query: RequestTarget.query(of: target),
             fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
-        if Target.path(of: target) == "/parts" { form = FormReader(connection) }
+        if RequestTarget.path(of: target) == "/parts" { form = FormReader(connection) }
         core.events.record(.requestReceived(target))
     }
 
@@ -214,7 +215,7 @@ private func core(_ owner: UnsafeMutableRawPointer) -> ServerCore {
 private func targetArrived(
     _ owner: UnsafeMutableRawPointer, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {
-    let exchange = Exchange(core: core(owner), target: String(cString: target), connection: connection)
+    let exchange = ServedExchange(core: core(owner), target: String(cString: target), connection: connection)
     return Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -224,7 +225,7 @@ private func requestArrived(
     _ owned: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 ) -> MHD_Result {
     guard let pointer = owned.pointee else { return fw_no }
-    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    let exchange = Unmanaged<ServedExchange>.fromOpaque(pointer).takeUnretainedValue()
     if exchange.request == nil {
         exchange.begin(method: String(cString: method))
         return fw_yes
@@ -243,7 +244,7 @@ private func exchangeCompleted(
 ) {
     guard let pointer = owned.pointee else { return }
     owned.pointee = nil
-    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    let exchange = Unmanaged<ServedExchange>.fromOpaque(pointer).takeRetainedValue()
     exchange.core.events.record(.completed(exchange.target, isWhole: code == fw_completed_ok))
 }
 
@@ -266,6 +267,6 @@ private func contentWanted(
     _ owner: UnsafeMutableRawPointer?, _: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ count: Int
 ) -> Int {
     guard let owner else { return Int(fw_end_with_error) }
-    let exchange = Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue()
+    let exchange = Unmanaged<ServedExchange>.fromOpaque(owner).takeUnretainedValue()
     return exchange.content(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
 }

@@ -84,13 +84,16 @@ public final class WebSocketPeer: Sendable {
     /// The URL of the peer.
     public var url: URL { URL(string: "ws://127.0.0.1:\(port)/") ?? URL(fileURLWithPath: "/") }
 
+    /// `SHUT_RDWR` of shutdown(2), which the compiler does not find in this file in every build.
+    private static let bothDirections: Int32 = 2
+
     /// Takes no further connections.
     public func stop() {
         let wasStopped = isStopped.withLock { isStopped in
             defer { isStopped = true }
             return isStopped
         }
-        if !wasStopped { shutdown(listener, Int32(SHUT_RDWR)) }
+        if !wasStopped { shutdown(listener, Self.bothDirections) }
     }
 
     private static func accept(_ listener: Int32, peer: () -> WebSocketPeer?) {

@@ -15,9 +15,8 @@ public final class WebSocketPeerConnection: Sendable {
 
     /// Makes a connection of a socket that blocks.
     ///
-    /// - Parameter seconds: how long a read waits; 0 for ever. A client of a test that says nothing must not keep the
-    ///   thread.
-    init(descriptor: Int32, seconds: Int = Patience.seconds) {
+    /// A read waits for `seconds`; 0 waits for ever. A silent client of a test must not keep the thread.
+    init(descriptor: Int32, seconds: Int = TestTimeouts.seconds) {
         self.descriptor = descriptor
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -1,4 +1,4 @@
-// A WebSocket server that nobody here wrote: the `websockets` package for Python.
+// An independent WebSocket server: the `websockets` package for Python.
 
 public import Foundation
 
@@ -36,6 +36,7 @@ public final class WebSocketServer: Sendable {
     ///   - subprotocols: what the server may choose from.
     ///   - compression: the parameters of permessage-deflate, as keyword arguments of `ServerPerMessageDeflateFactory`;
     ///     `nil` for none.
+    /// - Throws: `ServerError` when Python's `websockets` is missing or the server does not listen.
     public init(
         certificate: CertificateAuthority.Issued? = nil, clientAuthority: CertificateAuthority? = nil,
         subprotocols: [String] = [], compression: [String: Int]? = nil

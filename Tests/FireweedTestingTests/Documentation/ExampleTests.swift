@@ -1,4 +1,4 @@
-// The examples of Documentation/Testing.md, line for line.
+// The examples of the articles about testing, line for line.
 
 import FireweedTesting
 import FireweedTestingTraits
@@ -10,6 +10,10 @@ struct ExampleTests {
     private struct Client {
         let session: Session
 
+        init(_ session: Session) {
+            self.session = session
+        }
+
         func create(_ user: User) async throws {
             let request = session.request(
                 "\(api)/users", method: .post, parameters: user, encoder: .json, headers: ["Accept": "*/*"])
@@ -20,8 +24,6 @@ struct ExampleTests {
             }
         }
     }
-
-    private func client(_ session: Session) -> Client { Client(session: session) }
 
     private struct Token: AuthenticationCredential {
         let text: String
@@ -70,7 +72,7 @@ struct ExampleTests {
         let session = Session.stubbed {
             Stub.post("/users", .header("Accept"), .partialJSON(["name": "Ada"])).reply(.status(201))
         }
-        try await client(session).create(User(id: 1, name: "Ada"))
+        try await Client(session).create(User(id: 1, name: "Ada"))
         try session.stubs.expectAllCalled()
         #expect(session.stubs.requests[0].header("Content-Type") == "application/json")
     }
@@ -114,7 +116,7 @@ struct ExampleTests {
         #expect(await upload.serializingData(emptyResponseCodes: [200]).response.error == nil)
     }
 
-    @Test("a download that goes on")
+    @Test("resuming a download")
     func download() async throws {
         let session = Session.stubbed {
             Stub.get("/big", .header("Range", "bytes=4-")).reply(
@@ -225,10 +227,9 @@ struct ExampleTests {
         }
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let tests = Set(try lines(#filePath))
+        let articles = folder.appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles").standardized
         var isSwift = false
-        for line in try lines(
-            folder.appendingPathComponent("../../../Documentation/Testing.md").standardized.path)
-        {
+        for line in try ["Testing.md", "TestingRecordings.md"].flatMap({ try lines("\(articles.path)/\($0)") }) {
             if line.hasPrefix("```") {
                 isSwift = line == "```swift"
             } else if isSwift, !line.hasPrefix(".product"), !line.hasPrefix("// in Package.swift") {

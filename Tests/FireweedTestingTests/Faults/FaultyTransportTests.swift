@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Trouble on purpose", .timeLimit(.minutes(patience)))
+@Suite("Faulty transports", .timeLimit(.minutes(patience)))
 struct FaultyTransportTests {
     private func outcomes(seed: UInt64, faults: [FaultyTransport.Fault: Double]) async -> [String] {
         let stubs = StubTransport { Stub.any().reply(.text("content")) }
@@ -29,6 +29,13 @@ struct FaultyTransportTests {
         #expect(await outcomes(seed: 8, faults: faults) != first)
         #expect(
             Set(first).isSuperset(of: ["200", "503", "\(URLError.Code.networkConnectionLost.rawValue)"]))
+    }
+
+    @Test("a transport prints its seed")
+    func seed() {
+        var lines: [String] = []
+        _ = FaultyTransport(wrapping: StubTransport {}, faults: [:], seed: 42) { lines.append($0) }
+        #expect(lines == ["FaultyTransport: seed 42\n"])
     }
 
     @Test("each fault does what it says")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the writers of archives do, and what happens to their files.
-@Suite("Archives of others", .timeLimit(.minutes(patience)))
+@Suite("HAR files of other programs", .timeLimit(.minutes(patience)))
 struct ArchiveTests {
     /// An archive with one exchange, whose response has these members, with `'` for `"`.
     private func session(response: String, method: HTTPMethod = .get, request: String = "") throws -> Session {
@@ -98,6 +98,30 @@ struct ArchiveTests {
         let task = session.webSocketRequest(to: "wss://api.example.com/chat").webSocketTask()
         for await _ in task.streamingMessages() {}
         #expect(session.stubs.requests.count == 1)
+    }
+
+    @Test("a second WebSocket to a URL has the second conversation, and a refused one is refused")
+    func severalWebSockets() async throws {
+        let request = #""request": {"method": "GET", "url": "wss://api.example.com/chat"}"#
+        let message = { (text: String) in #"[{"type": "receive", "opcode": 1, "data": "\#(text)"}]"# }
+        let archive = """
+            {"log": {"entries": [
+              {"_webSocketMessages": \(message("one")), \(request), "response": {"status": 101}},
+              {"_webSocketMessages": [], \(request), "response": {"status": 403}},
+              {"_webSocketMessages": \(message("two")), \(request), "response": {"status": 101}}
+            ]}}
+            """
+        let session = Session.replaying(try Recording(har: Data(archive.utf8)))
+        var texts: [String] = []
+        var failures = 0
+        for _ in 0..<3 {
+            let request = session.webSocketRequest(to: "wss://api.example.com/chat")
+            for await message in request.webSocketTask().streamingMessages() {
+                if case .string(let text) = message { texts.append(text) }
+            }
+            if request.error != nil { failures += 1 }
+        }
+        #expect(texts == ["one", "two"] && failures == 1)
     }
 
     @Test(

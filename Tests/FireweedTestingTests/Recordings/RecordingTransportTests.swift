@@ -145,6 +145,66 @@ struct RecordingTransportTests {
         }
     }
 
+    @Test("lines of JSON with other secrets are found again, and JSON that cannot be parsed is not replayed")
+    func unusualJSON() async throws {
+        try await withFolder {
+            let server = try MockServer.start {
+                Stub.post("/lines").reply(.text("fine"))
+                Stub.get("/cut").reply(
+                    MockResponse(headers: ["Content-Type": "application/json"], body: Data("{\"token\": \"s3c".utf8)))
+            }
+            let post = { (session: Session, secret: String, user: String) in
+                let lines = "{\"password\": \"\(secret)\"}\n{\"user\": \"\(user)\"}\n"
+                let request = session.upload(
+                    Data(lines.utf8), to: server.url("/lines"), headers: [.contentType("application/x-ndjson")])
+                return await request.serializingString().response
+            }
+            let cut = { (session: Session) in
+                await session.request(server.url("/cut")).serializingData().response.error?.underlyingError
+            }
+            _ = try await run(.rerecord) { session in
+                #expect(await post(session, "s3cret", "ada").value == "fine")
+                #expect(await cut(session) == nil)
+            }
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("s3c"))
+            _ = try await run(.replay) { session in
+                #expect(await post(session, "another", "ada").value == "fine")
+                #expect(await post(session, "another", "bo").error?.underlyingError is UnmatchedRequestError)
+                #expect(await cut(session) is RecordingError)
+            }
+        }
+    }
+
+    @Test("JSON in binary messages of a WebSocket is redacted, and found again with another secret")
+    func binaryMessages() async throws {
+        try await withFolder {
+            let server = try MockServer.start {
+                Stub.webSocket("/chat") { socket in
+                    socket.send("welcome")
+                    _ = try await socket.receive()
+                    socket.send(Data("{\"token\": \"s3cret\"}".utf8))
+                }
+            }
+            let url = server.url("/chat").absoluteString.replacingOccurrences(of: "http", with: "ws")
+            let talk = { (session: Session, secret: String) in
+                let task = session.webSocketRequest(to: url).webSocketTask()
+                var count = 0
+                for await _ in task.streamingMessages() {
+                    count += 1
+                    if count == 1 { try await task.send(.data(Data("{\"password\": \"\(secret)\"}".utf8))) }
+                }
+                return count
+            }
+            #expect(try await run(.rerecord) { try await talk($0, "s3cret") }.value == 2)
+            let archive = try String(contentsOf: file, encoding: .utf8)
+            for text in ["{\"token\": \"s3cret\"}", "{\"password\": \"s3cret\"}"] {
+                #expect(!archive.contains(Data(text.utf8).base64EncodedString()))
+            }
+            server.stop()
+            #expect(try await run(.replay) { try await talk($0, "another") }.value == 2)
+        }
+    }
+
     @Test("the messages of a WebSocket are recorded and replayed")
     func webSocket() async throws {
         try await withFolder {
@@ -178,7 +238,7 @@ struct RecordingTransportTests {
         }
     }
 
-    @Test("entries of an archive keep the members that nobody here knows")
+    @Test("entries of an archive keep unknown members")
     func unknownMembers() async throws {
         try await withFolder {
             let server = try MockServer.start { Stub.any().reply(.text("a")) }

@@ -118,6 +118,7 @@ struct HTTP2ServerTests {
         ).serializingData().response
         let error = response.error?.underlyingError as? URLError
         #expect(error.map { row.codes.contains($0.code) } == true, "\(String(describing: response.error))")
+        #expect(server.stubs.requests(.post, "/").count == 1 && server.receivedBytes.count == 2)
         #expect(try await session.request(server.url()).serializingString().value == "fine")
         if row.keepsConnection { #expect(server.connectionCount == 1) }
     }

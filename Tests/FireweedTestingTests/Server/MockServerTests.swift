@@ -20,8 +20,8 @@ struct MockServerTests {
             server.url("/users"), method: .post, parameters: User(id: 1, name: "Bo"), encoder: .json
         ).serializingData(emptyResponseCodes: [201]).response
         #expect(posted.response?.statusCode == 201)
-        #expect(try await server.stubs.takeRequest().path == "/users/42")
-        #expect(try await server.stubs.takeRequest().decoded(as: User.self).name == "Bo")
+        #expect(try await server.takeRequest().path == "/users/42")
+        #expect(try await server.takeRequest().decoded(as: User.self).name == "Bo")
         #expect(
             String(decoding: server.receivedBytes[0], as: UTF8.self).hasPrefix(
                 "GET /users/42 HTTP/1.1\r\n"))
@@ -29,6 +29,20 @@ struct MockServerTests {
         #expect(received.hasSuffix("\r\n\r\n\(server.stubs.requests[1].text)"))
         #expect(server.connectionCount == 1)
         try server.stubs.expectAllCalled()
+    }
+
+    @Test("a request that is taken is there byte for byte")
+    func wireBytes() async throws {
+        let server = try MockServer.start { Stub.any() }
+        let (first, second) = (
+            "POST /a?b HTTP/1.1\r\nhost:  a\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nWiki\r\n0\r\nX: y\r\n\r\n",
+            "GET /c HTTP/1.1\r\nHOST: a\r\nConnection: close\r\n\r\n"
+        )
+        _ = await RawClient.send(Data((first + second).utf8), to: server.port)
+        let request = try await server.takeRequest()
+        #expect(request.wireBytes == Data(first.utf8) && request.text == "Wiki")
+        #expect(try await server.takeRequest().wireBytes == Data(second.utf8))
+        #expect(server.receivedBytes == [Data(first.utf8), Data(second.utf8)])
     }
 
     @Test("queued answers come first, whatever is asked")
@@ -51,6 +65,26 @@ struct MockServerTests {
         #expect(response.value?.contains("path: expected /a, got /b") == true)
     }
 
+    @Test("a fault in the request is that of the answer that is next", arguments: [false, true])
+    func earlyFaults(http2: Bool) async throws {
+        let server = try MockServer.start(certificate: .trusted, http2: http2) {
+            Stub.post("/", .header("X-Fault", "yes")).reply(.text("").fault(.closeAfterRequestHead))
+            Stub.post("/").reply(.text("fine"))
+        }
+        let session = server.session()
+        let post = { (headers: HTTPHeaders) in
+            await session.request(server.url(), method: .post, parameters: ["a": "b"], headers: headers)
+                .serializingString().response
+        }
+        #expect(await post([:]).value == "fine")
+        #expect(await post(["X-Fault": "yes"]).error != nil)
+        server.enqueue(.text("queued"))
+        #expect(await post(["X-Fault": "yes"]).value == "queued")
+        server.enqueue(.text("").fault(.closeAfterRequestHead))
+        #expect(await post([:]).error != nil)
+        #expect(server.stubs.requests.map(\.text) == ["a=b", "", "a=b", ""])
+    }
+
     struct FaultRow: Sendable, CustomTestStringConvertible {
         let fault: ServerFault
         let code: URLError.Code
@@ -69,6 +103,10 @@ struct MockServerTests {
             FaultRow(fault: .reset, code: .networkConnectionLost),
             FaultRow(fault: .resetInBody(after: 4), code: .networkConnectionLost),
             FaultRow(fault: .stallInBody(after: 4), code: .timedOut),
+            FaultRow(fault: .garbage(Data("garbage\r\n".utf8)), code: .badServerResponse),
+            FaultRow(fault: .goAway, code: .networkConnectionLost),
+            FaultRow(fault: .resetStream(), code: .networkConnectionLost),
+            FaultRow(fault: .resetStreamInBody(after: 4), code: .networkConnectionLost),
         ])
     func faults(row: FaultRow) async throws {
         let server = try MockServer.start { Stub.post("/").reply(.text("content").fault(row.fault)) }
@@ -82,13 +120,19 @@ struct MockServerTests {
 
     @Test(
         "connections can fail before any request",
-        arguments: [ConnectionFault.closeAtAccept, .resetAtAccept, .closeInHandshake])
-    func connectionFaults(fault: ConnectionFault) async throws {
-        let server = try MockServer.start { Stub.any().reply(.text("fine")) }
+        arguments: [
+            ConnectionFault.closeAtAccept, .resetAtAccept, .closeInHandshake, .silent,
+            .garbage(Data("garbage\r\n".utf8)),
+        ], [MockCertificate.trusted, nil])
+    func connectionFaults(fault: ConnectionFault, certificate: MockCertificate?) async throws {
+        let server = try MockServer.start(certificate: certificate) { Stub.any().reply(.text("fine")) }
         server.enqueue(connectionFault: fault)
         let session = server.session()
-        let failed = await session.request(server.url()).serializingData().response
-        #expect(failed.error?.underlyingError is URLError)
+        let failed = await session.request(
+            server.url(), requestModifier: { if fault == .silent { $0.timeoutInterval = 1 } }
+        ).serializingData().response
+        let code = (failed.error?.underlyingError as? URLError)?.code
+        #expect(fault == .silent ? code == .timedOut : code != nil && code != .timedOut)
         #expect(try await session.request(server.url()).serializingString().value == "fine")
         let refused = await session.request(try MockServer.refusingURL()).serializingData().response
         let error = refused.error?.underlyingError as? URLError
@@ -116,6 +160,42 @@ struct MockServerTests {
             try await session.request(server.url("/slow")).serializingString().value == "0123456789")
     }
 
+    @Test("faults of the content count over all its pieces, and an empty piece is no end", arguments: [false, true])
+    func pieces(http2: Bool) async throws {
+        let feed = ResponseFeed()
+        let server = try MockServer.start(certificate: .trusted, http2: http2) {
+            Stub.get("/empty").reply(.stream("one\n", "", "two\n"))
+            Stub.get("/cut").reply(.stream("one\n", "two\n", "three\n").fault(.closeInBody(after: 8)))
+            Stub.get("/feed").reply(.stream(from: feed).fault(.closeInBody(after: 8)))
+            Stub.get("/none").reply(.stream().fault(.closeInBody(after: 8)))
+        }
+        for text in ["one\n", "two\n", "three\n"] { feed.send(text) }
+        feed.finish()
+        let session = server.session()
+        #expect(try await session.request(server.url("/empty")).serializingString().value == "one\ntwo\n")
+        for (path, expected) in [("/cut", ["one", "two"]), ("/feed", ["one", "two"]), ("/none", [])] {
+            var lines: [String] = []
+            var failure: (any Error)?
+            do {
+                for try await line in session.streamRequest(server.url(path)).lines() { lines.append(line) }
+            } catch {
+                failure = error
+            }
+            #expect(lines == expected && failure is AFError)
+        }
+    }
+
+    @Test(
+        "a content length that cannot be read is refused (RFC 9112 §6.3)",
+        arguments: ["-1", "+1", "x", "", "1, 2", "99999999999999999999"])
+    func contentLength(text: String) async throws {
+        let server = try MockServer.start { Stub.any() }
+        let answer = await RawClient.send(
+            Data("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(text)\r\n\r\nX".utf8), to: server.port)
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 400 "))
+        #expect(server.stubs.requests.isEmpty)
+    }
+
     @Test("a script plays a WebSocket over the wire")
     func webSocket() async throws {
         let server = try MockServer.start {
@@ -140,19 +220,6 @@ struct MockServerTests {
         #expect(texts == ["welcome", long])
     }
 
-    @Test(
-        "a session of the server's trusts its certificate, and every wrong one is refused",
-        arguments: MockCertificate.allCases)
-    func certificates(certificate: MockCertificate) async throws {
-        let server = try MockServer.start(certificate: certificate) {
-            Stub.any().reply(.text("secret"))
-        }
-        let response = await server.session().request(server.url()).serializingString().response
-        #expect((response.value == "secret") == (certificate == .trusted))
-        #expect((response.error == nil) == (certificate == .trusted))
-        #expect(server.stubs.requests.isEmpty == (certificate != .trusted))
-    }
-
     @Test("a pin that is not in the chain fails before a byte of the request")
     func pinning() async throws {
         let server = try MockServer.start(certificate: .trusted) { Stub.any() }
@@ -164,6 +231,61 @@ struct MockServerTests {
         let response = await session.request(server.url()).serializingData().response
         #expect(response.error?.isServerTrustEvaluationError == true)
         #expect(server.stubs.requests.isEmpty)
+    }
+
+    @Test("a server stops with its last reference, whatever its connections wait for", arguments: [false, true])
+    func lastReference(http2: Bool) async throws {
+        let (session, url, server) = try await asked(http2)
+        // The thread of a connection may have the server for a moment still.
+        while server.value != nil { await Task.yield() }
+        let response = await session.request(url).serializingData().response
+        #expect((response.error?.underlyingError as? URLError)?.code == .cannotConnectToHost)
+    }
+
+    private struct Known<Value: AnyObject & Sendable>: Sendable {
+        weak let value: Value?
+    }
+
+    /// Asks a server on a connection that stays open, and lets the server go.
+    private func asked(_ http2: Bool) async throws -> (Session, URL, Known<MockServer>) {
+        let server = try MockServer.start(certificate: .trusted, http2: http2) { Stub.any().reply(.text("fine")) }
+        let session = Session(configuration: .af.ephemeral, transportOptions: server.transportOptions)
+        #expect(try await session.request(server.url()).serializingString().value == "fine")
+        return (session, server.url(), Known(value: server))
+    }
+
+    @Test("connections that are closed from the test end, and the server continues")
+    func closeConnections() async throws {
+        let server = try MockServer.start {
+            Stub.get("/silent").reply(.neverAnswers)
+            Stub.get("/").reply(.text("fine"))
+        }
+        let session = server.session()
+        async let silent = session.request(server.url("/silent")).serializingData().response
+        _ = try await server.takeRequest()
+        server.closeConnections()
+        #expect((await silent.error?.underlyingError as? URLError)?.code == .networkConnectionLost)
+        #expect(try await session.request(server.url()).serializingString().value == "fine")
+    }
+
+    @Test("a feed that has nothing to send ends with its client", arguments: [false, true])
+    func abandonedFeed(http2: Bool) async throws {
+        let server = try MockServer.start(certificate: .trusted, http2: http2) { Stub.any().reply(.text("fine")) }
+        let session = server.session()
+        let feed = try await abandonedFeed(on: server, session)
+        #expect(try await session.request(server.url()).serializingString().value == "fine")
+        // The thread that plays the feed is the last one to have it.
+        while feed.value != nil { await Task.yield() }
+    }
+
+    private func abandonedFeed(on server: MockServer, _ session: Session) async throws -> Known<ResponseFeed> {
+        let feed = ResponseFeed()
+        server.enqueue(.stream(from: feed))
+        feed.send("one\n")
+        let request = session.streamRequest(server.url())
+        for try await _ in request.lines() { break }
+        request.cancel()
+        return Known(value: feed)
     }
 
     @Test("a server is a proxy: absolute targets are answered, tunnels lead on")

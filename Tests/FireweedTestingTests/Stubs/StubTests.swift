@@ -234,4 +234,18 @@ struct StubTests {
         #expect(response.value == target && response.response?.mimeType == "application/json")
         #expect(try Data(contentsOf: target) == Data("{\"a\":1}".utf8))
     }
+
+    @Test("a stale response stands in for a failure that a stub answers with")
+    func staleIfError() async throws {
+        let session = Session.stubbed {
+            Stub.get("/users").reply(
+                .text("Ada").header("Cache-Control", "max-age=0, stale-if-error=60").header("ETag", "\"1\""),
+                .failure(.networkConnectionLost))
+        }
+        for _ in 1...2 {
+            #expect(try await session.request("\(api)/users").serializingString().value == "Ada")
+            await session.flushResponseStore()
+        }
+        #expect(session.stubs.requests.count == 2)
+    }
 }

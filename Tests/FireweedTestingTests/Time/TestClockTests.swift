@@ -6,18 +6,18 @@ import Testing
 
 @Suite("Clocks of tests", .timeLimit(.minutes(patience)))
 struct TestClockTests {
-    @Test("five retries over a minute take no time on an automatic clock")
+    @Test("five retries over two minutes take no time on an automatic clock")
     func retries() async {
         let clock = TestClock.automatic
-        let policy = RetryPolicy(retryLimit: 5, options: RetryOptions(jitter: .none))
+        let policy = RetryPolicy(retryLimit: 5, exponentialBackoffScale: 4)
         let session = Session.stubbed(clock: clock, interceptor: policy) {
             Stub.get("/").reply(.status(503))
         }
         let response = await session.request("\(api)/").validate().serializingData().response
         #expect(response.error?.responseCode == 503)
         #expect(session.stubs.requests.count == 6)
-        // Alamofire's back-off: 0.5 × 2ⁿ seconds before the n-th retry, from n = 0 on.
-        #expect(clock.elapsed == .milliseconds(15_500))
+        // Alamofire's back-off: 4 × 2ⁿ seconds before the n-th retry, from n = 0 on.
+        #expect(clock.elapsed == .seconds(124))
     }
 
     @Test("Retry-After is waited for")
@@ -118,6 +118,38 @@ struct TestClockTests {
         #expect(stubs.stubs.requests.map { $0.url?.scheme } == ["https", "https", "https", "http"])
     }
 
+    @Test("credentials are refreshed again when the refresh window is over")
+    func refreshWindow() async {
+        let (clock, authenticator) = (TestClock(), Renewal())
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator, credential: Renewal.Token(number: 0),
+            refreshWindow: .init(interval: 30, maximumAttempts: 2))
+        let session = Session.stubbed(clock: clock, interceptor: interceptor) { Stub.any().reply(.status(401)) }
+        var counts: [Int] = []
+        for seconds in [0, 29, 2] {
+            clock.advance(by: .seconds(seconds))
+            let response = await session.request("\(api)/").validate().serializingData().response
+            #expect(response.error?.underlyingError as? AuthenticationError == .excessiveRefresh)
+            counts.append(authenticator.count)
+        }
+        #expect(counts == [2, 2, 4])
+    }
+
+    @Test("a request without a route waits for one in the clock's time, and no longer than it has to")
+    func offline() async {
+        let clock = TestClock.automatic
+        let retrier = OfflineRetrier(maximumWait: .seconds(300))
+        let session = Session.stubbed(clock: clock, interceptor: retrier) {
+            Stub.any().reply(.failure(.notConnectedToInternet))
+        }
+        // The route to this machine is there: it is tried at once, and after that only a change counts.
+        let response = await session.request("http://127.0.0.1/").serializingData().response
+        #expect((response.error?.underlyingError as? URLError)?.code == .notConnectedToInternet)
+        #expect(session.stubs.requests.count == 2)
+        // Retriers are asked about the attempt's failure, and as in Alamofire about the serialiser's after it.
+        #expect(clock.elapsed == .seconds(600))
+    }
+
     @Test("the time-outs of a URLProtocol go by the clock")
     func urlProtocol() async throws {
         let clock = TestClock()
@@ -139,6 +171,36 @@ struct TestClockTests {
         await task.value
         #expect(ending.withLock(\.self) == .timedOut)
         #expect(clock.elapsed == .seconds(1))
+    }
+}
+
+/// Counts what it renews, and is never believed.
+private final class Renewal: Authenticator {
+    struct Token: AuthenticationCredential {
+        let number: Int
+        let requiresRefresh = false
+    }
+
+    private let refreshes = Mutex(0)
+    var count: Int { refreshes.withLock(\.self) }
+
+    func apply(_ credential: Token, to urlRequest: inout URLRequest) {
+        urlRequest.headers.add(.authorization(bearerToken: "\(credential.number)"))
+    }
+
+    func refresh(
+        _ credential: Token, for session: Session, completion: @escaping @Sendable (Result<Token, any Error>) -> Void
+    ) {
+        refreshes.withLock { $0 += 1 }
+        completion(.success(Token(number: credential.number + 1)))
+    }
+
+    func didRequest(
+        _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
+    ) -> Bool { response.statusCode == 401 }
+
+    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
+        urlRequest.headers["Authorization"] == "Bearer \(credential.number)"
     }
 }
 

@@ -10,13 +10,23 @@ struct SessionTraitTests {
     }
 
     @Test(
-        "a stubbed test has a session of its own, in each of its cases",
-        .stubbed(expectsAllCalls: true) { Stub.get("/users/{id}").reply(.json(["id": 1, "name": "Ada"])) },
-        arguments: 1...20)
+        "a thousand stubbed tests at once have sessions of their own, and share neither cookies nor stored responses",
+        .stubbed(expectsAllCalls: true) {
+            Stub.post("/login").reply { .status(204, headers: ["Set-Cookie": "user=\($0.text); Max-Age=600"]) }
+            Stub.get("/me").reply {
+                .text($0.cookies["user"] ?? "nobody", headers: ["Cache-Control": "max-age=600"])
+            }
+        },
+        arguments: 1...1000)
     func stubbed(number: Int) async throws {
-        #expect(Session.testing.stubs.requests.isEmpty)
-        #expect(try await user(number) == User(id: 1, name: "Ada"))
-        #expect(Session.testing.stubs.requests.map(\.path) == ["/users/\(number)"])
+        let session = Session.testing
+        #expect(session.stubs.requests.isEmpty)
+        _ = await session.upload(Data("\(number)".utf8), to: "\(api)/login").serializingData().response
+        for _ in 1...2 {
+            #expect(try await session.request("\(api)/me").serializingString().value == "\(number)")
+            await session.flushResponseStore()
+        }
+        #expect(session.stubs.requests.map(\.path) == ["/login", "/me"])
     }
 
     @Test("a recording is found beside the test's file", .recording("users", mode: .replay))
@@ -49,6 +59,45 @@ struct SessionTraitTests {
         func overridden() async throws {
             #expect(try await text == "test")
         }
+    }
+
+    @Suite(
+        "On a suite that must not act",
+        .stubbed(clock: { SessionTraitTests.unexpectedClock() }) { Stub.any().reply(.text("suite")) })
+    struct Overridden {
+        @Test(
+            "the traits of its suites make no session for a test with its own",
+            .stubbed { Stub.any().reply(.text("test")) })
+        func alone() async throws {
+            #expect(try await Session.testing.request("\(api)/").serializingString().value == "test")
+        }
+
+        @Suite("Inside", .stubbed { Stub.any().reply(.text("inner")) })
+        struct Inner {
+            @Test("an inner suite's trait is used in place of an outer one's")
+            func inner() async throws {
+                #expect(try await Session.testing.request("\(api)/").serializingString().value == "inner")
+            }
+        }
+    }
+
+    private static func unexpectedClock() -> any SessionClock {
+        Issue.record("the trait of the outer suite made a session")
+        return SystemClock()
+    }
+
+    @Test("an old recording is reported, and replayed", arguments: [false, true])
+    func age(isOld: Bool) async throws {
+        var reports: [String] = []
+        try await withRecording(
+            "users", mode: .replay, matching: .request, redaction: .standard,
+            maximumAge: isOld ? .seconds(86_400) : .seconds(1_000_000 * 86_400), interceptor: nil,
+            wrapping: StubTransport {}, file: #filePath, reportingAge: { reports.append($0) }
+        ) { session in
+            _ = try await session.request("\(api)/users/1").serializingDecodable(User.self).value
+        }
+        #expect(reports.count == (isOld ? 1 : 0))
+        #expect(reports.allSatisfy { $0.hasPrefix("users.har: The recording is of 20") })
     }
 
     @Test("a stub that was not called fails a test that expects all of them")

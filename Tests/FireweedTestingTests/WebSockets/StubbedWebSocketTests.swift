@@ -25,4 +25,73 @@ struct StubbedWebSocketTests {
         #expect(texts == ["welcome to tea", "hello"])
         try session.stubs.expectAllCalled()
     }
+
+    /// A session whose WebSocket a script plays, without a wire or with one, and the WebSocket's URL.
+    private func session(
+        onWire: Bool, http2: Bool = false, _ script: @escaping @Sendable (MockWebSocket) async throws -> Void
+    ) throws -> (Session, URL, MockServer?) {
+        guard onWire else {
+            let url = try #require(URL(string: "\(api)/chat"))
+            return (Session.stubbed { Stub.webSocket("/chat", script: script) }, url, nil)
+        }
+        let server = try MockServer.start(certificate: .trusted, http2: http2) {
+            Stub.webSocket("/chat", script: script)
+        }
+        return (server.session(), server.url("/chat"), server)
+    }
+
+    @Test(
+        "a message that is longer than the client accepts ends the request, and the script hears 1009", .serialized,
+        arguments: [false, true])
+    func tooLong(onWire: Bool) async throws {
+        let (codes, continuation) = AsyncStream<WebSocketCloseCode?>.makeStream()
+        let (session, url, server) = try session(onWire: onWire) { socket in
+            socket.send(Data(count: 1000))
+            socket.send(Data(count: 1001))
+            do {
+                _ = try await socket.receive()
+            } catch let closed as MockWebSocketClosed {
+                continuation.yield(closed.code)
+            }
+        }
+        let request = session.webSocketRequest(to: url, configuration: .maximumMessageSize(1000))
+        var sizes: [Int] = []
+        var error: AFError?
+        for await event in request.webSocketTask().streamingMessageEvents() {
+            switch event.kind {
+            case .receivedMessage(.data(let data)): sizes.append(data.count)
+            case .completed(let completion): error = completion.error
+            default: break
+            }
+        }
+        #expect(sizes == [1000])
+        #expect((error?.underlyingError as? URLError)?.code == .dataLengthExceedsMaximum)
+        var found = codes.makeAsyncIterator()
+        #expect(await found.next() == WebSocketCloseCode(rawValue: 1009))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("a reason is cut at the end of a character (RFC 6455 §5.5)", arguments: [false, true])
+    func longReason(onWire: Bool) async throws {
+        let (session, url, server) = try session(onWire: onWire) { socket in
+            socket.close(.goingAway, reason: String(repeating: "é", count: 100))
+        }
+        var reason: Data?
+        for await event in session.webSocketRequest(to: url).webSocketTask().streamingMessageEvents() {
+            if case .disconnected(_, let data) = event.kind { reason = data }
+        }
+        #expect(reason == Data(String(repeating: "é", count: 61).utf8))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("a server with HTTP/2 opens a WebSocket by HTTP/1.1")
+    func besideHTTP2() async throws {
+        let (session, url, server) = try session(onWire: true, http2: true) { $0.send("welcome") }
+        var texts: [String] = []
+        for await message in session.webSocketRequest(to: url).webSocketTask().streamingMessages() {
+            if case .string(let text) = message { texts.append(text) }
+        }
+        #expect(texts == ["welcome"])
+        withExtendedLifetime(server) {}
+    }
 }

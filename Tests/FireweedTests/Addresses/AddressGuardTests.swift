@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The guard of addresses", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Address guard", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct AddressGuardTests {
     @Test(
         "what is not out in the Internet is refused",

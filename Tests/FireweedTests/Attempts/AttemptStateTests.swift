@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("The life of an attempt, as a table")
+@Suite("Attempt state table")
 struct AttemptStateTests {
     typealias Event = AttemptState.Event
     typealias Stage = AttemptState.Stage
@@ -19,8 +19,8 @@ struct AttemptStateTests {
         .deciding(.over(hasFailed: true)): [.start, .sends, .asks, .finishes(hasFailed: true, isRecorded: false)],
         .delivering: [.start, .sends, .delivers],
         .leaving: [.start, .sends, .leaves(isRecorded: false)],
-        .saving(thenGoesOn: false): [.start, .sends, .delivers, .finishes(hasFailed: false, isRecorded: true)],
-        .saving(thenGoesOn: true): [
+        .saving(thenProceeds: false): [.start, .sends, .delivers, .finishes(hasFailed: false, isRecorded: true)],
+        .saving(thenProceeds: true): [
             .start, .sends, .leaves(isRecorded: true), .finishes(hasFailed: false, isRecorded: true),
         ],
         .cancelling: [.start, .sends, .cancel],
@@ -66,7 +66,7 @@ struct AttemptStateTests {
             row(.sent, .delivers, .delivering),
             row(.sent, .leaves(isRecorded: false), .leaving, .discard),
             row(.sent, .leaves(isRecorded: true), .leaving),
-            row(.sent, .fallsBack, .preparing, .goOn),
+            row(.sent, .fallsBack, .preparing, .proceed),
 
             row(.deciding(.open), .suspend, .deciding(.open), .setFlow),
             row(.deciding(.open), .cancel, .cancelling, [.stopWaiting, .cancelTransfer]),
@@ -85,23 +85,23 @@ struct AttemptStateTests {
             row(.delivering, .finishes(hasFailed: false, isRecorded: false), .ended, .end),
             row(.delivering, .finishes(hasFailed: true, isRecorded: false), .ended, .end),
             row(.delivering, .finishes(hasFailed: true, isRecorded: true), .ended, .end),
-            row(.delivering, .finishes(hasFailed: false, isRecorded: true), .saving(thenGoesOn: false), .save),
+            row(.delivering, .finishes(hasFailed: false, isRecorded: true), .saving(thenProceeds: false), .save),
 
             row(.leaving, .suspend, .leaving, .setFlow),
             row(.leaving, .cancel, .leaving, .cancelTransfer),
-            row(.leaving, .finishes(hasFailed: false, isRecorded: false), .preparing, .goOn),
-            row(.leaving, .finishes(hasFailed: true, isRecorded: false), .preparing, .goOn),
-            row(.leaving, .finishes(hasFailed: true, isRecorded: true), .preparing, .goOn),
-            row(.leaving, .finishes(hasFailed: false, isRecorded: true), .saving(thenGoesOn: true), .save),
+            row(.leaving, .finishes(hasFailed: false, isRecorded: false), .preparing, .proceed),
+            row(.leaving, .finishes(hasFailed: true, isRecorded: false), .preparing, .proceed),
+            row(.leaving, .finishes(hasFailed: true, isRecorded: true), .preparing, .proceed),
+            row(.leaving, .finishes(hasFailed: false, isRecorded: true), .saving(thenProceeds: true), .save),
 
-            row(.saving(thenGoesOn: false), .saved, .ended, .end),
-            row(.saving(thenGoesOn: false), .cancel, .ended, .end),
-            row(.saving(thenGoesOn: true), .saved, .preparing, .goOn),
-            row(.saving(thenGoesOn: true), .cancel, .ended, .end),
+            row(.saving(thenProceeds: false), .saved, .ended, .end),
+            row(.saving(thenProceeds: false), .cancel, .ended, .end),
+            row(.saving(thenProceeds: true), .saved, .preparing, .proceed),
+            row(.saving(thenProceeds: true), .cancel, .ended, .end),
 
             row(.deciding(.open), .fallsBack, .deciding(.over(hasFailed: true))),
             row(.delivering, .fallsBack, .ended, .end),
-            row(.leaving, .fallsBack, .preparing, .goOn),
+            row(.leaving, .fallsBack, .preparing, .proceed),
             row(.cancelling, .fallsBack, .ended, .end),
         ] + endings
 
@@ -113,8 +113,8 @@ struct AttemptStateTests {
             let stage = Stage.deciding(.over(hasFailed: hasFailed))
             return [
                 row(stage, .cancel, .ended, [.stopWaiting, .end]), row(stage, .passes, .ended, .end),
-                row(stage, .leaves(isRecorded: false), .preparing, .goOn),
-                row(stage, .leaves(isRecorded: true), .preparing, .goOn),
+                row(stage, .leaves(isRecorded: false), .preparing, .proceed),
+                row(stage, .leaves(isRecorded: true), .preparing, .proceed),
             ]
         }
 
@@ -138,7 +138,7 @@ struct AttemptStateTests {
             for event in [Event.start, .sends, .asks, .finishes(hasFailed: false, isRecorded: true)] {
                 _ = state.handle(event)
             }
-            #expect(state.handle(decision) == .save && state.stage == .saving(thenGoesOn: next))
+            #expect(state.handle(decision) == .save && state.stage == .saving(thenProceeds: next))
         }
     }
 

@@ -30,7 +30,7 @@ private struct World {
 
     private mutating func feed(_ event: AttemptState.Event) {
         let effects = state.handle(event)
-        if effects.contains(.launch) || effects.contains(.goOn) { isMakingMessage = true }
+        if effects.contains(.launch) || effects.contains(.proceed) { isMakingMessage = true }
         if effects.contains(.startTransfer) {
             if wire != nil { fault = "a transfer is started while another one runs" }
             wire = Wire()
@@ -117,7 +117,7 @@ private struct World {
     }
 }
 
-@Suite("The life of an attempt in a random world")
+@Suite("Attempt state under random events")
 struct AttemptWorldTests {
     @Test("it ends exactly once, never stands still for good, and its transfer always does what the state says")
     func worlds() {

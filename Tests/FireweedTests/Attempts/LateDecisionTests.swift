@@ -7,7 +7,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Decisions that come while an attempt is cancelled", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Late decisions of links", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LateDecisionTests {
     /// A class that is asked about every request, and takes none.
     private final class Interrupter: URLProtocol {

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Decisions that nobody takes", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Unanswered decisions", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct UnansweredDecisionTests {
     private let asked: AsyncStream<Bool>
     private let noteAsked: AsyncStream<Bool>.Continuation

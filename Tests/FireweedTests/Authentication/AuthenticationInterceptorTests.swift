@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("AuthenticationInterceptor", .timeLimit(.minutes(Patience.minutes)))
+@Suite("AuthenticationInterceptor", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct AuthenticationInterceptorTests {
     private let sessions = ProtectedList<Session>()
     /// Accepts one token and every later one.

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("HTTP authentication", .timeLimit(.minutes(Patience.minutes)))
+@Suite("HTTP authentication", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HTTPAuthenticationTests {
     let server: FixtureServer
     let session = Session.isolated()

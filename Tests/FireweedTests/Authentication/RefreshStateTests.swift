@@ -62,7 +62,7 @@ extension State {
     }
 }
 
-@Suite("When a credential is renewed")
+@Suite("Credential refresh state")
 struct RefreshStateTests {
     @Test(
         "every question in every state",

@@ -6,7 +6,7 @@ import FoundationNetworking
 import Testing
 
 /// Challenges that no correct server sends, and those that take several rounds.
-@Suite("Challenges over the wire", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Challenges over the wire", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ScriptedChallengeTests {
     private let session = Session.isolated()
 
@@ -152,7 +152,7 @@ struct ScriptedChallengeTests {
     }
 
     @Test(
-        "an algorithm that nobody knows is ignored (RFC 7616 §3.3)",
+        "an unknown algorithm is ignored (RFC 7616 §3.3)",
         arguments: [
             (["Digest realm=r, nonce=n, algorithm=SHA3, qop=auth", "Basic realm=r"], "Basic dTpw"),
             (["Digest realm=r, nonce=n, algorithm=SHA3, Basic realm=r"], "Basic dTpw"),

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("curl commands as text", .timeLimit(.minutes(Patience.minutes)))
+@Suite("curl commands as text", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CURLDescriptionTests {
     private func lines(_ request: URLRequest, _ secrets: CURLSecrets = .shown) -> [String] {
         request.cURLDescription(secrets: secrets).components(separatedBy: " \\\n\t")

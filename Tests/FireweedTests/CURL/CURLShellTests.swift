@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// The judge is `curl` itself, in a shell.
-@Suite("curl commands in a shell", .timeLimit(.minutes(Patience.minutes)))
+@Suite("curl commands in a shell", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CURLShellTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Cache-Control, read (RFC 9111 §5.2)")
+@Suite("Cache-Control parsing (RFC 9111 §5.2)")
 struct CacheControlTests {
     @Test(
         "numbers: digits alone, and not without end",
@@ -20,7 +20,7 @@ struct CacheControlTests {
         #expect(CacheControl(text).maxAge == seconds)
     }
 
-    @Test("flags are read with arguments and without, among what nobody knows")
+    @Test("flags are read with and without arguments, among unknown directives")
     func flags() {
         let control = CacheControl(
             "no-store, No-Cache=\"a, b\", public, private=c, must-revalidate, must-understand, immutable, x, only-if-cached,,"

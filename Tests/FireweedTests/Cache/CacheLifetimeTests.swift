@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What the cache keeps alive", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Lifetime of the response cache", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CacheLifetimeTests {
     enum Ending: CaseIterable { case whole, failed, cancelled, cancelledAtHead }
 

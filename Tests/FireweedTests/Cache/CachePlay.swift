@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// A clock that stands still until the test advances it.
-final class TestClock: Sendable {
+final class CacheTestClock: Sendable {
     private let date: Mutex<Date>
 
     init(_ date: Date = CacheCase.start) {
@@ -24,12 +24,12 @@ final class TestClock: Sendable {
 
 /// The stores that every case is played with.
 enum StoreKind: String, CaseIterable, Sendable {
-    case urlCache, sqlite
+    case urlCache, sqlite, asynchronous
 }
 
 /// One session with its store and its clock, and the origin that it talks to.
 struct CachePlay {
-    let clock = TestClock()
+    let clock = CacheTestClock()
     let session: Session
     let server: ScriptedServer
     private let folder: TemporaryFolder
@@ -41,17 +41,19 @@ struct CachePlay {
         folder = try TemporaryFolder()
         let configuration = URLSessionConfiguration.af.ephemeral
         configuration.urlCache = nil
-        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
+        configuration.timeoutIntervalForRequest = TimeInterval(TestTimeouts.seconds)
         var store: (any ResponseStore)?
+        var asyncStore: MemoryAsyncStore?
         switch kind {
         case .urlCache: configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil)
+        case .asynchronous: asyncStore = MemoryAsyncStore()
         case .sqlite: store = try SQLiteResponseStore(url: folder.file("cache.sqlite"))
         }
         configure(configuration)
         session = CacheClock.$now.withValue({ [clock] in clock.now }) {
             Session(
                 configuration: configuration, cachedResponseHandler: handler, eventMonitors: eventMonitors,
-                responseStore: store)
+                responseStore: store, asyncResponseStore: asyncStore)
         }
         let scripts = answers.map { [ScriptedServer.Step.receiveHead, .send($0.text), .close] }
         let none = Answer(599, [], "the origin was asked once too often")
@@ -77,7 +79,7 @@ struct CachePlay {
 
     /// What came of an ask.
     func outcome(_ ask: Ask) async -> (outcome: Ask.Outcome, response: HTTPURLResponse?) {
-        let end = ContinuousClock.now + Patience.limit
+        let end = ContinuousClock.now + TestTimeouts.limit
         while true {
             let response = await response(ask)
             let found: Ask.Outcome

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("URLRequest.CachePolicy, with Apple's meanings", .timeLimit(.minutes(Patience.minutes)))
+@Suite("URLRequest.CachePolicy, with Apple's meanings", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CachePolicyTests {
     private static let stale = "Cache-Control: max-age=10"
 

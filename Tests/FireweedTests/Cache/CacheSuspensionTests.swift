@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Suspending a request that the cache may answer", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Suspending a request that the cache may answer", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CacheSuspensionTests {
     @Test("a resume that overtakes the suspension before it is not lost")
     func resumedWhileSuspended() async throws {

@@ -77,7 +77,7 @@ extension CacheTable {
             "5.2.1.7", "only-if-cached with max-stale", [.ok("one", brief)],
             [.network("one"), .cache("one", after: 11, wish("only-if-cached, max-stale"))]),
         CacheCase(
-            "5.2.3", "what nobody knows changes nothing", [.ok("one", fresh)],
+            "5.2.3", "an unknown directive changes nothing", [.ok("one", fresh)],
             [.network("one"), .cache("one", wish("frobnicate=1"))]),
     ]
 

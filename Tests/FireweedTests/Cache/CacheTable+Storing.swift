@@ -28,7 +28,7 @@ extension CacheTable {
                 "5.2.2.3", "must-understand lets a status that is understood be stored in spite of no-store",
                 [.ok("one", "Cache-Control: must-understand, no-store, max-age=60")], [.network("one"), .cache("one")]),
             CacheCase(
-                "5.2.2.3", "must-understand keeps a status that nobody knows from being stored",
+                "5.2.2.3", "with must-understand an unknown status is not stored",
                 [Answer(299, ["Cache-Control: must-understand, max-age=60"], "one"), .ok("two")],
                 [.network("one", status: 299), .network("two")]),
             CacheCase(
@@ -41,7 +41,7 @@ extension CacheTable {
                 "3", "OPTIONS is not stored", [.ok("one", fresh), .ok("two", fresh)],
                 [.network("one", method: "OPTIONS"), .network("two", method: "OPTIONS")]),
             CacheCase(
-                "3", "a method that nobody knows is not stored", [.ok("one", fresh), .ok("two", fresh)],
+                "3", "a response to an unknown method is not stored", [.ok("one", fresh), .ok("two", fresh)],
                 [.network("one", method: "FETCH"), .network("two", method: "FETCH")]),
             CacheCase(
                 "3", "the answer to HEAD is not stored", [.head(fresh), .head(fresh)],
@@ -54,7 +54,7 @@ extension CacheTable {
                     .cache("one", shows: ["X-Hop": nil, "Keep-Alive": nil, "Connection": nil, "X-End": "2"]),
                 ]),
             CacheCase(
-                "3.1", "fields that nobody knows are stored", [.ok("one", fresh, "X-Unknown: yes")],
+                "3.1", "unknown fields are stored", [.ok("one", fresh, "X-Unknown: yes")],
                 [.network("one"), .cache("one", shows: ["X-Unknown": "yes"])]),
             CacheCase(
                 "3.1", "Proxy-Authenticate is not stored", [.ok("one", fresh, "Proxy-Authenticate: Basic")],
@@ -88,7 +88,7 @@ extension CacheTable {
                 [Answer(206, [fresh, "Content-Range: bytes 0-2/6"], "one"), .ok("whole", fresh)],
                 [.network("one", ["Range": "bytes=0-2"], status: 206), .network("whole")]),
             CacheCase(
-                "3.4", "a part that nobody asked for is not stored",
+                "3.4", "an unrequested part is not stored",
                 [Answer(206, [fresh, "Content-Range: bytes 0-2/6"], "one"), .ok("whole", fresh)],
                 [.network("one", status: 206), .network("whole")]),
             CacheCase(
@@ -106,7 +106,7 @@ extension CacheTable {
                     .network("Bob's", ["Authorization": "Bearer bob"]),
                 ]),
             CacheCase(
-                "3.5", "what a user may see, nobody sees without credentials",
+                "3.5", "a response for a user is not reused without credentials",
                 [.ok("Ada's", fresh), .ok("open", fresh)],
                 [.network("Ada's", ["Authorization": "Bearer ada"]), .network("open")]),
             CacheCase(

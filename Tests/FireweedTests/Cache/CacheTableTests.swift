@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("RFC 9111, rule by rule, against the whole stack", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cache rules of RFC 9111 over the wire", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CacheTableTests {
     @Test("from SQLite", arguments: CacheTable.all)
     func sqlite(row: CacheCase) async throws {
@@ -12,6 +12,11 @@ struct CacheTableTests {
     @Test("from URLCache", arguments: CacheTable.all.filter { !$0.needsVariants })
     func urlCache(row: CacheCase) async throws {
         try await play(row, .urlCache)
+    }
+
+    @Test("from a store that is reached over a network", arguments: CacheTable.all)
+    func asynchronous(row: CacheCase) async throws {
+        try await play(row, .asynchronous)
     }
 
     @Test("the table is long enough, and no two rows are the same")

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Requests that the cache answers", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Requests that the cache answers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CachedRequestTests {
     private let fresh = "Cache-Control: max-age=60"
 
@@ -101,7 +101,7 @@ struct CachedRequestTests {
         #expect(second.metrics?.redirectCount == 1)
     }
 
-    @Test("a suspended request gets the stored response when it goes on")
+    @Test("a suspended request gets the stored response when it is resumed")
     func suspended() async throws {
         let play = try CachePlay([.ok("one", fresh)])
         await play.perform([.network("one")], "stored")
@@ -112,7 +112,7 @@ struct CachedRequestTests {
         #expect(await task.response.value == "one")
     }
 
-    @Test("a cancelled request ends once, whoever would have answered")
+    @Test("a cancelled request ends once, from the cache and from the network")
     func cancelled() async throws {
         let play = try CachePlay([.ok("one", fresh)])
         await play.perform([.network("one")], "stored")

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("ResponseCacher", .timeLimit(.minutes(Patience.minutes)))
+@Suite("ResponseCacher", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ResponseCacherTests {
     private let sessions = ProtectedList<Session>()
     /// A task and a response that could be stored for it.

@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite("A store that is slow, fails or is damaged", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Slow, failing and damaged stores", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SlowStoreTests {
     /// Answers with a number that grows with each message; fresh for a minute.
     private func transport(_ count: ProtectedList<String>) -> ScriptedTransport {

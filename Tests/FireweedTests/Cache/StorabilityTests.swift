@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Handlers are asked about every response that could be stored", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Storable responses", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StorabilityTests {
     /// Notes the content of what it is asked about, and leaves it as it is.
     private static func noting(_ asked: ProtectedList<String>) -> ResponseCacher {
@@ -55,7 +55,7 @@ struct StorabilityTests {
     }
 
     @Test(
-        "nobody is asked about what could not be stored",
+        "no handler is asked about a response that cannot be stored",
         arguments: [
             (Answer.ok("text", "Cache-Control: no-store"), Ask.network("text"), "no-store"),
             (.ok("text"), .network("text", ["Cache-Control": "no-store"]), "no-store of the request"),
@@ -77,7 +77,7 @@ struct StorabilityTests {
         #expect(asked.all.isEmpty, "\(reason)")
     }
 
-    @Test("nobody is asked in a session without a store, or about a download")
+    @Test("no handler is asked in a session without a store, or about a download")
     func noStore() async throws {
         let asked = ProtectedList<String>()
         let without = try CachePlay([.ok("one")], store: .urlCache, handler: Self.noting(asked)) { $0.urlCache = nil }

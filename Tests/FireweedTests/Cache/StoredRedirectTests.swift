@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Redirects in the cache", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Redirects in the cache", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StoredRedirectTests {
     private static let moved = Data("it lives somewhere else now".utf8)
 
@@ -22,7 +22,7 @@ struct StoredRedirectTests {
     }
 
     @Test(
-        "a redirect that was followed is stored with its whole content, whoever decided about it",
+        "a redirect that was followed is stored with its whole content, with every kind of handler",
         arguments: [nil, Redirector.follow])
     func followed(redirector: Redirector?) async throws {
         let asked = ProtectedList<String>()

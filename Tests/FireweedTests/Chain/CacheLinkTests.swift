@@ -23,7 +23,7 @@ private final class DictionaryStore: ResponseStore {
     func removeAllResponses() { responses.withLock { $0 = [:] } }
 }
 
-@Suite("Decisions of the cache's link, as tables", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Decisions of the cache link", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CacheLinkTests {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let url = "http://a.test/"
@@ -99,7 +99,7 @@ struct CacheLinkTests {
         let host = StubHost(cachePolicy: row.policy)
         var message = OutgoingMessage(Self.url, row.fields, method: row.method)
         message.cacheUse = row.use
-        var exchange = Exchange(message)
+        var exchange = AttemptExchange(message)
         let sent = link.send(&exchange, for: host)
         let (decision, left) = await sent.settled(exchange)
         #expect(decision == row.decision)
@@ -141,7 +141,7 @@ struct CacheLinkTests {
     func inward(row: InwardRow) async {
         let link = CacheLink(cache: Self.cache(row.stored))
         let host = StubHost()
-        var exchange = Exchange(OutgoingMessage(Self.url, method: row.method))
+        var exchange = AttemptExchange(OutgoingMessage(Self.url, method: row.method))
         let sent = link.send(&exchange, for: host)
         (_, exchange) = await sent.settled(exchange)
         let decision = link.receive(ResponseHead(row.status, row.fields), in: &exchange, for: host)
@@ -158,7 +158,7 @@ struct CacheLinkTests {
     func failure(stored: [String: String], code: URLError.Code, expected: String) async {
         let link = CacheLink(cache: Self.cache(stored))
         let host = StubHost()
-        var exchange = Exchange(OutgoingMessage(Self.url))
+        var exchange = AttemptExchange(OutgoingMessage(Self.url))
         let sent = link.send(&exchange, for: host)
         (_, exchange) = await sent.settled(exchange)
         let failure = TransferFailure.exchange(code, detail: "", engineCode: 0)
@@ -169,7 +169,7 @@ struct CacheLinkTests {
     @Test("without a cache only the policy that never loads has a meaning")
     func noCache() async {
         let link = CacheLink(cache: nil)
-        var exchange = Exchange(OutgoingMessage(Self.url))
+        var exchange = AttemptExchange(OutgoingMessage(Self.url))
         let plain = link.send(&exchange, for: StubHost())
         #expect(await plain.summary(exchange) == "pass")
         let offline = link.send(&exchange, for: StubHost(cachePolicy: .returnCacheDataDontLoad))
@@ -177,7 +177,7 @@ struct CacheLinkTests {
     }
 }
 
-@Suite("Decisions of the link that waits for a route")
+@Suite("Decisions of the connectivity link")
 struct ConnectivityLinkTests {
     private static let offline = TransferFailure.exchange(.notConnectedToInternet, detail: "", engineCode: 0)
 
@@ -185,7 +185,7 @@ struct ConnectivityLinkTests {
     func loopback() async throws {
         let link = try #require(ConnectivityLink(TransportOptions()))
         let host = StubHost()
-        var exchange = Exchange(OutgoingMessage("http://127.0.0.1/"))
+        var exchange = AttemptExchange(OutgoingMessage("http://127.0.0.1/"))
         let sent = link.send(&exchange, for: host)
         #expect(await sent.summary(exchange) == "pass")
         let recovered = link.recover(from: Self.offline, in: &exchange, for: host)
@@ -203,7 +203,7 @@ struct ConnectivityLinkTests {
     @Test("a failure of another kind stands, and so does one that a stored response may answer")
     func otherFailures() async throws {
         let link = try #require(ConnectivityLink(TransportOptions()))
-        var exchange = Exchange(OutgoingMessage("http://192.0.2.1/"))
+        var exchange = AttemptExchange(OutgoingMessage("http://192.0.2.1/"))
         let refused = TransferFailure.exchange(.cannotConnectToHost, detail: "", engineCode: 0)
         let first = link.recover(from: refused, in: &exchange, for: StubHost())
         #expect(await first.summary(exchange) == "pass")

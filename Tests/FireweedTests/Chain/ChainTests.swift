@@ -47,7 +47,7 @@ extension Session {
     }
 }
 
-@Suite("Links of the chain in company", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Link chain", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ChainTests {
     private static let etag = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
 
@@ -141,7 +141,7 @@ struct ChainTests {
         try await transport.wait { $0.begun == $0.ended }
     }
 
-    @Test("a request that waits for a handler can be suspended, and goes on when it is resumed")
+    @Test("a request that waits for a handler can be suspended, and continues when it is resumed")
     func suspendedWhileWaiting() async {
         let origin = Origin([Origin.response(302, ["Location": "/new"]), Origin.response(200, [:], "new")])
         let session = Session(origin)

@@ -9,6 +9,7 @@ import FoundationNetworking
 /// Stands for an attempt: says what the test says.
 final class StubHost: LinkHost {
     let deadlineNanoseconds: UInt64? = nil
+    let idleTimeout: TimeInterval = 60
     let cachePolicy: URLRequest.CachePolicy
     let handlesCookies: Bool
     let mainDocument: URL? = nil
@@ -35,7 +36,7 @@ final class StubHost: LinkHost {
     }
     func announceWaitForRoute() { announced.append("waits") }
     func delegateAnswer(to head: ResponseHead, of message: OutgoingMessage) -> DelegateQuestion? { nil }
-    func offerToProtocols(_ exchange: Exchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
+    func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
     func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache) {
@@ -59,24 +60,29 @@ extension ResponseHead {
 
 extension Decision {
     /// The decision in a word or two; one that comes later is waited for.
-    func summary(_ exchange: Exchange) async -> String {
+    func summary(_ exchange: AttemptExchange) async -> String {
         switch self {
         case .pass: return "pass"
         case .answer(let answer): return "answer from \(answer.source)"
         case .again(let message): return "again \(message.method) \(message.url)"
         case .fail(let failure): return "fail \(failure.urlErrorCode?.rawValue ?? 0)"
-        case .wait: return await settled(exchange).summary
+        case .wait, .later: return await settled(exchange).summary
         }
     }
 
     /// The decision in a word or two, and the exchange that it leaves; one that comes later is waited for.
-    func settled(_ exchange: Exchange) async -> (summary: String, exchange: Exchange) {
-        guard case .wait(let wait) = self else { return (await summary(exchange), exchange) }
-        let (later, continuation) = AsyncStream<(Decision, Exchange)>.makeStream()
-        let stop = wait.begin { decide in
+    func settled(_ exchange: AttemptExchange) async -> (summary: String, exchange: AttemptExchange) {
+        let (later, continuation) = AsyncStream<(Decision, AttemptExchange)>.makeStream()
+        let resume: Wait.Resume = { decide in
             var exchange = exchange
             let decision = decide(&exchange)
             continuation.yield((decision, exchange))
+        }
+        var stop: @Sendable () -> Void = {}
+        switch self {
+        case .wait(let wait): stop = wait.begin(resume)
+        case .later(let queue, let decide): queue.async { resume(decide) }
+        default: return (await summary(exchange), exchange)
         }
         defer { stop() }
         for await (decision, exchange) in later { return ("later " + (await decision.summary(exchange)), exchange) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The program has to run, and to find nothing; `make chaos` runs it for longer, with other seeds.
-@Suite("Chaos", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Chaos", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ChaosTests {
     private let folder: TemporaryFolder
     private let program = Bundle.main.bundleURL.appendingPathComponent("FireweedChaos").path
@@ -14,7 +14,7 @@ struct ChaosTests {
 
     @Test("a short round of the chaos program ends, and finds nothing wrong")
     func shortRound() async throws {
-        let arguments = ["--seed", "1", "--round", "0", "--operations", "60", "--patience", "\(Patience.seconds)"]
+        let arguments = ["--seed", "1", "--round", "0", "--operations", "60", "--patience", "\(TestTimeouts.seconds)"]
         let output = try await Program.run(program, arguments, in: folder.url)
         #expect(output.code == 0, "\(output.text)")
     }

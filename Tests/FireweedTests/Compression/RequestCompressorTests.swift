@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Request compression", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Request compression", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RequestCompressorTests {
     let server: FixtureServer
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Where a session connects, from where, and how fast", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Connection routes and rates", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ConnectionRouteTests {
     private static let answering: [ScriptedServer.Step] = [
         .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold,

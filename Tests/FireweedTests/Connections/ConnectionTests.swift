@@ -15,7 +15,7 @@ private enum MachineName {
     }()
 }
 
-@Suite("Connections and the ways to a server", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Connections of a session", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ConnectionTests {
     @Test("no more connections to a host than the configuration allows")
     func connectionLimit() async throws {
@@ -119,7 +119,7 @@ struct ConnectionTests {
             _ = try await request.serializingResponse(using: NotingSerializer(threads: threads)).value
         }
         try await exchange()
-        // Made where the caller was; validated and serialised where the caller goes on: caller → loop → caller.
+        // Made where the caller was; validated and serialised where the caller continues: caller → loop → caller.
         #expect(threads.thread("made") == threads.thread("caller"))
         #expect(threads.thread("validated") == threads.thread("serialised"))
         #expect(threads.name("validated")?.hasPrefix("fireweed-loop") == false)
@@ -157,7 +157,7 @@ struct ConnectionTests {
         let name = try #require(MachineName.loopback)
         let server = try FixtureServer.start()
         var options = TransportOptions()
-        options.connectTimeout = .seconds(Patience.seconds)
+        options.connectTimeout = .seconds(TestTimeouts.seconds)
         let session = Session.isolated(transportOptions: options)
         let url = "http://\(name):\(server.port)/get"
         for _ in 0..<3 {

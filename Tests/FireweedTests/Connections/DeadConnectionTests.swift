@@ -3,8 +3,8 @@ import FixtureServer
 import Foundation
 import Testing
 
-// A frozen relay is what a router does that has forgotten a connection: nothing comes, and nobody says so.
-@Suite("Connections whose peer has vanished", .timeLimit(.minutes(Patience.minutes)))
+// A frozen relay is like a router that has forgotten a connection: nothing comes, not even a reset.
+@Suite("Dead connections", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DeadConnectionTests {
     /// A server for HTTP/2 behind a relay.
     private struct Multiplexing {
@@ -94,10 +94,10 @@ struct DeadConnectionTests {
         "a server of HTTP/2 that allows no more streams on a connection gets a new one",
         arguments: ["close the gate, answer", "gate closed, answer"])
     func noStreams(act: String) async throws {
-        let gallery = try CertificateGallery.shared
-        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .http2(act))
+        let testCertificates = try TestCertificates.shared
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .http2(act))
         // Without a time-out: nothing else would end a request that waits for a stream.
-        let session = gallery.session()
+        let session = testCertificates.session()
         for round in 1...3 {
             let request = session.upload(Data(repeating: 7, count: round == 2 ? 30_000 : 10), to: peer.url()) {
                 $0.timeoutInterval = 0

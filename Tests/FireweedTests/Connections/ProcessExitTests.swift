@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A process of its own", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Process exit, fork and lack of descriptors", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ProcessExitTests {
     @Test("a process that ends in mid-transfer ends cleanly, 1,000 times out of 1,000")
     func exitInMidTransfer() async throws {
@@ -46,7 +46,7 @@ struct ProcessExitTests {
         #expect(last.residentKibibytes <= first.residentKibibytes + 4 * 1024)
     }
 
-    @Test("a process that is out of descriptors at its first request has an error, and goes on when there are some")
+    @Test("a process that is out of descriptors at its first request gets an error, and works when there are some")
     func starved() async throws {
         let server = try ScriptedServer.start([
             .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .close,
@@ -83,7 +83,7 @@ struct ProcessExitTests {
     func keptContent(job: String) async throws {
         let server = try FixtureServer.start()
         // The checksum at the end is wrong: the transfer fails when a megabyte has been decoded.
-        let broken = try #require(Coding.gzip(Data(count: 1_000_000))).dropLast(8) + Data(count: 8)
+        let broken = try #require(CodingEndpoints.gzip(Data(count: 1_000_000))).dropLast(8) + Data(count: 8)
         server.route("/broken") { _ in
             FixtureResponse(fields: [("Content-Encoding", "gzip")], body: .data(broken))
         }

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Requests whose connection closes without an answer", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Resending after a closed connection", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RepeatedSendingTests {
     private static let answer: [ScriptedServer.Step] = [
         .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
@@ -75,10 +75,10 @@ struct RepeatedSendingTests {
 
     @Test("are not sent again over HTTP/2 either")
     func multiplexed() async throws {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let peer = try SecurePeer(
-            [gallery.server, gallery.intermediate], role: .http2("close on the second, else answer"))
-        let session = gallery.session()
+            [testCertificates.server, testCertificates.intermediate], role: .http2("close on the second, else answer"))
+        let session = testCertificates.session()
         _ = try await session.request(peer.url("/first")).serializingString().value
         let response = await session.request(peer.url("/second"), method: .post).serializingString().response
         #expect(response.error?.urlErrorCode == .networkConnectionLost, "\(response)")

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Glibc
 import Testing
 
-@Suite("Cookie files", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cookie files", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CookieFileTests {
     private let folder: TemporaryFolder
     private let server: FixtureServer
@@ -44,7 +44,7 @@ struct CookieFileTests {
         #expect(second.storage.cookies?.first { $0.name == "kept" }?.isHTTPOnly == true)
     }
 
-    @Test("nobody else can read the file, or look into its folder")
+    @Test("other users cannot read the file, or list its folder")
     func modes() async throws {
         let file = try CookieFile(at: url)
         await request("/set", with: file)
@@ -72,6 +72,26 @@ struct CookieFileTests {
         try Data("something else".utf8).write(to: file)
         #expect(throws: DecodingError.self) { try CookieFile(at: file) }
         #expect(try Data(contentsOf: file) == Data("something else".utf8))
+    }
+
+    @Test(
+        "what no response could have set is not sent, and traps nothing",
+        arguments: [
+            "1e300", "1.7e308", "9.3e18", "4e9",
+        ])
+    func foreign(expires: String) async throws {
+        let entry = { (name: String, value: String) in
+            "{\"name\":\"\(name)\",\"value\":\"\(value)\",\"domain\":\"127.0.0.1\",\"path\":\"/\",\"isSecure\":false,"
+                + "\"isHTTPOnly\":false,\"expires\":\(expires)}"
+        }
+        let file = folder.file("cookies.json")
+        try Data("[\(entry("a", "1")),\(entry("b", "2\\r\\nX: y")),\(entry("", ""))]".utf8).write(to: file)
+        let cookies = try CookieFile(at: file)
+        let field = await sent(with: cookies)
+        #expect(field?.contains("a=1") == true && field?.contains("X") == false)
+        await request("/set", with: cookies)
+        #expect(cookies.lastError == nil)
+        #expect(await sent(with: try CookieFile(at: file))?.contains("kept=1") == true)
     }
 
     @Test("a file that cannot be written is told of")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// RFC 6265 §5, rule by rule, through the whole stack.
-@Suite("Cookies by the rules", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cookie rules (RFC 6265)", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CookieRuleTests {
     @Test("over the wire", arguments: allCases.filter(\.isClear))
     func wire(played: CookieCase) async throws {

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Cookies and settings", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cookies and settings", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CookieSettingTests {
     private let seen = ProtectedList<String?>()
     private let sessions = ProtectedList<Session>()
@@ -121,7 +121,7 @@ struct CookieSettingTests {
         #expect(days.count == 2 && days.allSatisfy { (399...400).contains($0) })
     }
 
-    @Test("a host that sets too many cookies loses its oldest, and nobody else's (§5.3, §6.1)")
+    @Test("a host that sets too many cookies loses its own oldest ones (§5.3, §6.1)")
     func tooMany() async throws {
         let storage = try #require(URLSessionConfiguration.af.ephemeral.httpCookieStorage)
         let other = HTTPCookie(properties: [.name: "u", .value: "2", .domain: "example.org", .path: "/"])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Cookies of a storage", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cookies of a storage", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CookieStoreTests {
     private let storage: HTTPCookieStorage
     private let store: CookieStore

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Cookies", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Cookies", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CookieTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -39,6 +39,17 @@ struct CookieTests {
         #expect(heads.count == 2 && heads[1].contains("Cookie: a=x\u{FFFD}y; b=ü\r\n"))
         let stored = session.sessionConfiguration.httpCookieStorage?.cookies ?? []
         #expect(Set(stored.map(\.value)) == ["xüy", "ü"])
+    }
+
+    @Test("of 990 cookies of one response the last 180 are kept")
+    func many() async throws {
+        let head = (0..<990).map { "Set-Cookie: c\($0)=\($0)\r\n" }.joined()
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send("HTTP/1.1 200 OK\r\n\(head)Content-Length: 2\r\n\r\nok"), .hold])
+        let session = Session.isolated()
+        #expect(try await session.request(server.url()).serializingString().value == "ok")
+        let names = Set(session.sessionConfiguration.httpCookieStorage?.cookies?.map(\.name) ?? [])
+        #expect(names == Set((810..<990).map { "c\($0)" }))
     }
 
     @Test("sessions with storages of their own do not see each other's cookies")

@@ -19,7 +19,7 @@ private let some: Int? = 5
 private let someTwice: Int?? = 5
 private let none: Int? = nil
 
-@Suite("Values of dictionaries, as Linux bridges them")
+@Suite("Dictionary values in parameter encodings")
 struct DictionaryEncodingTests {
     private static let rows: [ValueRow] = [
         ValueRow("true", true, form: "1", json: "true"), ValueRow("false", false, form: "0", json: "false"),

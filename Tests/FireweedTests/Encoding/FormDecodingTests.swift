@@ -59,7 +59,7 @@ private indirect enum Tree: Encodable, Sendable {
 }
 
 /// The judge is Python's `urllib.parse`.
-@Suite("Forms decoded by somebody else", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Form encoding, read by an independent decoder", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct FormDecodingTests {
     private static let parse = """
         import json, sys, urllib.parse

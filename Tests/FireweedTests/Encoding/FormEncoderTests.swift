@@ -90,7 +90,7 @@ private func dateFormatter() -> DateFormatter {
     return formatter
 }
 
-@Suite("Values as forms")
+@Suite("Options of the form encoder")
 struct FormEncoderTests {
     private static let rows: [FormRow] = [
         FormRow("brackets", "a[]=1&a[]=2&b[][]=1&b[][]=2&b[][]=3", Lists()),
@@ -245,7 +245,7 @@ private struct Refuses: Encodable {
     }
 }
 
-@Suite("Values as forms, encoded by hand")
+@Suite("Containers of the form encoder")
 struct FormEncoderContainerTests {
     private func text(_ value: any Encodable, _ encoder: URLEncodedFormEncoder = URLEncodedFormEncoder()) throws
         -> String?

@@ -1,5 +1,6 @@
 import Fireweed
 import Foundation
+import FoundationNetworking
 import Testing
 
 @Suite("Parameters as dictionaries")
@@ -55,5 +56,38 @@ struct ParameterEncodingTests {
         #expect(throws: AFError.self) {
             try JSONEncoding.default.encode(URLRequest(url: url, method: .post), with: ["a": Date()])
         }
+    }
+
+    /// An encoding of the caller that throws.
+    private struct FailingEncoding: ParameterEncoding {
+        let error: any Error
+
+        func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+            throw error
+        }
+    }
+
+    private func error(of thrown: any Error) async -> AFError? {
+        let session = Session.isolated()
+        let encoding = FailingEncoding(error: thrown)
+        let request = session.request("http://127.0.0.1:9/", parameters: ["a": 1], encoding: encoding)
+        defer { withExtendedLifetime(session) {} }
+        return await request.serializingData().response.error
+    }
+
+    @Test("an error of a custom encoding is createURLRequestFailed, and an AFError stays as it is, as with Alamofire")
+    func customEncoding() async throws {
+        let plain = await error(of: URLError(.cannotParseResponse))
+        guard case .createURLRequestFailed(let cause as URLError) = plain, cause.code == .cannotParseResponse else {
+            Issue.record("\(String(describing: plain))")
+            return
+        }
+        let own = AFError.parameterEncodingFailed(reason: .customEncodingFailed(error: URLError(.badURL)))
+        let kept = await error(of: own)
+        guard case .parameterEncodingFailed(.customEncodingFailed(let inner as URLError)) = kept else {
+            Issue.record("\(String(describing: kept))")
+            return
+        }
+        #expect(inner.code == .badURL && kept?.underlyingError is URLError)
     }
 }

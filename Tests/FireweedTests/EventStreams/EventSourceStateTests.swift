@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("When a source of events connects again")
+@Suite("Event source reconnection")
 struct EventSourceStateTests {
     private func failure(_ code: URLError.Code) -> AFError { .sessionTaskFailed(error: URLError(code)) }
 
@@ -37,7 +37,7 @@ struct EventSourceStateTests {
         #expect(state.delay(after: refusal) == nil)
     }
 
-    @Test("a stream that ended, or broke off, goes on after the server's time")
+    @Test("a stream that ended or failed reconnects after the server's retry time")
     func afterStream() {
         var state = opened()
         #expect(state.delay(after: nil) == .seconds(3))

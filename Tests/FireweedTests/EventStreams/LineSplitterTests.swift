@@ -9,7 +9,7 @@ func cuts(of bytes: [UInt8]) -> [[[UInt8]]] {
     return twos + [bytes.map { [$0] }]
 }
 
-@Suite("Cutting lines out of pieces")
+@Suite("Line splitter")
 struct LineSplitterTests {
     private func lines(
         _ pieces: [[UInt8]], _ terminator: LineSplitter.Terminator, limit: Int = 100

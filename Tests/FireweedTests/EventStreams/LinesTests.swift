@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Lines of a stream", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Lines of a stream", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LinesTests {
     let session = Session.isolated()
 

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Server-sent events", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Server-sent events", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ServerSentEventsTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
     private static let stop: [ScriptedServer.Step] = [.receiveHead, .send("HTTP/1.1 204 No Content\r\n\r\n"), .close]

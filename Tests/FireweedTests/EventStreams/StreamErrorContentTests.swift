@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The content of errors, and streams that are not idempotent", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The content of errors, and streams that are not idempotent", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StreamErrorContentTests {
     private let session = Session.isolated()
     private static let limit = DataStreamRequest.maximumErrorContentByteCount

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Responses that are cut", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Responses that are cut", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CutResponseTests {
     /// Asks once for each of these answers, each of which ends with its connection; gives those that were taken for
     /// whole.
@@ -41,8 +41,8 @@ struct CutResponseTests {
 
     private static func coded(_ text: String, _ name: String) async throws -> Data {
         switch name {
-        case "br": return try #require(Coding.brotli(Data(text.utf8)))
-        case "zstd": return try #require(Coding.zstd(Data(text.utf8)))
+        case "br": return try #require(CodingEndpoints.brotli(Data(text.utf8)))
+        case "zstd": return try #require(CodingEndpoints.zstd(Data(text.utf8)))
         default: break
         }
         let server = try FixtureServer.start()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Descriptors that are used again", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Descriptor reuse", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DescriptorReuseTests {
     @Test("a connection attempt that was given up does not leave the next one unwatched")
     func reuse() async throws {

@@ -11,7 +11,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-@Suite("Failures of the exchange", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Failures of the exchange", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct FailureTests {
     let session = Session.isolated()
 
@@ -42,7 +42,7 @@ struct FailureTests {
             ],
             code: .dataLengthExceedsMaximum),
         Fault(
-            name: "content coding that is none",
+            name: "invalid content coding",
             script: [
                 .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"),
                 .close,
@@ -58,7 +58,7 @@ struct FailureTests {
         #expect((error?.underlyingError as? URLError)?.userInfo[TransferFailure.engineDetailKey] is String)
     }
 
-    @Test("nobody listens: cannotConnectToHost")
+    @Test("a port without a listener: cannotConnectToHost")
     func refused() async throws {
         let error = await session.request("http://127.0.0.1:1/").serializingData().response.error
         #expect(error?.urlErrorCode == .cannotConnectToHost)

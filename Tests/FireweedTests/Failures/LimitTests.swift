@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Limits", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Limits", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LimitTests {
     private let ok = "HTTP/1.1 200 OK\r\n"
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("URLs that name no host", .timeLimit(.minutes(Patience.minutes)))
+@Suite("URLs without a host", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MissingHostTests {
     static let paths = [
         "x", "", "?q", "#f", "/", "/host/a", "///host/a", "////host/a", "//", "//:80/", "//@/", "//u:p@:80/",

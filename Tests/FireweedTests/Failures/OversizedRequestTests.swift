@@ -3,12 +3,12 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Requests that are too large for the engine", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Requests whose heads are too long", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct OversizedRequestTests {
     private static let long = String(repeating: "a", count: 8_000_001)
 
     @Test(
-        "fail with an error, and the session goes on",
+        "fail with an error, and the session continues",
         arguments: ["url", "method", "user", "password", "field", "head"])
     func tooLong(part: String) async throws {
         let server = try FixtureServer.start()
@@ -23,7 +23,7 @@ struct OversizedRequestTests {
             case "user": session.request(challenging).authenticate(username: Self.long, password: "p")
             case "password": session.request(challenging).authenticate(username: "u", password: Self.long)
             case "field": session.request(url, headers: ["X-A": Self.long + Self.long])
-            // As long as nothing for itself is.
+            // Too long together, and not apart.
             default:
                 session.request(
                     url + "?" + Self.long.prefix(500_000), headers: ["A": String(Self.long.prefix(600_000))])
@@ -58,12 +58,14 @@ struct OversizedRequestTests {
         case streamed = 65_537
     }
 
-    @Test("a text of the session's options that libcurl does not take is an error")
-    func option() async throws {
+    @Test("credentials for a proxy that are too long are an error", arguments: ["http", "https"])
+    func proxyCredentials(scheme: String) async throws {
+        let server = try ScriptedServer.start(scripts: [[.hold]])
         var options = TransportOptions()
-        options.proxy = Proxy(host: "127.0.0.1", port: 1, user: Self.long, password: "p")
+        options.proxy = Proxy(
+            host: "127.0.0.1", port: Int(server.port), user: Self.long, password: "p", authentication: .basic)
         let session = Session.isolated(transportOptions: options)
-        let error = await session.request("http://127.0.0.1:1/").serializingData().response.error
+        let error = await session.request("\(scheme)://a.test/").serializingData().response.error
         #expect(error?.urlErrorCode == .dataLengthExceedsMaximum)
     }
 }

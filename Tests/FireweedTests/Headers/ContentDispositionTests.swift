@@ -1,7 +1,7 @@
 import Fireweed
 import Testing
 
-@Suite("Names that servers suggest for files")
+@Suite("File names in Content-Disposition")
 struct ContentDispositionTests {
     @Test(
         "Content-Disposition is read as RFC 6266 has it",

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Header fields that must not be sent", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Invalid header fields", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HeaderSafetyTests {
     let server: FixtureServer
 

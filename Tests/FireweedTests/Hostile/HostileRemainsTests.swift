@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// In a process of its own, where no other test opens a descriptor or makes an object.
-@Suite("What hostile servers leave behind", .timeLimit(.minutes(3 * Patience.minutes)))
+@Suite("Leaks after hostile servers", .timeLimit(.minutes(3 * TestTimeouts.minutes)))
 struct HostileRemainsTests {
     private struct Plan: Encodable {
         struct Server: Encodable {
@@ -33,9 +33,9 @@ struct HostileRemainsTests {
     )
     func nothingStays() async throws {
         let scripted = try HostileScripts.all.map { try ScriptedServer.start(scripts: [$0.steps]) }
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let acts = HostileStreamTests.acts.map { $0.name }
-        let chain = [gallery.server, gallery.intermediate]
+        let chain = [testCertificates.server, testCertificates.intermediate]
         let secure = try acts.map { try SecurePeer(chain, role: .http2($0)) }
         let plain = try acts.map { try SecurePeer(plainHTTP2: $0) }
         defer { withExtendedLifetime((scripted, secure, plain)) {} }
@@ -43,7 +43,7 @@ struct HostileRemainsTests {
             servers: scripted.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
                 + secure.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
                 + plain.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2, speaksPlainHTTP2: true) },
-            authority: gallery.root.certificate.path, rounds: 4)
+            authority: testCertificates.root.certificate.path, rounds: 4)
         let folder = try TemporaryFolder()
         let probe = Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path
         let output = try await Program.run(

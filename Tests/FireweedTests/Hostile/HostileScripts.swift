@@ -72,14 +72,16 @@ enum HostileScripts {
         .sends(
             "chunks and a length",
             ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            then: .content("hello")),
+            // RFC 9112 §6.3: handled as an error.
+            then: .code(.badServerResponse)),
         .sends(
             "a length and chunks",
             ok + "Transfer-Encoding: chunked\r\nContent-Length: 30\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            then: .content("hello")),
+            then: .code(.badServerResponse)),
         .sends(
             "chunks in HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            then: .content("hello")),
+            // RFC 9112 §6.1: the framing is faulty.
+            then: .code(.badServerResponse)),
         .sends("no length at all", ok + "\r\nhello", then: .content("hello")),
     ]
 
@@ -90,7 +92,7 @@ enum HostileScripts {
     }
 
     private static let codings: [HostileScript] = [
-        chunks("a chunk's size that is none", "zz\r\nhello\r\n0\r\n\r\n", then: .failure),
+        chunks("an invalid chunk size", "zz\r\nhello\r\n0\r\n\r\n", then: .failure),
         chunks("a negative chunk", "-5\r\nhello\r\n0\r\n\r\n", then: .failure),
         chunks("a chunk beyond all numbers", "FFFFFFFFFFFFFFFFFF\r\nhello", then: .failure),
         chunks("a huge chunk", "7FFFFFFFFFFFFFFF\r\nhello", then: .failure),
@@ -104,7 +106,8 @@ enum HostileScripts {
         .sends(
             "chunked twice",
             ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            then: .content("hello")),
+            // RFC 9112 §7.1: chunked is the last coding, and comes once.
+            then: .code(.badServerResponse)),
         .sends("an unknown transfer coding", ok + "Transfer-Encoding: x-own\r\n\r\nhello", then: .failure),
         .sends(
             "content that is no gzip", ok + "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
@@ -131,9 +134,12 @@ enum HostileScripts {
 
     private static let fields: [HostileScript] = [
         .sends("bare LF everywhere", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", then: .content("hello")),
-        field("a bare CR in a field", "A: b\rContent-Length: 1", then: .content("hello")),
-        field("a folded field", "A: b\r\n  c", then: .content("hello")),
-        field("a folded length", "B: x\r\n Content-Length: 1", then: .content("hello")),
+        // RFC 9112 §2.2: the element is invalid.
+        field("a bare CR in a field", "A: b\rContent-Length: 1", then: .code(.badServerResponse)),
+        // RFC 9112 §5.2 allows a user agent to join the lines; recipients that read folds in different ways were used
+        // to smuggle fields.
+        field("a folded field", "A: b\r\n  c", then: .code(.badServerResponse)),
+        field("a folded length", "B: x\r\n Content-Length: 1", then: .code(.badServerResponse)),
         .sends(
             "a fold before any field", ok + " A: b\r\nContent-Length: 5\r\n\r\nhello", then: .code(.badServerResponse)),
         .sends(
@@ -142,9 +148,11 @@ enum HostileScripts {
         .sends(
             "content that looks like a head", ok + "Content-Length: 31\r\n\r\nHTTP/1.1 200 OK\r\n a: b\r\n\r\nhello",
             then: .content("HTTP/1.1 200 OK\r\n a: b\r\n\r\nhello")),
-        field("white space before the colon", "A : b", then: .content("hello")),
+        // RFC 9112 §5.1: no white space is allowed there.
+        field("white space before the colon", "A : b", then: .code(.badServerResponse)),
         field("no colon", "nonsense", then: .failure),
-        field("no name", ": b", then: .content("hello")),
+        // RFC 9110 §5.1: a name is a token.
+        field("no name", ": b", then: .code(.badServerResponse)),
         field("a NUL in a value", "A: b\0c", then: .failure),
         field("a NUL in a name", "A\0B: c", then: .failure),
         .plays(
@@ -155,10 +163,10 @@ enum HostileScripts {
         .plays(
             "8-bit bytes in a name",
             .sendData(Data(ok.utf8) + Data([0xC3, 0xBC]) + Data(": x\r\nContent-Length: 5\r\n\r\nhello".utf8)), .close,
-            then: .content("hello")),
+            then: .code(.badServerResponse)),
         field("a cookie of 64 KiB", "Set-Cookie: a=\(String(repeating: "b", count: 65_536))", then: .content("hello")),
-        field("a cookie that is none", "Set-Cookie: ;;;=;=", then: .content("hello")),
-        field("a type that is none", "Content-Type: ;;/;charset=\"", then: .content("hello")),
+        field("an invalid cookie", "Set-Cookie: ;;;=;=", then: .content("hello")),
+        field("an invalid content type", "Content-Type: ;;/;charset=\"", then: .content("hello")),
         .sends(
             "two Locations", "HTTP/1.1 302 Found\r\nLocation: http://\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
             then: .failure),
@@ -169,7 +177,7 @@ enum HostileScripts {
             "a redirect without a Location", "HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nhello",
             then: .content("hello")),
         .sends(
-            "a challenge that is none", "HTTP/1.1 401 No\r\nWWW-Authenticate: ,,,\r\nContent-Length: 5\r\n\r\nhello",
+            "an invalid challenge", "HTTP/1.1 401 No\r\nWWW-Authenticate: ,,,\r\nContent-Length: 5\r\n\r\nhello",
             then: .status(401)),
         .sends(
             "a proxy's challenge from an origin",
@@ -192,7 +200,8 @@ enum HostileScripts {
         status("a status of two digits", "HTTP/1.1 99 OK", then: .failure),
         status("a status of four digits", "HTTP/1.1 2000 OK", then: .failure),
         status("a status that is a word", "HTTP/1.1 OK 200", then: .failure),
-        status("HTTP/1.2", "HTTP/1.2 200 OK", then: .failure),
+        // RFC 9110 §2.5: a higher minor version is read as the highest that is known.
+        status("HTTP/1.2", "HTTP/1.2 200 OK", then: .content("hello")),
         status("HTTP/3 in clear text", "HTTP/3 200 OK", then: .failure),
         status("HTTP/9.9", "HTTP/9.9 200 OK", then: .failure),
         status("no version", "HTTP 200 OK", then: .failure),
@@ -267,8 +276,8 @@ enum HostileScripts {
             "a redirect to gopher", "HTTP/1.1 302 Found\r\nLocation: gopher://127.0.0.1:1/_x\r\n\r\n",
             then: .code(.unsupportedURL)),
         .plays(
-            "gzip that stops short, which libcurl 7.88 takes for whole",
+            "gzip that stops short",
             .send(ok + "Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n"),
-            .sendData(Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3])), .close, then: .content("")),
+            .sendData(Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3])), .close, then: .code(.cannotDecodeContentData)),
     ]
 }

@@ -34,7 +34,7 @@ struct HostileScript: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Hostile servers", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Hostile servers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HostileServerTests {
     private static func session() -> Session {
         var options = TransportOptions()

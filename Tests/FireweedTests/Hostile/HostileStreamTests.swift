@@ -5,7 +5,7 @@ import Testing
 
 /// Over TLS; what servers do in clear text keeps the loop for a while, which other tests would feel: see
 /// `HostileRemainsTests`.
-@Suite("Hostile servers over HTTP/2", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Hostile servers over HTTP/2", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HostileStreamTests {
     /// What a server does once the request has come, and whether a response comes of it.
     static let acts: [(name: String, isAnswered: Bool)] = [
@@ -22,13 +22,13 @@ struct HostileStreamTests {
 
     @Test("each act over TLS ends in time, with the response or an error", arguments: acts)
     func actOverTLS(name: String, isAnswered: Bool) async throws {
-        let gallery = try CertificateGallery.shared
-        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .http2(name))
+        let testCertificates = try TestCertificates.shared
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .http2(name))
         var options = TransportOptions()
-        options.certificateAuthorities = .file(gallery.root.certificate)
+        options.certificateAuthorities = .file(testCertificates.root.certificate)
         options.maximumFramingByteCount = 65_536
         let session = Session.isolated(transportOptions: options) {
-            $0.timeoutIntervalForRequest = name == "silence" ? 5 : TimeInterval(Patience.seconds)
+            $0.timeoutIntervalForRequest = name == "silence" ? 5 : TimeInterval(TestTimeouts.seconds)
         }
         let response = await session.request(peer.url()).serializingData().response
         if isAnswered {

@@ -32,7 +32,7 @@ private struct Station: RequestInterceptor {
 
 private struct Detour: Error {}
 
-@Suite("Interception", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Interception", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct InterceptorTests {
     private let sessions = ProtectedList<Session>()
     private let url = "https://service.example/"

@@ -51,7 +51,7 @@ private struct TwofoldRedirector: RedirectHandler {
     }
 }
 
-@Suite("Completions that are called again", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Completions that are called again", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RepeatedCompletionTests {
     private let sessions = ProtectedList<Session>()
     private let url = "https://service.example/"

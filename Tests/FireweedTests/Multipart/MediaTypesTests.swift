@@ -32,7 +32,7 @@ struct MediaTypesTests {
         #expect(MediaTypes.type(ofExtension: name) == type)
     }
 
-    @Test("what nobody knows is bytes", arguments: ["", "nobody-knows-this"])
+    @Test("an unknown extension means bytes", arguments: ["", "nobody-knows-this"])
     func unknown(name: String) {
         #expect(MediaTypes.type(ofExtension: name) == "application/octet-stream")
     }

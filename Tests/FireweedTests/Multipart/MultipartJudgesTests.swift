@@ -13,7 +13,7 @@ private struct SeenPart: Codable, Equatable, Sendable {
 }
 
 /// The judges are libmicrohttpd's post processor, and Python's `email` with a reader of forms that keeps to RFC 7578.
-@Suite("Forms read by somebody else", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Multipart forms, read by other libraries", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MultipartJudgesTests {
     let server: FixtureServer
     let folder: TemporaryFolder

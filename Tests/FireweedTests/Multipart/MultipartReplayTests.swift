@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Streamed forms, sent again", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Replay of streamed multipart forms", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MultipartReplayTests {
     let server: FixtureServer
     let folder: TemporaryFolder

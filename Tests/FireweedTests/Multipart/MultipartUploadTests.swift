@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Forms on their way into a request.
-@Suite("Uploads of forms", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Uploads of forms", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MultipartUploadTests {
     private let server: FixtureServer
     private let session = Session.isolated()

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// The orders that `EventMonitor` documents, recorded against real servers.
-@Suite("The order of events", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The order of events", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct EventOrderTests {
     let server: FixtureServer
     let monitor = RecordingMonitor()
@@ -137,7 +137,7 @@ struct EventOrderTests {
         #expect(monitor.all == first + Self.end + ["validate", "complete", "retry", "cancel", "finish", "parse"])
     }
 
-    @Test("a request that is suspended and goes on")
+    @Test("a request that is suspended and resumed")
     func suspend() async throws {
         let slow = try ScriptedServer.start([
             .receiveHead, .wait(for: "go"), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .hold,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Logging", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Logging", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LoggingMonitorTests {
     let server: FixtureServer
     private let log = ProtectedList<String>()

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Which monitor is told of what, and what is told in rare cases.
-@Suite("The scope of monitors", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The scope of monitors", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MonitorScopeTests {
     private let server: FixtureServer
     private static let taskEvents: Set = [

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Metrics of exchanges that did not end well", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Metrics of failed exchanges", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct UnfinishedMetricsTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -27,10 +27,31 @@ struct UnfinishedMetricsTests {
         let cancelled = session.request(server.url())
         let response = cancelled.serializingData()
         try await server.events.first { if case .head(1, _) = $0 { true } else { false } }
+        // Something that takes a known time goes by while the request waits for its answer.
+        let meanwhile = session.request(server.url()) { $0.timeoutInterval = 0.3 }
+        _ = await meanwhile.serializingData().response
         cancelled.cancel()
         _ = await response.response
+        #expect(try #require(cancelled.metrics).taskInterval.duration >= 0.3)
         let first = try #require(cancelled.metrics?.transactionMetrics.first)
         #expect(try #require(first.responseEndDate) >= (try #require(first.requestStartDate)))
+    }
+
+    @Test("the time that a task of the loop's executor took before is not the request's")
+    func busyExecutor() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Self.answer), .hold])
+        let session = Session.isolated()
+        let executor = try #require(session.executor)
+        try await Task(executorPreference: executor) {
+            let clock = ContinuousClock()
+            let begin = clock.now
+            while begin.duration(to: clock.now) < .milliseconds(50) {}
+            let start = clock.now
+            let request = session.request(server.url())
+            _ = try await request.serializingData().value
+            let whole = start.duration(to: clock.now)
+            #expect(.seconds(try #require(request.metrics).taskInterval.duration) <= whole)
+        }.value
     }
 
     @Test("a request that is cancelled in line, or as it begins, has sent nothing and says so")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("What links and routes mean")
+@Suite("Network model")
 struct NetworkModelTests {
     typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 
@@ -107,7 +107,7 @@ struct NetworkModelTests {
     }
 }
 
-@Suite("The kernel's messages, byte by byte")
+@Suite("Netlink message parsing")
 struct NetlinkMessageTests {
     private func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
         withUnsafeBytes(of: value) { Array($0) }  // the kernel speaks in the machine's own order

@@ -3,9 +3,9 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Retrying when a route is back", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Offline retrier", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct OfflineRetrierTests {
-    /// How often a request to a port of this machine that nobody listens at is retried.
+    /// How often a request to a port of this machine without a server is retried.
     private func retryCount(_ interceptor: any RequestInterceptor) async throws -> Int {
         let session = Session.isolated()
         let request = session.request("http://127.0.0.1:\(try OCSPResponder.reservePort())/", interceptor: interceptor)

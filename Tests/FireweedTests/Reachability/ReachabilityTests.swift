@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Reachability on this machine", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Reachability on this machine", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ReachabilityTests {
     @Test("an address of our own is reachable, whatever the network, and says so once")
     func ownAddress() async throws {
@@ -64,7 +64,7 @@ struct ReachabilityTests {
 }
 
 @Suite(
-    "Reachability in a network namespace", .timeLimit(.minutes(Patience.minutes)),
+    "Reachability in a network namespace", .timeLimit(.minutes(TestTimeouts.minutes)),
     .enabled(if: NetworkNamespace.obstacle == nil, "network namespaces are not permitted here"))
 struct NamespaceTests {
     private static let up =

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Redirects that servers get wrong, over the wire.
-@Suite("Locations over the wire", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Redirect locations", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LocationTests {
     private let session = Session.isolated()
 
@@ -90,7 +90,7 @@ struct LocationTests {
     }
 }
 
-@Suite("Redirect limits", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Redirect limits", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RedirectLimitTests {
     let server: FixtureServer
     private let session = Session.isolated()
@@ -136,7 +136,7 @@ struct RedirectLimitTests {
         #expect(seen["User-Agent"] == "ours" && seen["Authorization"] == nil)
     }
 
-    @Test("the request's handler is asked in the place of the session's, with request and response")
+    @Test("the request's handler is asked instead of the session's, with request and response")
     func whoIsAsked() async {
         let asked = ProtectedList<String>()
         let session = Session.isolated(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Redirects", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Redirects", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RedirectTests {
     let server: FixtureServer
     let session = Session.isolated()

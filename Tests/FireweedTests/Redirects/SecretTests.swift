@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `Authorization`, `Cookie`, `Proxy-Authorization` and credentials belong to one origin (RFC 9110 §11.6.2, §15.4).
-@Suite("Secrets stay home", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Credentials in redirects", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SecretTests {
     private let session = Session.isolated()
     private let secrets: HTTPHeaders = [
@@ -35,12 +35,12 @@ struct SecretTests {
 
     @Test("a downgrade to clear text takes nothing along")
     func downgrade() async throws {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let plain = try FixtureServer.start()
         let answer = "HTTP/1.1 302 Found\r\nLocation: \(plain.url("/get").absoluteString)\r\nContent-Length: 0\r\n\r\n"
-        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .answering(answer))
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .answering(answer))
         var options = TransportOptions()
-        options.certificateAuthorities = .file(gallery.root.certificate)
+        options.certificateAuthorities = .file(testCertificates.root.certificate)
         let session = Session.isolated(transportOptions: options)
         defer { withExtendedLifetime(session) {} }
         let response = await session.request(peer.url(), headers: secrets)

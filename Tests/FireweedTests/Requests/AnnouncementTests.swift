@@ -49,7 +49,8 @@ private final class InterruptingMonitor: EventMonitor {
     func requestDidFinish(_ request: Request) { names.append("finish") }
 }
 
-@Suite("What monitors are told of a request that ends while it is being made", .timeLimit(.minutes(Patience.minutes)))
+@Suite(
+    "Monitor events of a request that ends while it is made", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct AnnouncementTests {
     let server: FixtureServer
 

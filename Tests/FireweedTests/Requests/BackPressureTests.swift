@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 // Counted where the bytes leave, since what the reader sees proves nothing.
-@Suite("Back-pressure of streams", .timeLimit(.minutes(Patience.minutes)), .serialized)
+@Suite("Back-pressure of streams", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct BackPressureTests {
     private static let gibibyte = 1 << 30
     private static let mebibyte = 1 << 20
-    /// What libcurl's buffers and ours may have taken in beyond what was read.
+    /// What our buffers may have taken in beyond what was read.
     private static let intake = 4 << 20
     /// What memory may grow by, less than what could come: the tests that run beside these take some hundred MiB, too.
     private static let memoryKibibytes = 640 * 1024
@@ -70,7 +70,7 @@ struct BackPressureTests {
         #expect(highest - before < Self.memoryKibibytes)
     }
 
-    @Test("a handler that does not return stops the server, and goes on where it stopped")
+    @Test("a handler that does not return stops the server, which continues where it stopped")
     func closure() async throws {
         let server = try server()
         let gate = DispatchGroup()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Heads that are looked at and content that is limited", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Response head handlers and content limits", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct BodyLimitTests {
     let server: FixtureServer
 

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Data requests", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Data requests", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DataRequestTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Streams", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Streams", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DataStreamRequestTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -149,7 +149,7 @@ struct DataStreamRequestTests {
         #expect(request.isCancelled)
     }
 
-    @Test("where that is turned off, the request goes on to its end, though nobody reads")
+    @Test("without automatic cancellation the request continues to its end, without a reader")
     func earlyExitWithoutCancelling() async throws {
         let request = session.streamRequest(server.url("/bytes/30000000"))
         for await _ in request.streamTask().streamingData(automaticallyCancelling: false) { break }
@@ -158,7 +158,7 @@ struct DataStreamRequestTests {
         #expect(request.task?.countOfBytesReceived == 30_000_000)
     }
 
-    @Test("a sequence that nobody iterates sends nothing, and leaves nothing")
+    @Test("a sequence that is never iterated sends nothing, and leaves nothing")
     func neverIterated() async throws {
         weak var gone: DataStreamRequest?
         do {
@@ -272,7 +272,7 @@ struct DataStreamRequestTests {
         #expect(completion.error?.isExplicitlyCancelledError == true)
     }
 
-    @Test("a handler that is added in the last callback hears of the completion")
+    @Test("a handler that is added in the last callback gets the completion")
     func handlerInLastCallback() async throws {
         let session = scripted([Data("a".utf8)])
         let request = session.streamRequest("https://any.example/")

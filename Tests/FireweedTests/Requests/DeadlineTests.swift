@@ -13,7 +13,7 @@ private struct SilentRedirector: RedirectHandler {
     ) {}
 }
 
-@Suite("The deadline of a request", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The deadline of a request", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DeadlineTests {
     private let sessions = ProtectedList<Session>()
     private let asked = ProtectedList<Int>()

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Destinations of downloads", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Destinations of downloads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DownloadDestinationTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Downloads", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Downloads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DownloadRequestTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -133,30 +133,36 @@ struct DownloadRequestTests {
         #expect(try String(contentsOf: target, encoding: .utf8) == "done")
     }
 
-    @Test("a temporary file goes with its request and responses when nobody took it, and stays when somebody did")
-    func temporaryFile() async throws {
-        // Monitors are shown the file, and take it as little as validators do.
+    @Test(
+        "a temporary file stays when a handler gets the file, and is removed with its responses when it gets the content",
+        arguments: [false, true], [false, true])
+    func temporaryFile(isFileHandler: Bool, readsURL: Bool) async throws {
+        // A monitor and a validator see the URL, which does not keep the file.
         let session = Session.isolated(eventMonitors: [RecordingMonitor()])
-        for isTaken in [false, true] {
-            let places = ProtectedList<URL>()
-            do {
-                let request = session.download(server.url("/json")).validate().validate { _, _, file in
-                    if let file { places.append(file) }
-                    return .success(())
-                }
+        let places = ProtectedList<URL>()
+        do {
+            let request = session.download(server.url("/json")).validate().validate { _, _, file in
+                if let file { places.append(file) }
+                return .success(())
+            }
+            if isFileHandler {
+                let response = await request.serializingDownloadedFileURL().response
+                #expect(response.error == nil)
+                if readsURL { #expect(response.fileURL == places.all.first) }
+            } else {
                 let response = await request.serializingString().response
                 #expect(response.value?.isEmpty == false)
                 let place = try #require(places.all.first)
                 #expect(FileManager.default.fileExists(atPath: place.path))
-                if isTaken { #expect(response.fileURL == place) }
+                if readsURL { #expect(response.fileURL == place && request.fileURL == place) }
             }
-            let folder = try #require(places.all.first).deletingLastPathComponent()
-            if isTaken {
-                #expect(FileManager.default.fileExists(atPath: folder.path))
-                try FileManager.default.removeItem(at: folder)
-            } else {
-                #expect(try await becomes { !FileManager.default.fileExists(atPath: folder.path) })
-            }
+        }
+        let folder = try #require(places.all.first).deletingLastPathComponent()
+        if isFileHandler {
+            #expect(FileManager.default.fileExists(atPath: folder.path))
+            try FileManager.default.removeItem(at: folder)
+        } else {
+            #expect(try await becomes { !FileManager.default.fileExists(atPath: folder.path) })
         }
     }
 
@@ -167,7 +173,7 @@ struct DownloadRequestTests {
         try FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 
-    @Test("big content comes whole through blocks that go round", .timeLimit(.minutes(Patience.minutes)))
+    @Test("big content comes whole through blocks that go round", .timeLimit(.minutes(TestTimeouts.minutes)))
     func bigContent() async throws {
         let request = session.download(server.url("/range/5000001"))
         let data = try await request.serializingData().value

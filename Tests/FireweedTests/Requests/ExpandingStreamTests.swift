@@ -3,11 +3,11 @@ import FixtureServer
 import Foundation
 import Testing
 
-// libcurl decodes what it has read at once, and keeps it while the reader rests.
-@Suite("Coded content and a reader that rests", .timeLimit(.minutes(Patience.minutes)), .serialized)
+// A little coded content becomes much, which must neither be lost nor pile up while the reader rests.
+@Suite("Back-pressure of coded content", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct ExpandingStreamTests {
     private func server(of content: Data) throws -> ScriptedServer {
-        let coded = try #require(Coding.gzip(content))
+        let coded = try #require(CodingEndpoints.gzip(content))
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(coded.count)\r\n\r\n"
         return try ScriptedServer.start([.receiveHead, .sendData(Data(head.utf8) + coded), .hold])
     }

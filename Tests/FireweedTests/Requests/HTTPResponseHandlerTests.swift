@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Handlers of a response's head", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Handlers of a response's head", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HTTPResponseHandlerTests {
     let server: FixtureServer
     let session = Session.isolated()

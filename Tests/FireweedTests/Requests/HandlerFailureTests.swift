@@ -7,7 +7,7 @@ import Testing
 private struct Refusal: Error {}
 
 /// One handler's failure, and what a retrier says of it.
-@Suite("Failures of single handlers", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Failures of single handlers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HandlerFailureTests {
     private let server: FixtureServer
     private let asked = ProtectedList<String>()

@@ -3,21 +3,19 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("HEAD with content", .timeLimit(.minutes(Patience.minutes)))
+@Suite("HEAD with content", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HeadWithContentTests {
     @Test("sends the content, and does not wait for content of the response", arguments: [4, 100_000])
     func headWithContent(byteCount: Int) async throws {
-        let server = try ScriptedServer.start(
-            [
-                .receiveHead, .receive(byteCount: byteCount), .send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
-                .hold,
-            ],
-            [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold])
+        let server = try ScriptedServer.start([
+            .receiveHead, .receive(byteCount: byteCount), .send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
+            .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold,
+        ])
         let session = Session.isolated()
         let content = Data(repeating: 97, count: byteCount)
         let response = await session.upload(content, to: server.url("/a"), method: .head).serializingData().response
         #expect(response.error == nil && response.response?.statusCode == 200, "\(response)")
-        // What libcurl keeps of it is good for others.
+        // The response has ended with its head: the connection is good for others.
         #expect(try await session.request(server.url("/b")).serializingString().value == "hello")
         let heads = server.events.events.compactMap { if case .head(_, let head) = $0 { head } else { nil } }
         #expect(heads.count == 2 && heads[0].hasPrefix("HEAD /a ") && heads[1].hasPrefix("GET /b "))
@@ -52,12 +50,12 @@ struct HeadWithContentTests {
 
     @Test("whose credentials are refused has the challenge as its response")
     func challenge() async throws {
-        let server = try ScriptedServer.start([
-            .receiveHead,
+        let refusal: [ScriptedServer.Step] = [
+            .receiveHead, .receive(byteCount: 3),
             .send(
                 "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\nContent-Length: 1000\r\n\r\n"),
-            .hold,
-        ])
+        ]
+        let server = try ScriptedServer.start(refusal + refusal + [.hold])
         let session = Session.isolated()
         let response = await session.upload(Data("abc".utf8), to: server.url("/a"), method: .head)
             .authenticate(username: "u", password: "p").serializingData().response

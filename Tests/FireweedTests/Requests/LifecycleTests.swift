@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The life of a request", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The life of a request", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LifecycleTests {
     let server: FixtureServer
 
@@ -56,7 +56,7 @@ struct LifecycleTests {
         #expect(try await !task.value.isEmpty)
     }
 
-    @Test("a suspended request goes on after resume")
+    @Test("a suspended request continues after resume")
     func suspendAndResume() async throws {
         let server = try ScriptedServer.start([
             .receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha"), .wait(for: "suspended"), .send("lf"),
@@ -161,7 +161,7 @@ struct LifecycleTests {
         #expect(response.data == nil)
     }
 
-    @Test("dropping a request that nobody resumed leaves nothing in the session")
+    @Test("dropping a request that was never resumed leaves nothing in the session")
     func dropUnstarted() throws {
         let session = Session.isolated()
         weak var dropped: DataRequest?

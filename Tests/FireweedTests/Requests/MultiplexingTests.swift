@@ -3,9 +3,9 @@ import FixtureServer
 import Foundation
 import Testing
 
-// libcurl keeps what comes for one stream while it reads for another: nobody may be blamed for that, and nothing be
+// The connection keeps what comes for one stream while it reads for another: no stream may fail by that, and nothing be
 // lost.
-@Suite("Streams beside each other over HTTP/2", .timeLimit(.minutes(Patience.minutes)), .serialized)
+@Suite("Streams beside each other over HTTP/2", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct MultiplexingTests {
     /// A server for HTTP/2 with documents "small" and "big".
     private struct Multiplexing {
@@ -70,7 +70,7 @@ struct MultiplexingTests {
         resting.cancel()
     }
 
-    @Test("a stream that rests holds nobody up, and memory stays flat")
+    @Test("a paused stream delays no other stream, and memory stays flat")
     func multiplexed() async throws {
         let server = try Multiplexing(byteCount: 1 << 30)
         #expect(await server.askForSmall(times: 1).isEmpty)
@@ -115,7 +115,7 @@ struct MultiplexingTests {
         }
     }
 
-    @Test("what is on its way for a stream that was cancelled is held against nobody")
+    @Test("bytes in flight for a cancelled stream are not counted against other streams")
     func cancelled() async throws {
         let server = try Multiplexing(byteCount: 1 << 30)
         #expect(await server.askForSmall(times: 1).isEmpty)

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What can be asked of a request", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Properties of a request", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RequestFactsTests {
     let server: FixtureServer
     let session = Session.isolated()
@@ -63,7 +63,7 @@ struct RequestFactsTests {
         #expect(request.tasks.map(\.taskIdentifier) == request.tasks.map(\.taskIdentifier).sorted())
     }
 
-    @Test("whoever wants to hear of requests and tasks hears of each, and of the last one at once")
+    @Test("handlers for requests and tasks get each one, and the last one at once")
     func creation() async throws {
         let count = ProtectedList<Int>()
         server.route("/flaky") { _ in

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Races of a request, from outside", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Request races", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RequestRaceTests {
     let server: FixtureServer
 
@@ -177,7 +177,7 @@ struct RequestRaceTests {
         #expect(await request.serializingData().response.error == nil)
     }
 
-    @Test("suspended and resumed by many threads at once, and resumed last, a request goes on to its end")
+    @Test("suspended and resumed by many threads at once, and resumed last, a request continues to its end")
     func suspendAndResumeAtOnce() async throws {
         let session = Session.isolated()
         for _ in 0..<100 {

@@ -7,76 +7,76 @@ import Testing
 ///
 /// A state, `intent work`, and under it what each event does that does anything: the next state, and the effects. An
 /// event that is not named is ignored there. Effects: R, S, C announce resume, suspend and cancel; M makes the request;
-/// r, s, c resume, suspend and cancel the task; T settles; F finishes; L serialises for late handlers; D delays the
+/// r, s, c resume, suspend and cancel the task; T validates; F finishes; L serialises for late handlers; D delays the
 /// retry.
 private let table = """
     initialized idle
         resume -> resumed making RM
         suspend -> suspended idle S
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         makeEagerly -> initialized making M
-        abort -> initialized settling T
+        abort -> initialized validating T
     suspended idle
         resume -> resumed making RM
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         makeEagerly -> suspended making M
-        abort -> suspended settling T
+        abort -> suspended validating T
     initialized making
         resume -> resumed making R
         suspend -> suspended making S
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         made -> initialized transferring
-        makingFailed -> initialized settling T
-        abort -> initialized settling T
+        makingFailed -> initialized validating T
+        abort -> initialized validating T
     resumed making
         suspend -> suspended making S
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         made -> resumed transferring r
-        makingFailed -> resumed settling T
-        abort -> resumed settling T
+        makingFailed -> resumed validating T
+        abort -> resumed validating T
     suspended making
         resume -> resumed making R
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         made -> suspended transferring
-        makingFailed -> suspended settling T
-        abort -> suspended settling T
+        makingFailed -> suspended validating T
+        abort -> suspended validating T
     initialized transferring
         resume -> resumed transferring Rr
         suspend -> suspended transferring Ss
         cancel -> cancelled transferring Cc
-        completed -> initialized settling T
+        completed -> initialized validating T
         abort -> initialized transferring c
     resumed transferring
         suspend -> suspended transferring Ss
         cancel -> cancelled transferring Cc
-        completed -> resumed settling T
+        completed -> resumed validating T
         abort -> resumed transferring c
     suspended transferring
         resume -> resumed transferring Rr
         cancel -> cancelled transferring Cc
-        completed -> suspended settling T
+        completed -> suspended validating T
         abort -> suspended transferring c
     cancelled transferring
-        completed -> cancelled settling T
+        completed -> cancelled validating T
         abort -> cancelled transferring c
-    initialized settling
-        resume -> resumed settling R
-        suspend -> suspended settling S
-        cancel -> cancelled settling C
-        settled -> initialized serialising F
+    initialized validating
+        resume -> resumed validating R
+        suspend -> suspended validating S
+        cancel -> cancelled validating C
+        outcomeDecided -> initialized serialising F
         retryGranted -> initialized awaitingRetry D
-    resumed settling
-        suspend -> suspended settling S
-        cancel -> cancelled settling C
-        settled -> resumed serialising F
+    resumed validating
+        suspend -> suspended validating S
+        cancel -> cancelled validating C
+        outcomeDecided -> resumed serialising F
         retryGranted -> resumed awaitingRetry D
-    suspended settling
-        resume -> resumed settling R
-        cancel -> cancelled settling C
-        settled -> suspended serialising F
+    suspended validating
+        resume -> resumed validating R
+        cancel -> cancelled validating C
+        outcomeDecided -> suspended serialising F
         retryGranted -> suspended awaitingRetry D
-    cancelled settling
-        settled -> cancelled serialising F
+    cancelled validating
+        outcomeDecided -> cancelled serialising F
     initialized serialising
         resume -> resumed serialising R
         suspend -> suspended serialising S
@@ -98,19 +98,19 @@ private let table = """
     initialized awaitingRetry
         resume -> resumed awaitingRetry R
         suspend -> suspended awaitingRetry S
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         retryDue -> initialized making M
-        abort -> initialized settling T
+        abort -> initialized validating T
     resumed awaitingRetry
         suspend -> suspended awaitingRetry S
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         retryDue -> resumed making M
-        abort -> resumed settling T
+        abort -> resumed validating T
     suspended awaitingRetry
         resume -> resumed awaitingRetry R
-        cancel -> cancelled settling CT
+        cancel -> cancelled validating CT
         retryDue -> suspended making M
-        abort -> suspended settling T
+        abort -> suspended validating T
     initialized done
         handlerAdded -> resumed serialising L
     resumed done
@@ -121,7 +121,7 @@ private let table = """
         handlerAdded -> cancelled serialising L
     """
 
-@Suite("The table of a request's life")
+@Suite("Request state table")
 struct RequestStateTableTests {
     @Test("every state answers every event as the table says", arguments: RequestState.reachable)
     func wholeTable(state: RequestState) throws {
@@ -164,16 +164,17 @@ struct RequestStateTableTests {
             name: "suspended before anything exists", events: [.suspend, .makeEagerly, .made], effects: "S M",
             state: .suspended),
         Race(
-            name: "cancelled before the task exists: what is made too late is nobody's",
-            events: [.resume, .cancel, .made, .makingFailed, .settled, .serialised], effects: "RM CT F",
+            name: "cancelled before the task exists: a task that is made too late is dropped",
+            events: [.resume, .cancel, .made, .makingFailed, .outcomeDecided, .serialised], effects: "RM CT F",
             state: .cancelled),
         Race(
             name: "cancelled when the task has completed and the request has not",
-            events: [.resume, .made, .completed, .cancel, .completed, .settled, .serialised], effects: "RM r T C F",
+            events: [.resume, .made, .completed, .cancel, .completed, .outcomeDecided, .serialised],
+            effects: "RM r T C F",
             state: .cancelled),
         Race(
             name: "cancelled while the handlers are served",
-            events: [.resume, .made, .completed, .settled, .cancel, .serialised],
+            events: [.resume, .made, .completed, .outcomeDecided, .cancel, .serialised],
             effects: "RM r T F C", state: .cancelled),
         Race(
             name: "cancelled twice at once", events: [.resume, .made, .cancel, .cancel, .completed, .completed],
@@ -189,26 +190,28 @@ struct RequestStateTableTests {
             events: [.resume, .made, .suspend, .suspend, .resume, .resume, .suspend, .resume],
             effects: "RM r Ss Rr Ss Rr", state: .resumed),
         Race(
-            name: "the session goes while the request is being made", events: [.resume, .abort, .made, .settled],
+            name: "the session goes while the request is being made",
+            events: [.resume, .abort, .made, .outcomeDecided],
             effects: "RM T F", state: .resumed),
         Race(
             name: "the session goes while the request is on its way: the task's end is waited for",
             events: [.resume, .made, .abort, .abort, .completed], effects: "RM r c c T", state: .resumed),
         Race(
             name: "the session goes while the request finishes",
-            events: [.resume, .made, .completed, .abort, .settled, .abort, .serialised, .abort], effects: "RM r T F",
+            events: [.resume, .made, .completed, .abort, .outcomeDecided, .abort, .serialised, .abort],
+            effects: "RM r T F",
             state: .finished),
         Race(
             name: "the session goes while a retry waits: its time comes for nothing",
-            events: [.resume, .made, .completed, .retryGranted, .abort, .retryDue, .settled],
+            events: [.resume, .made, .completed, .retryGranted, .abort, .retryDue, .outcomeDecided],
             effects: "RM r T D T F", state: .resumed),
         Race(
             name: "cancelled while a retry waits",
-            events: [.resume, .made, .completed, .retryGranted, .cancel, .retryDue, .settled, .serialised],
+            events: [.resume, .made, .completed, .retryGranted, .cancel, .retryDue, .outcomeDecided, .serialised],
             effects: "RM r T D CT F", state: .cancelled),
         Race(
             name: "cancelled while the retrier is asked: its yes comes too late",
-            events: [.resume, .made, .completed, .cancel, .retryGranted, .settled], effects: "RM r T C F",
+            events: [.resume, .made, .completed, .cancel, .retryGranted, .outcomeDecided], effects: "RM r T C F",
             state: .cancelled),
         Race(
             name: "suspended while a retry waits: the next task is not resumed",
@@ -216,15 +219,17 @@ struct RequestStateTableTests {
             effects: "RM r T D S M Rr", state: .resumed),
         Race(
             name: "cancel returned from the response disposition: the task's end comes after it",
-            events: [.resume, .made, .cancel, .completed, .settled, .serialised], effects: "RM r Cc T F",
+            events: [.resume, .made, .cancel, .completed, .outcomeDecided, .serialised], effects: "RM r Cc T F",
             state: .cancelled),
         Race(
             name: "a handler appended during the last callback",
-            events: [.resume, .made, .completed, .settled, .serialised, .handlerAdded, .handlerAdded, .serialised],
+            events: [
+                .resume, .made, .completed, .outcomeDecided, .serialised, .handlerAdded, .handlerAdded, .serialised,
+            ],
             effects: "RM r T F L", state: .finished),
         Race(
             name: "a late handler on a cancelled request",
-            events: [.cancel, .settled, .serialised, .handlerAdded, .resume, .serialised], effects: "CT F L",
+            events: [.cancel, .outcomeDecided, .serialised, .handlerAdded, .resume, .serialised], effects: "CT F L",
             state: .cancelled),
     ]
 
@@ -258,7 +263,7 @@ extension RequestState {
             case .idle: "idle"
             case .making: "making"
             case .transferring: "transferring"
-            case .settling: "settling"
+            case .validating: "validating"
             case .serialising: "serialising"
             case .awaitingRetry: "awaitingRetry"
             case .done: "done"

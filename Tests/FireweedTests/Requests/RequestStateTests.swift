@@ -26,21 +26,23 @@ struct RequestStateTests {
             let effects = next.handle(event)
             if effects.contains(.cancelTask) || effects.contains(.suspendTask) { #expect(state.work == .transferring) }
             if effects.contains(.resumeTask) { #expect(next.work == .transferring) }
-            if effects.contains(.settle) { #expect(next.work == .settling && state.work != .settling) }
+            if effects.contains(.validate) { #expect(next.work == .validating && state.work != .validating) }
             if effects.contains(.make) { #expect(next.isMaking, "made without being in the making") }
         }
     }
 
     @Test(
-        "a settled request is settled once, whatever else happens", arguments: RequestState.Event.allCases,
+        "an attempt is validated once, whatever else happens", arguments: RequestState.Event.allCases,
         RequestState.Event.allCases)
-    func settlesOnce(first: RequestState.Event, second: RequestState.Event) {
+    func validatesOnce(first: RequestState.Event, second: RequestState.Event) {
         var state = RequestState()
-        let events: [RequestState.Event] = [.resume, .made, first, second, .cancel, .completed, .settled, .serialised]
+        let events: [RequestState.Event] = [
+            .resume, .made, first, second, .cancel, .completed, .outcomeDecided, .serialised,
+        ]
         let effects = events.map { state.handle($0) }
-        let settles = effects.count { $0.contains(.settle) }
+        let validations = effects.count { $0.contains(.validate) }
         let retries = effects.count { $0.contains(.delayRetry) }
-        #expect(settles >= 1 && settles <= 1 + retries)
+        #expect(validations >= 1 && validations <= 1 + retries)
         #expect(state.visible == .cancelled || state.visible == .finished)
     }
 
@@ -60,19 +62,19 @@ struct RequestStateTests {
             (.made, .resumeTask, .resumed),
             (.suspend, [.announceSuspend, .suspendTask], .suspended),
             (.resume, [.announceResume, .resumeTask], .resumed),
-            (.completed, .settle, .resumed),
+            (.completed, .validate, .resumed),
             (.retryGranted, .delayRetry, .resumed),
             (.retryDue, .make, .resumed),
             (.made, .resumeTask, .resumed),
-            (.completed, .settle, .resumed),
-            (.settled, .finish, .resumed),
+            (.completed, .validate, .resumed),
+            (.outcomeDecided, .finish, .resumed),
             (.serialised, [], .finished),
             (.handlerAdded, .serialise, .resumed),
             (.serialised, [], .finished),
         ].enumerated().map { (index: $0.offset, row: $0.element) })
     func mainLine(index: Int, row: (RequestState.Event, RequestState.Effects, Request.State)) {
         let events: [RequestState.Event] = [
-            .resume, .made, .suspend, .resume, .completed, .retryGranted, .retryDue, .made, .completed, .settled,
+            .resume, .made, .suspend, .resume, .completed, .retryGranted, .retryDue, .made, .completed, .outcomeDecided,
             .serialised,
             .handlerAdded, .serialised,
         ]

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Testing
 
 /// Which URLs are sent, and when they are judged.
-@Suite("URLs of requests", .timeLimit(.minutes(Patience.minutes)))
+@Suite("URLs of requests", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RequestURLTests {
     private let server: FixtureServer
 

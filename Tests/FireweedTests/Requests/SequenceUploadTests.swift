@@ -9,7 +9,7 @@ import Testing
 
 private struct Broken: Error {}
 
-@Suite("Content of async sequences", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Content of async sequences", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SequenceUploadTests {
     private let server: FixtureServer
     private let session = Session.isolated()

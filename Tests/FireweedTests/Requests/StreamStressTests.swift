@@ -7,7 +7,7 @@ import Testing
 
 /// Everything that can be done to a stream, from several threads at once: every handler is told of the end once, and
 /// nothing is left.
-@Suite("Streams under stress", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Streams under stress", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StreamStressTests {
     private final class Counts: Sendable {
         let handlers = Atomic<Int>(0)

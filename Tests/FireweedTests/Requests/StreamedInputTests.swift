@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A stream's content as an InputStream", .timeLimit(.minutes(Patience.minutes)))
+@Suite("A stream's content as an InputStream", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StreamedInputTests {
     let session = Session.isolated()
 
@@ -55,7 +55,7 @@ struct StreamedInputTests {
         #expect(outcome.last == -1)
     }
 
-    @Test("closing it while bytes come lets the request end by itself")
+    @Test("closing the stream while bytes come does not cancel the request")
     func closedEarly() async throws {
         let server = try FixtureServer.start()
         let request = session.streamRequest(server.url("/bytes/30000000"))

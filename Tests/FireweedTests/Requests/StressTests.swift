@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Requests under the hands of eight threads", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Request stress", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StressTests {
     /// How many operations; `FIREWEED_STRESS_OPERATIONS` sets another number.
     private static let operationCount =
@@ -148,7 +148,7 @@ struct StressTests {
             }
             #expect(
                 try await becomes { ledger.calledCount >= ledger.handlerCount }, "seed \(seed)")
-            // A request without a handler tells nobody that it has ended.
+            // The end of a request without a handler has no event.
             let isEmpty = try await becomes { Self.left(in: arena.session).isEmpty }
             #expect(isEmpty, "seed \(seed): \(Self.left(in: arena.session).prefix(5).map(\.standing))")
         }
@@ -187,15 +187,15 @@ struct StressTests {
 extension Request {
     /// Where a request stands that should have ended.
     fileprivate var standing: String {
-        let (lifecycle, error, slots, attempt) = mutable.withLock {
-            ($0.lifecycle, $0.error, $0.slots.count, $0.attempts.last)
+        let (lifecycle, error, handlers, attempt) = mutable.withLock {
+            ($0.lifecycle, $0.error, $0.handlers.count, $0.attempts.last)
         }
         let phase = attempt.map { attempt in
             attempt.state.withLock {
                 "\($0.life.stage) holds:\($0.life.holds.reasons.rawValue) control:\($0.control != nil) failure:\(String(describing: $0.failure)) hops:\($0.records.count)"
             }
         }
-        return "\(self) \(lifecycle) \(String(describing: error)) slots:\(slots) attempt:\(phase ?? "none")"
+        return "\(self) \(lifecycle) \(String(describing: error)) handlers:\(handlers) attempt:\(phase ?? "none")"
     }
 }
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Requests that are suspended before their response", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Requests that are suspended before their response", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SuspendedHeadTests {
     /// Suspends requests as soon as their tasks run.
     private final class Suspender: EventMonitor {
@@ -40,7 +40,7 @@ struct SuspendedHeadTests {
         request.resume()
         try await redirected.next("redirected")
         for _ in 0..<2 { request.underlyingQueue.sync {} }
-        // Nobody looks at time-outs any more once another request has had its own.
+        // Time-outs were not looked at any more once another request had had its own.
         let silent = try ScriptedServer.start([.receiveHead, .hold])
         let other = session.request(silent.url()) { $0.timeoutInterval = 0.2 }.resume()
         #expect(await other.serializingData().response.error?.urlErrorCode == .timedOut)

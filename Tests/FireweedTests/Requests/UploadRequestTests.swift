@@ -9,7 +9,7 @@ private struct Uploaded: Decodable, Sendable {
     let byteCount: Int
 }
 
-@Suite("Uploads", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Uploads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct UploadRequestTests {
     let server: FixtureServer
     let session = Session.isolated()

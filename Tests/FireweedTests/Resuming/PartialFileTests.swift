@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Partial files of the caller's choice", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Partial files of the caller's choice", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct PartialFileTests {
     let session = Session.isolated()
     let folder: TemporaryFolder
@@ -24,7 +24,7 @@ struct PartialFileTests {
         return session.download(server.url(), headers: headers, to: { _, _ in (target, []) }).resumable(at: part)
     }
 
-    @Test("the next request goes on, and the part and its sidecar go when it is complete")
+    @Test("the next request continues, and the partial file and its sidecar are removed when it is complete")
     func goesOn() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf(), Interrupted.secondHalf)
         let headers: HTTPHeaders = ["Authorization": "secret", "Cookie": "a=secret", "X-Own": "1"]
@@ -48,7 +48,7 @@ struct PartialFileTests {
         #expect(request.resumption == .continued(offset: 5))
     }
 
-    @Test("a retry goes on from what has come")
+    @Test("a retry continues after the received bytes")
     func retry() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf(), Interrupted.secondHalf)
         let request = session.download(

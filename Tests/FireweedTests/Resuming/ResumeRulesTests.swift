@@ -4,7 +4,7 @@ import Testing
 @testable import Fireweed
 @testable import FireweedTransport
 
-@Suite("When a download may go on")
+@Suite("Resume rules")
 struct ResumeRulesTests {
     private static let tag = ResumeData.Validator.entityTag("\"v1\"")
     private static let date = ResumeData.Validator.lastModified("Sat, 01 Nov 2025 00:00:00 GMT")
@@ -40,7 +40,7 @@ struct ResumeRulesTests {
             reason: "a length that is not said keeps the saved one (§14.4)", status: 206,
             fields: ["Content-Range: bytes 5-9/*"], decision: .append(completeByteCount: 10)),
         Row(
-            reason: "nobody knows the length", status: 206, fields: ["Content-Range: bytes 5-9/*"], expected: nil,
+            reason: "the length is unknown", status: 206, fields: ["Content-Range: bytes 5-9/*"], expected: nil,
             decision: .append(completeByteCount: nil)),
         Row(
             reason: "a part of the rest", status: 206, fields: ["Content-Range: bytes 5-7/10", "Content-Length: 3"],
@@ -80,7 +80,7 @@ struct ResumeRulesTests {
             reason: "two Content-Range fields", status: 206,
             fields: ["Content-Range: bytes 5-9/10", "Content-Range: bytes 0-4/10"], decision: .askAgain(.rangeIgnored)),
         Row(
-            reason: "a unit that nobody asked for", status: 206, fields: ["Content-Range: lines 5-9/10"],
+            reason: "an unrequested unit", status: 206, fields: ["Content-Range: lines 5-9/10"],
             decision: .askAgain(.rangeIgnored)),
         Row(
             reason: "a Content-Length that contradicts the range", status: 206,

@@ -1,9 +1,10 @@
-import Fireweed
 import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Downloads that go on", .timeLimit(.minutes(Patience.minutes)))
+@testable import Fireweed
+
+@Suite("Resumed downloads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ResumingTests {
     let session = Session.isolated()
     let folder: TemporaryFolder
@@ -169,7 +170,7 @@ struct ResumingTests {
         #expect(request.metrics?.redirectCount == 1)
     }
 
-    @Test("adapters see a download that goes on, and what they added is not kept")
+    @Test("adapters adapt a resumed download, and fields that they added are not kept")
     func adapted() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf(), Interrupted.secondHalf)
         let count = ProtectedList<Int>()
@@ -215,19 +216,30 @@ struct ResumingTests {
         #expect(response.error != nil && response.resumeData == nil && response.error?.downloadResumeData == nil)
     }
 
-    @Test("a partial file that nobody has taken goes with the last one who could")
-    func untakenPartialFile() async throws {
+    @Test("the partial file of resume data stays, whether the data is read or not, and is removed ten days later")
+    func partialFileStays() async throws {
         let server = try ScriptedServer.start(Interrupted.firstHalf())
         var path = ""
         do {
             let response = await session.download(server.url()).serializingData().response
-            // Behind our back: what is not asked for by us is not taken.
+            // The property of the response is not read.
             let info = (response.error?.underlyingError as? URLError)?.userInfo
             let data = try #require(info?["NSURLSessionDownloadTaskResumeData"] as? Data)
             path = try ResumeData(data).file.path
-            #expect(FileManager.default.fileExists(atPath: path))
         }
-        #expect(try await becomes { !FileManager.default.fileExists(atPath: path) })
+        #expect(FileManager.default.fileExists(atPath: path))
+        let place = URL(fileURLWithPath: path).deletingLastPathComponent()
+        // The folder looks as it does ten days later, among the folders that the next process looks at.
+        let moved = folder.url.appendingPathComponent(place.lastPathComponent)
+        try FileManager.default.moveItem(at: place, to: moved)
+        TemporaryFolders.removeAbandoned(in: folder.url)
+        #expect(FileManager.default.fileExists(atPath: moved.path), "a later download can continue from it")
+        let date = Date(timeIntervalSinceNow: -11 * 86_400)
+        for file in [moved.appendingPathComponent("content"), moved] {
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+        }
+        TemporaryFolders.removeAbandoned(in: folder.url)
+        #expect(!FileManager.default.fileExists(atPath: moved.path))
     }
 
     @Test("a partial file that is gone makes the download start again")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("How long to wait before a retry")
+@Suite("Retry delay")
 struct RetryDelayTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)
 
@@ -90,7 +90,7 @@ struct RetryDelayTests {
     }
 }
 
-@Suite("The budget of retries")
+@Suite("Retry budget")
 struct RetryBudgetTests {
     @Test("a full budget grants its burst, then what requests and seconds add")
     func tokens() {

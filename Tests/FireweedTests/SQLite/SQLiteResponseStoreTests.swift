@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Responses in SQLite", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Responses in SQLite", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SQLiteResponseStoreTests {
     private let folder: TemporaryFolder
     private var file: URL { folder.file("cache.sqlite") }

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("One store and several processes", .timeLimit(.minutes(Patience.minutes)))
+@Suite("A store shared by processes", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StoreProcessTests {
     private let folder: TemporaryFolder
     private var file: URL { folder.file("cache.sqlite") }

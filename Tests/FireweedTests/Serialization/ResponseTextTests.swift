@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Responses in words")
+@Suite("Response descriptions")
 struct ResponseTextTests {
     private let url = "https://h.example/users"
 

@@ -39,7 +39,7 @@ private struct Named: Codable, Sendable, Equatable, EmptyResponse {
     static func emptyValue() -> Named { Named(name: "nobody") }
 }
 
-@Suite("Every form of serialising, from a server", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Serialisation forms", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SerializationFormsTests {
     let server: FixtureServer
     let session = Session.isolated()

@@ -31,7 +31,7 @@ private struct ComplaintSerializer: ResponseSerializer {
     }
 }
 
-@Suite("Errors of serialisers", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Errors of serialisers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SerializerErrorTests {
     private let server: FixtureServer
     private let session = Session.isolated()

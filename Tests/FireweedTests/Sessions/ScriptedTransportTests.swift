@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Sessions on a transport of one's own", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Sessions on a scripted transport", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ScriptedTransportTests {
     @Test("a session speaks to any transport")
     func answered() async throws {

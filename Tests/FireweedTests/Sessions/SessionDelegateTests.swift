@@ -111,7 +111,7 @@ private final class Delegate: SessionDelegate, @unchecked Sendable {
     }
 }
 
-@Suite("A subclass of a session's delegate", .timeLimit(.minutes(Patience.minutes)))
+@Suite("A subclass of a session's delegate", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SessionDelegateTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
     private static let unauthorised =
@@ -122,7 +122,7 @@ struct SessionDelegateTests {
 
     init() {
         let configuration = URLSessionConfiguration.af.ephemeral
-        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
+        configuration.timeoutIntervalForRequest = TimeInterval(TestTimeouts.seconds)
         configuration.urlCache = nil  // its handler is asked about every response that could be stored
         session = Session(configuration: configuration, delegate: delegate)
     }
@@ -131,7 +131,7 @@ struct SessionDelegateTests {
         server.events.events.compactMap { if case .head(_, let text) = $0 { text } else { nil } }
     }
 
-    @Test("hears of a data request in the order in which things happen")
+    @Test("is notified of a data request in the order of its events")
     func data() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Self.answer), .close])
         let request = session.request(server.url())
@@ -140,7 +140,7 @@ struct SessionDelegateTests {
         #expect(delegate.calls.all == ["response", "data 5", "metrics"])
     }
 
-    @Test("hears of what is sent, and of a download")
+    @Test("is notified of sent content, and of a download")
     func transfers() async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .receive(byteCount: 3), .send(Self.answer), .close],
@@ -153,7 +153,7 @@ struct SessionDelegateTests {
         #expect(Set(delegate.calls.all.dropFirst(4)) == ["written 5", "metrics", "downloaded"])
     }
 
-    @Test("hears of a WebSocket's beginning and end")
+    @Test("is notified when a WebSocket opens and closes")
     func webSocket() async throws {
         let server = try WebSocketServer.shared
         let request = session.webSocketRequest(to: server.url("/close?code=1001&reason=bye"))
@@ -343,7 +343,7 @@ struct SessionDelegateTests {
         let url = try #require(nginx.secureURL).appendingPathComponent("small")
         let manager = isManaged ? ServerTrustManager(evaluators: ["127.0.0.1": .default, "localhost": .default]) : nil
         let session = Session(configuration: .af.ephemeral, delegate: delegate, serverTrustManager: manager)
-        // Nobody knows the authority.
+        // The authority is unknown.
         #expect(await session.request(url).serializingData().response.error != nil)
         delegate.challenge = { challenge in
             guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust,
@@ -372,7 +372,7 @@ struct SessionDelegateTests {
         #expect(await session.request(url).validate().serializingData().response.error == nil)
     }
 
-    @Test("chooses the certificate that a server is shown, and shows it to nobody who does not ask")
+    @Test("chooses the certificate that a server is shown, and sends none that is not requested")
     func identity() async throws {
         let authority = try CertificateAuthority()
         let issued = try authority.issue(purpose: "clientAuth")

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Tasks are Foundation's", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Session tasks", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SessionTaskTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -167,7 +167,7 @@ private final class BaseURLSession: Session, @unchecked Sendable {
     }
 }
 
-@Suite("Subclasses of Session", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Subclasses of Session", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SessionSubclassTests {
     @Test("have every initialiser, unless they write one")
     func initialisers() {

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("What a session asks of its transport", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transport abilities", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TransportAbilityTests {
     private func scripted() -> ScriptedTransport {
         ScriptedTransport { _ in [.head(ResponseHead(status: 200, fields: []))] }
@@ -30,7 +30,7 @@ struct TransportAbilityTests {
             let hosts = ProtectedList<String>()
             let evaluator = RecordingEvaluator(accepts: accepts, hosts: hosts)
             let session = Session(
-                transport: CurlTransport(settings: PoolSettings()),
+                transport: EngineTransport(settings: PoolSettings()),
                 serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator]))
             let response = await session.request(url).serializingData().response
             #expect((response.error == nil) == accepts && hosts.all == ["localhost"])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Pieces that belong together", .timeLimit(.minutes(1)))
+@Suite("Content coalescer", .timeLimit(.minutes(1)))
 struct ContentCoalescerTests {
-    /// Sizes of pieces as they come, and of what goes on; at the end what is left goes on.
+    /// Sizes of pieces as they come, and of what is passed on; at the end the rest is passed on.
     @Test(
         "pieces of 16 KiB are gathered, and a shorter one ends what it belongs to",
         arguments: [

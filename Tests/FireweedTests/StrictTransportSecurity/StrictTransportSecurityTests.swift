@@ -6,7 +6,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Strict transport security", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Strict transport security", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StrictTransportSecurityTests {
     @Test(
         "the field is read as RFC 6797 §6.1 writes it",
@@ -100,10 +100,10 @@ struct StrictTransportSecurityTests {
 
     @Test("a host that asked for it is reached over TLS from then on, by requests and redirects; clear text cannot ask")
     func wire() async throws {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let field = "Strict-Transport-Security: max-age=1000; includeSubDomains\r\n"
         let answer = "HTTP/1.1 200 OK\r\n\(field)Content-Length: 2\r\n\r\nok"
-        let peer = try SecurePeer([gallery.server, gallery.intermediate], role: .answering(answer))
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .answering(answer))
         let store = StrictTransportSecurity()
         let session = Session(
             configuration: .af.ephemeral,

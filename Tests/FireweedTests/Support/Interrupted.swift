@@ -38,12 +38,12 @@ extension ScriptedServer {
     }
 }
 
-/// Waits until something that nobody reports has become so; gives up after `limit`.
-func becomes(within limit: Duration = Patience.limit, _ isSo: () -> Bool) async throws -> Bool {
+/// Polls until a condition without an event holds; gives up after `limit`.
+func becomes(within limit: Duration = TestTimeouts.limit, _ isSo: () -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if isSo() { return true }
-        // The end of objects and of other threads' work is reported by nobody.
+        // The end of objects and of other threads' work has no event.
         try await Task.sleep(for: .milliseconds(1))
     }
     return isSo()

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Keeps responses in memory; a test may stop or watch each call.
 final class MemoryResponseStore: ResponseStore {
-    let maximumEntryByteCount = 1 << 20
+    let maximumEntryByteCount: Int
     private let responses = Mutex<[String: [StoredResponse]]>([:])
     private let onLook: @Sendable (String) -> Void
     private let onStore: @Sendable (String) throws -> Void
@@ -16,14 +16,15 @@ final class MemoryResponseStore: ResponseStore {
 
     /// Makes a store; each closure is called on the thread of the call, before the call does anything.
     ///
-    /// - Parameter tellsMisses: whether the store says without a look that nothing is stored for a key.
+    /// With `tellsMisses`, the store says without a look that nothing is stored for a key.
     init(
-        tellsMisses: Bool = false,
+        tellsMisses: Bool = false, maximumEntryByteCount: Int = 1 << 20,
         onLook: @escaping @Sendable (String) -> Void = { _ in },
         onStore: @escaping @Sendable (String) throws -> Void = { _ in },
         onRemove: @escaping @Sendable (String) throws -> Void = { _ in }
     ) {
         self.tellsMisses = tellsMisses
+        self.maximumEntryByteCount = maximumEntryByteCount
         self.onLook = onLook
         self.onStore = onStore
         self.onRemove = onRemove

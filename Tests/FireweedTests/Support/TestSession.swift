@@ -24,23 +24,12 @@ extension Session {
         configure: (URLSessionConfiguration) -> Void = { _ in }
     ) -> Session {
         let configuration = URLSessionConfiguration.af.ephemeral
-        configuration.timeoutIntervalForRequest = TimeInterval(Patience.seconds)
+        configuration.timeoutIntervalForRequest = TimeInterval(TestTimeouts.seconds)
         configure(configuration)
         return Session(
-            transport: TestTransport.make(transportOptions, configuration), configuration: configuration,
-            startRequestsImmediately: startRequestsImmediately, interceptor: interceptor,
-            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors)
-    }
-}
-
-/// The transport of test sessions: libcurl's, or our engine's where `FIREWEED_TEST_TRANSPORT` is `engine`.
-enum TestTransport {
-    private static let isEngine = ProcessInfo.processInfo.environment["FIREWEED_TEST_TRANSPORT"] == "engine"
-
-    static func make(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> any Transport {
-        let settings = PoolSettings(
-            options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost)
-        return isEngine ? EngineTransport(settings: settings) : CurlTransport(settings: settings)
+            configuration: configuration, startRequestsImmediately: startRequestsImmediately, interceptor: interceptor,
+            serverTrustManager: serverTrustManager, redirectHandler: redirectHandler, eventMonitors: eventMonitors,
+            transportOptions: transportOptions)
     }
 }
 

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Trace context", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Trace context", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TraceContextTests {
     private static let known = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

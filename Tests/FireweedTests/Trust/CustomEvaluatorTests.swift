@@ -16,7 +16,7 @@ private struct CustomEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("Custom evaluators", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Custom evaluators", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CustomEvaluatorTests {
     let world: RevocationWorld
     private let root: Certificate
@@ -28,7 +28,7 @@ struct CustomEvaluatorTests {
 
     /// The error of a request to a server with this certificate, which no system authority vouches for.
     private func error(
-        _ leaf: CertificateFoundry.Issued, host: String = "localhost", _ evaluator: any ServerTrustEvaluating
+        _ leaf: CertificateGenerator.Issued, host: String = "localhost", _ evaluator: any ServerTrustEvaluating
     ) async throws -> AFError? {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
         let peer = try SecurePeer([leaf, world.middle], role: .answering(answer))

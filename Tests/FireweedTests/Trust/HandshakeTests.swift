@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Sessions against nginx over TLS: the rules decide inside the handshake.
-@Suite("Trust in a session", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Trust evaluation in the TLS handshake", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HandshakeTests {
     private static let made = Result {
         let authority = try CertificateAuthority()

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Revocation", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Revocation", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RevocationTests {
     let world: RevocationWorld
 
@@ -30,7 +30,7 @@ struct RevocationTests {
     @Test("a responder's word counts, in soft and in hard failing")
     func responder() throws {
         #expect(try verdict(.revocationChecking, world.trust(world.good)) == "ok")
-        #expect(try verdict(.revocationChecking(timeout: Patience.limit), world.trust(world.revoked)) == "revoked")
+        #expect(try verdict(.revocationChecking(timeout: TestTimeouts.limit), world.trust(world.revoked)) == "revoked")
         #expect(try verdict(world.strict(), world.trust(world.good)) == "ok")
         #expect(try verdict(world.strict(.ocsp), world.trust(world.revoked)) == "revoked")
     }
@@ -38,7 +38,8 @@ struct RevocationTests {
     @Test("a list's word counts, fetched from its distribution point or given")
     func lists() throws {
         #expect(
-            try verdict(.revocationChecking(timeout: Patience.limit), world.trust(world.listedRevoked)) == "revoked")
+            try verdict(.revocationChecking(timeout: TestTimeouts.limit), world.trust(world.listedRevoked)) == "revoked"
+        )
         #expect(try verdict(world.strict(), world.trust(world.listedGood)) == "ok")
         let given = [try RevocationList(contentsOf: world.list)]
         let offline: RevocationTrustEvaluator.Options = [.any, .networkAccessDisabled]
@@ -61,43 +62,43 @@ struct RevocationTests {
 
     @Test("a status that the server stapled counts, if its issuer signed it, or one whom it delegated that to")
     func stapled() throws {
-        let foundry = world.foundry
+        let generator = world.generator
         func response(
-            _ leaf: CertificateFoundry.Issued, issuer: CertificateFoundry.Issued,
-            signer: CertificateFoundry.Issued? = nil
+            _ leaf: CertificateGenerator.Issued, issuer: CertificateGenerator.Issued,
+            signer: CertificateGenerator.Issued? = nil
         ) throws -> URL {
-            try foundry.stapledStatus(of: leaf, register: world.register, issuer: issuer, signer: signer)
+            try generator.stapledStatus(of: leaf, register: world.register, issuer: issuer, signer: signer)
         }
-        func stapledVerdict(_ leaf: CertificateFoundry.Issued, _ status: URL) throws -> String {
+        func stapledVerdict(_ leaf: CertificateGenerator.Issued, _ status: URL) throws -> String {
             try verdict(world.strict([.any, .networkAccessDisabled]), world.trust(leaf, stapled: status))
         }
         let (good, revoked) = (world.silentGood, world.silentRevoked)
         #expect(try stapledVerdict(good, response(good, issuer: world.middle)) == "ok")
         #expect(try stapledVerdict(revoked, response(revoked, issuer: world.middle)) == "revoked")
-        let delegate = try foundry.issue("Delegate", ["extendedKeyUsage=OCSPSigning"], by: world.middle)
+        let delegate = try generator.issue("Delegate", ["extendedKeyUsage=OCSPSigning"], by: world.middle)
         #expect(try stapledVerdict(good, response(good, issuer: world.middle, signer: delegate)) == "ok")
         // Any other certificate of the issuer's must not speak for it, nor may a stranger.
-        let stranger = try foundry.issue("Middle", CertificateFoundry.authority)
+        let stranger = try generator.issue("Middle", CertificateGenerator.authority)
         for signer in [good, stranger] {
             let forged = try response(good, issuer: world.middle, signer: signer)
             #expect(try stapledVerdict(good, forged).contains("is not the issuer's"))
         }
         let other = try response(revoked, issuer: world.middle)
         #expect(try stapledVerdict(good, other).contains("about other certificates"))
-        let broken = foundry.folder.file("broken.resp")
+        let broken = generator.folder.file("broken.resp")
         try Data("nonsense".utf8).write(to: broken)
         #expect(try stapledVerdict(good, broken).contains("malformed"))
     }
 
     @Test("lists that are outdated, forged or another's say nothing")
     func badLists() throws {
-        let foundry = world.foundry
+        let generator = world.generator
         let trust = try world.trust(world.silentRevoked)
         let serial = try #require(trust.certificates.first).serialNumber
-        let old = try foundry.revocationList(revoked: [serial], by: world.middle, days: 0)
-        let stranger = try foundry.issue("Middle", CertificateFoundry.authority)
-        let forged = try foundry.revocationList(revoked: [serial], by: stranger)
-        let others = try foundry.revocationList(revoked: [serial], by: world.root)
+        let old = try generator.revocationList(revoked: [serial], by: world.middle, days: 0)
+        let stranger = try generator.issue("Middle", CertificateGenerator.authority)
+        let forged = try generator.revocationList(revoked: [serial], by: stranger)
+        let others = try generator.revocationList(revoked: [serial], by: world.root)
         for file in [old, forged, others] {
             let list = try RevocationList(contentsOf: file)
             #expect(verdict(world.strict(lists: [list]), trust).hasPrefix("unknown"), "\(list)")
@@ -109,7 +110,7 @@ struct RevocationTests {
     @Test("an authority that was taken back takes all below it with it")
     func authority() throws {
         let serial = try Certificate(pem: world.middle.pem).serialNumber
-        let list = try RevocationList(contentsOf: world.foundry.revocationList(revoked: [serial], by: world.root))
+        let list = try RevocationList(contentsOf: world.generator.revocationList(revoked: [serial], by: world.root))
         #expect(try verdict(.revocationChecking(revocationLists: [list]), world.trust(world.good)) == "revoked above")
     }
 
@@ -118,10 +119,11 @@ struct RevocationTests {
         let hanging = try ScriptedServer.start([.receiveHead, .hold])
         let closed = try OCSPResponder.reservePort()
         let outcomes: [(UInt16, Duration, String)] = [
-            (hanging.port, .milliseconds(300), "no answer in time"), (closed, Patience.limit, "127.0.0.1:\(closed)"),
+            (hanging.port, .milliseconds(300), "no answer in time"),
+            (closed, TestTimeouts.limit, "127.0.0.1:\(closed)"),
         ]
         for (port, timeout, word) in outcomes {
-            let leaf = try world.foundry.issue(
+            let leaf = try world.generator.issue(
                 "Leaf",
                 ["subjectAltName=DNS:localhost", "authorityInfoAccess=OCSP;URI:http://127.0.0.1:\(port)"],
                 by: world.middle)
@@ -136,7 +138,7 @@ struct RevocationTests {
     func kept() throws {
         let list = try RevocationList(contentsOf: world.list).derRepresentation
         let server = try ScriptedServer.start(RevocationWorld.serving(list))
-        let leaf = try world.foundry.issue(
+        let leaf = try world.generator.issue(
             "Leaf",
             ["subjectAltName=DNS:localhost", "crlDistributionPoints=URI:\(server.url("/list").absoluteString)"],
             by: world.middle)
@@ -145,10 +147,10 @@ struct RevocationTests {
         #expect(server.events.events.count { if case .accepted = $0 { true } else { false } } == 1)
     }
 
-    @Test("a certificate that nobody vouches for is refused without the default validation too, and sends us nowhere")
+    @Test("without the default validation an untrusted certificate is refused too, and no responder is asked")
     func stranger() async throws {
         let server = try ScriptedServer.start([.receiveHead, .hold])
-        let leaf = try world.foundry.issue(
+        let leaf = try world.generator.issue(
             "Leaf",
             [
                 "subjectAltName=DNS:localhost",
@@ -165,7 +167,7 @@ struct RevocationTests {
 
     @Test("certificates that pinning accepts as authorities are authorities of a later evaluator too")
     func pinnedAuthorities() throws {
-        let leaf = try world.foundry.issue("Leaf", ["subjectAltName=DNS:localhost"])
+        let leaf = try world.generator.issue("Leaf", ["subjectAltName=DNS:localhost"])
         let trust = try world.trust(leaf)
         let pinned = PinnedCertificatesTrustEvaluator(
             certificates: trust.presentedCertificates, acceptSelfSignedCertificates: true)
@@ -179,7 +181,7 @@ struct RevocationTests {
         arguments: ["-tls1_2", "-tls1_3"], ["good", "revoked", "none"])
     func handshake(version: String, status: String) async throws {
         let leaf = status == "revoked" ? world.silentRevoked : world.silentGood
-        let response = try world.foundry.stapledStatus(of: leaf, register: world.register, issuer: world.middle)
+        let response = try world.generator.stapledStatus(of: leaf, register: world.register, issuer: world.middle)
         let stapling = status == "none" ? [] : ["-status_file", response.path]
         let server = try OpenSSLServer([leaf, world.middle], [version] + stapling)
         var options = TransportOptions()

@@ -7,9 +7,9 @@ final class RevocationWorld: Sendable {
     static var shared: RevocationWorld { get throws { try made.get() } }
     private static let made = Result { try RevocationWorld() }
 
-    typealias Issued = CertificateFoundry.Issued
+    typealias Issued = CertificateGenerator.Issued
 
-    let foundry: CertificateFoundry
+    let generator: CertificateGenerator
     let root: Issued
     let middle: Issued
     /// Says of itself where OCSP is.
@@ -30,16 +30,16 @@ final class RevocationWorld: Sendable {
     private let responder: OCSPResponder
 
     private init() throws {
-        let foundry = try CertificateFoundry()
-        self.foundry = foundry
+        let generator = try CertificateGenerator()
+        self.generator = generator
         let port = try OCSPResponder.reservePort()
         // The list's server is made when the list is; its port must be in the certificates before.
         let listPort = try OCSPResponder.reservePort()
-        root = try foundry.issue("Root", CertificateFoundry.authority)
-        let middle = try foundry.issue("Middle", CertificateFoundry.authority, by: root)
+        root = try generator.issue("Root", CertificateGenerator.authority)
+        let middle = try generator.issue("Middle", CertificateGenerator.authority, by: root)
         self.middle = middle
         func leaf(_ extensions: String...) throws -> Issued {
-            try foundry.issue(
+            try generator.issue(
                 "Leaf", ["subjectAltName=DNS:localhost", "extendedKeyUsage=serverAuth"] + extensions, by: middle)
         }
         let responderField = "authorityInfoAccess=OCSP;URI:http://127.0.0.1:\(port)"
@@ -52,9 +52,9 @@ final class RevocationWorld: Sendable {
         silentRevoked = try leaf()
         func serial(_ issued: Issued) throws -> String { try Certificate(pem: issued.pem).serialNumber }
         let takenBack = try [revoked, listedRevoked, silentRevoked].map(serial)
-        register = try foundry.register(valid: [good, listedGood, silentGood].map(serial), revoked: takenBack)
-        list = try foundry.revocationList(revoked: takenBack, by: middle)
-        rootList = try RevocationList(contentsOf: foundry.revocationList(revoked: [], by: root))
+        register = try generator.register(valid: [good, listedGood, silentGood].map(serial), revoked: takenBack)
+        list = try generator.revocationList(revoked: takenBack, by: middle)
+        rootList = try RevocationList(contentsOf: generator.revocationList(revoked: [], by: root))
         responder = try OCSPResponder(port: port, register: register, issuer: middle)
         let der = try RevocationList(contentsOf: list).derRepresentation
         listServer = try ScriptedServer.start(port: listPort, [Self.serving(der)])
@@ -76,7 +76,7 @@ final class RevocationWorld: Sendable {
     /// Demands a clear answer; the root's list speaks for the intermediate.
     func strict(
         _ options: RevocationTrustEvaluator.Options = .any, lists: [RevocationList] = [],
-        timeout: Duration = Patience.limit
+        timeout: Duration = TestTimeouts.limit
     ) -> RevocationTrustEvaluator {
         RevocationTrustEvaluator(
             options: options.union(.requirePositiveResponse), revocationLists: [rootList] + lists, timeout: timeout)

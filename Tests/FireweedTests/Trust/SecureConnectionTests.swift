@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Connections over TLS, against nginx", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Connections over TLS, against nginx", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct SecureConnectionTests {
     let authority: CertificateAuthority
 
@@ -131,15 +131,15 @@ struct SecureConnectionTests {
 
     @Test("a client certificate that is missing or refused is the error of each of many requests, in TLS 1.3 too")
     func clientCertificateErrors() async throws {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let peer = try SecurePeer(
-            [gallery.server, gallery.intermediate], role: .answering("HTTP/1.1 204 OK\r\n\r\n"),
-            clientAuthority: gallery.root.certificate)
+            [testCertificates.server, testCertificates.intermediate], role: .answering("HTTP/1.1 204 OK\r\n\r\n"),
+            clientAuthority: testCertificates.root.certificate)
         let stranger = try authority.issue(purpose: "clientAuth")
         let identity = ClientIdentity(certificate: stranger.certificate, privateKey: stranger.key)
         let sessions = [
-            (gallery.session(), URLError.Code.clientCertificateRequired),
-            (gallery.session { $0.clientIdentity = identity }, .clientCertificateRejected),
+            (testCertificates.session(), URLError.Code.clientCertificateRequired),
+            (testCertificates.session { $0.clientIdentity = identity }, .clientCertificateRejected),
         ]
         for (session, code) in sessions {
             for _ in 0..<30 {
@@ -151,13 +151,14 @@ struct SecureConnectionTests {
 
     @Test("a client certificate that is missing is the error of every request on an HTTP/2 connection")
     func clientCertificateErrorOfStreams() async throws {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let peer = try SecurePeer(
-            [gallery.server, gallery.intermediate], role: .http2("answer"), clientAuthority: gallery.root.certificate)
+            [testCertificates.server, testCertificates.intermediate], role: .http2("answer"),
+            clientAuthority: testCertificates.root.certificate)
         var sharedCount = 0
         // Requests share a connection only where its handshake is over before it is refused: mostly, and not always.
         for round in 0..<200 where round < 10 || sharedCount == 0 {
-            let session = gallery.session()
+            let session = testCertificates.session()
             let tasks = (0..<8).map { _ in session.request(peer.url()).serializingData() }
             var codes: [Int: [URLError.Code?]] = [:]
             for task in tasks {
@@ -165,8 +166,6 @@ struct SecureConnectionTests {
                 codes[response.metrics?.transactionMetrics.last?.localPort ?? 0, default: []]
                     .append(response.error?.urlErrorCode)
             }
-            // A connection may be reset while libcurl sends the first bytes. libcurl then closes the connection before
-            // the alert can be read, and the one request that was on it fails without a cause.
             for codes in codes.values where codes.count > 1 {
                 sharedCount += 1
                 #expect(Set(codes) == [.clientCertificateRequired])

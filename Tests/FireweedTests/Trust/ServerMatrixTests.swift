@@ -5,13 +5,13 @@ import Testing
 
 /// Servers with one thing wrong about each, before every evaluator, over the wire.
 ///
-/// What it finds is the table in `Documentation/Trust.md`.
-@Suite("What each evaluator says of each server", .timeLimit(.minutes(Patience.minutes)))
+/// What it finds is the table in the article `Trust`.
+@Suite("Trust evaluators and servers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ServerMatrixTests {
     /// A server, and the client that is sent to it.
     private struct Row {
         let name: String
-        let chain: [CertificateFoundry.Issued]
+        let chain: [CertificateGenerator.Issued]
         var arguments: [String] = []
         var host = "localhost"
         var client: @Sendable (inout TransportOptions) -> Void = { _ in }
@@ -44,7 +44,7 @@ struct ServerMatrixTests {
             lines.append(Self.line(words))
         }
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Documentation/Trust.md").standardized
+            .appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles/Trust.md").standardized
         let found = lines.joined(separator: "\n")
         if let output = ProcessInfo.processInfo.environment["TRUST_TABLE"] {
             try found.write(toFile: output, atomically: true, encoding: .utf8)
@@ -138,31 +138,31 @@ struct ServerMatrixTests {
     }
 
     private static func certificateRows(_ world: RevocationWorld) throws -> [Row] {
-        let (foundry, root, middle) = (world.foundry, world.root, world.middle)
+        let (generator, root, middle) = (world.generator, world.root, world.middle)
         let local = ["subjectAltName=DNS:localhost", "extendedKeyUsage=serverAuth"]
-        let stranger = try foundry.issue("Stranger", CertificateFoundry.authority)
-        let constrained = try foundry.issue(
-            "Constrained", CertificateFoundry.authority + ["nameConstraints=critical,permitted;DNS:example.com"],
+        let stranger = try generator.issue("Stranger", CertificateGenerator.authority)
+        let constrained = try generator.issue(
+            "Constrained", CertificateGenerator.authority + ["nameConstraints=critical,permitted;DNS:example.com"],
             by: root)
-        func row(_ name: String, _ chain: [CertificateFoundry.Issued]) -> Row { Row(name: name, chain: chain) }
+        func row(_ name: String, _ chain: [CertificateGenerator.Issued]) -> Row { Row(name: name, chain: chain) }
         return [
             row("nothing wrong", [world.good, middle]),
-            row("expired", [try foundry.issue("Old", local, by: middle, dates: .past), middle]),
-            row("not yet valid", [try foundry.issue("Young", local, by: middle, dates: .future), middle]),
+            row("expired", [try generator.issue("Old", local, by: middle, dates: .past), middle]),
+            row("not yet valid", [try generator.issue("Young", local, by: middle, dates: .future), middle]),
             Row(name: "wrong host", chain: [world.good, middle], host: "wrong.localhost"),
-            row("self-signed", [try foundry.issue("Self", local)]),
-            row("untrusted root", [try foundry.issue("Server", local, by: stranger), stranger]),
+            row("self-signed", [try generator.issue("Self", local)]),
+            row("untrusted root", [try generator.issue("Server", local, by: stranger), stranger]),
             row("missing intermediate", [world.good]),
             row("revoked, by OCSP", [world.revoked, middle]),
             row("revoked, by CRL", [world.listedRevoked, middle]),
             row("revoked, nobody to ask", [world.silentRevoked, middle]),
-            row("weak key", [try foundry.issue("Weak", local, by: middle, key: .rsa1024), middle]),
-            row("SHA-1 signature", [try foundry.issue("Hash", local, by: middle, digest: "sha1"), middle]),
-            row("name constraints", [try foundry.issue("Outside", local, by: constrained), constrained]),
+            row("weak key", [try generator.issue("Weak", local, by: middle, key: .rsa1024), middle]),
+            row("SHA-1 signature", [try generator.issue("Hash", local, by: middle, digest: "sha1"), middle]),
+            row("name constraints", [try generator.issue("Outside", local, by: constrained), constrained]),
             row(
                 "a client's certificate",
                 [
-                    try foundry.issue(
+                    try generator.issue(
                         "Client", ["subjectAltName=DNS:localhost", "extendedKeyUsage=clientAuth"], by: middle),
                     middle,
                 ]),
@@ -170,15 +170,15 @@ struct ServerMatrixTests {
     }
 
     private static func protocolRows(_ world: RevocationWorld) throws -> [Row] {
-        let (foundry, root, chain) = (world.foundry, world.root, [world.good, world.middle])
-        let response = try foundry.stapledStatus(
+        let (generator, root, chain) = (world.generator, world.root, [world.good, world.middle])
+        let response = try generator.stapledStatus(
             of: world.silentRevoked, register: world.register, issuer: world.middle)
-        func client(by issuer: CertificateFoundry.Issued) throws -> ClientIdentity {
-            let issued = try foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: issuer)
+        func client(by issuer: CertificateGenerator.Issued) throws -> ClientIdentity {
+            let issued = try generator.issue("Client", ["extendedKeyUsage=clientAuth"], by: issuer)
             return ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
         }
         let right = try client(by: root)
-        let wrong = try client(by: foundry.issue("Stranger", CertificateFoundry.authority))
+        let wrong = try client(by: generator.issue("Stranger", CertificateGenerator.authority))
         let demand = ["-Verify", "1", "-verify_return_error", "-CAfile", root.certificate.path]
         let stapled = [world.silentRevoked, world.middle]
         return [

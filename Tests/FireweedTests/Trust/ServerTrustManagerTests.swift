@@ -17,7 +17,7 @@ private struct NamedEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("The manager of a session's trust")
+@Suite("Server trust manager")
 struct ServerTrustManagerTests {
     private static func manager(allHosts: Bool = true) throws -> ServerTrustManager {
         ServerTrustManager(
@@ -96,16 +96,16 @@ struct ServerTrustManagerTests {
     @Test("without a rule the authorities decide when not all hosts must have one")
     func authorities() throws {
         let manager = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:])
-        #expect(throws: Never.self) { try manager.decide(Gallery.trust("valid")) }
-        #expect(throws: AFError.self) { try manager.decide(Gallery.trust("expired")) }
-        #expect(throws: AFError.self) { try manager.decide(Gallery.trust("wrong host")) }
+        #expect(throws: Never.self) { try manager.decide(TestCertificates.trust("valid")) }
+        #expect(throws: AFError.self) { try manager.decide(TestCertificates.trust("expired")) }
+        #expect(throws: AFError.self) { try manager.decide(TestCertificates.trust("wrong host")) }
     }
 
     @Test("an evaluator's own error travels inside ours")
     func custom() throws {
         let manager = ServerTrustManager(evaluators: ["localhost": NamedEvaluator(name: "own")])
         #expect {
-            try manager.decide(Gallery.trust("valid"))
+            try manager.decide(TestCertificates.trust("valid"))
         } throws: { error in
             guard case AFError.serverTrustEvaluationFailed(.customEvaluationFailed(let error)) = error else {
                 return false

@@ -3,35 +3,37 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("TLS as the options want it", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transport security options", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TransportSecurityTests {
     private static let made = Result {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let names = "subjectAltName=DNS:localhost,DNS:a.localhost,DNS:b.localhost"
-        let leaf = try gallery.foundry.issue("Names", [names, "extendedKeyUsage=serverAuth"], by: gallery.intermediate)
-        return (gallery, [leaf, gallery.intermediate])
+        let leaf = try testCertificates.generator.issue(
+            "Names", [names, "extendedKeyUsage=serverAuth"], by: testCertificates.intermediate)
+        return (testCertificates, [leaf, testCertificates.intermediate])
     }
 
-    private let gallery: CertificateGallery
-    private let chain: [CertificateFoundry.Issued]
+    private let testCertificates: TestCertificates
+    private let chain: [CertificateGenerator.Issued]
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
     init() throws {
-        (gallery, chain) = try Self.made.get()
+        (testCertificates, chain) = try Self.made.get()
     }
 
     private func session(_ change: (inout TransportOptions) -> Void = { _ in }) -> Session {
         var options = TransportOptions()
-        options.certificateAuthorities = .file(gallery.root.certificate)
+        options.certificateAuthorities = .file(testCertificates.root.certificate)
         change(&options)
         return Session.isolated(transportOptions: options)
     }
 
     @Test("each host sees the identity that is for it, or none")
     func identities() async throws {
-        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
+        let issued = try testCertificates.generator.issue(
+            "Client", ["extendedKeyUsage=clientAuth"], by: testCertificates.root)
         let identity = ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
-        let peer = try SecurePeer(chain, role: .answering(ok), clientAuthority: gallery.root.certificate)
+        let peer = try SecurePeer(chain, role: .answering(ok), clientAuthority: testCertificates.root.certificate)
         func error(_ session: Session, _ host: String) async -> AFError? {
             await session.request("https://\(host):\(peer.port)/").serializingData().response.error
         }

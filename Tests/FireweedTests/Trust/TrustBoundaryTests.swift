@@ -22,28 +22,29 @@ private final class NotingEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// `name.localhost` is loopback for libcurl (RFC 6761 §6.3), so that one server has many hosts.
-@Suite("Where trust ends", .timeLimit(.minutes(Patience.minutes)))
+/// `name.localhost` is loopback (RFC 6761 §6.3), so that one server has many hosts.
+@Suite("Trust boundaries", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TrustBoundaryTests {
     private static let made = Result {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let names = "subjectAltName=DNS:localhost,DNS:a.localhost,DNS:b.localhost"
-        let leaf = try gallery.foundry.issue("Many", [names, "extendedKeyUsage=serverAuth"], by: gallery.intermediate)
-        return (gallery, [leaf, gallery.intermediate])
+        let leaf = try testCertificates.generator.issue(
+            "Many", [names, "extendedKeyUsage=serverAuth"], by: testCertificates.intermediate)
+        return (testCertificates, [leaf, testCertificates.intermediate])
     }
 
-    private let gallery: CertificateGallery
-    private let chain: [CertificateFoundry.Issued]
+    private let testCertificates: TestCertificates
+    private let chain: [CertificateGenerator.Issued]
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     init() throws {
-        (gallery, chain) = try Self.made.get()
+        (testCertificates, chain) = try Self.made.get()
     }
 
     private func session(
         _ manager: ServerTrustManager? = nil, _ change: (inout TransportOptions) -> Void = { _ in }
     ) -> Session {
-        gallery.session(manager, change)
+        testCertificates.session(manager, change)
     }
 
     private func url(_ peer: SecurePeer, host: String, path: String = "/") -> String {
@@ -188,7 +189,7 @@ struct TrustBoundaryTests {
 
     @Test("a TLS proxy that is not trusted gets no CONNECT, whatever the origins' rules say")
     func untrustedProxy() async throws {
-        let stranger = try #require(gallery["untrusted root"]).chain
+        let stranger = try #require(testCertificates["untrusted root"]).chain
         let proxy = try SecurePeer(stranger, role: .proxy)
         let disabled = ServerTrustManager(evaluators: ["localhost": DisabledTrustEvaluator()])
         for (manager, host) in [(disabled, "localhost"), (nil, "localhost")] {
@@ -201,9 +202,9 @@ struct TrustBoundaryTests {
 
     @Test("a TLS proxy with another's name is refused")
     func misnamedProxy() async throws {
-        let elsewhere = try gallery.foundry.issue(
-            "Elsewhere", ["subjectAltName=DNS:elsewhere.example"], by: gallery.intermediate)
-        let proxy = try SecurePeer([elsewhere, gallery.intermediate], role: .proxy)
+        let elsewhere = try testCertificates.generator.issue(
+            "Elsewhere", ["subjectAltName=DNS:elsewhere.example"], by: testCertificates.intermediate)
+        let proxy = try SecurePeer([elsewhere, testCertificates.intermediate], role: .proxy)
         let session = session { $0.proxy = Proxy("https://localhost:\(proxy.port)") }
         let error = await session.request("https://localhost:1/").serializingData().response.error
         #expect(error?.urlErrorCode == .serverCertificateUntrusted, "\(String(describing: error))")

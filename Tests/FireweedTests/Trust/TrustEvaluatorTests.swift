@@ -7,7 +7,7 @@ import Testing
 struct TrustEvaluatorTests {
     @Test("without pins every evaluation fails, and says so")
     func noPins() throws {
-        let trust = try Gallery.trust("valid")
+        let trust = try TestCertificates.trust("valid")
         let cases: [(any ServerTrustEvaluating, String)] = [
             (.pinnedCertificates(certificates: []), "there are no certificates to pin."),
             (.publicKeys(keys: []), "there are no keys to pin."),
@@ -24,8 +24,8 @@ struct TrustEvaluatorTests {
 
     @Test("a failed pin carries what was wanted and what was found")
     func evidence() throws {
-        let trust = try Gallery.trust("valid")
-        let other = try Certificate(pem: try #require(Gallery.shared["untrusted root"]).pem)
+        let trust = try TestCertificates.trust("valid")
+        let other = try Certificate(pem: try #require(TestCertificates.shared["untrusted root"]).pem)
         let key = try other.publicKey
         #expect {
             try PinnedCertificatesTrustEvaluator(certificates: [other]).evaluate(trust, forHost: "localhost")
@@ -56,7 +56,7 @@ struct TrustEvaluatorTests {
 
     @Test("the chain's fault is the underlying error")
     func underlying() throws {
-        let trust = try Gallery.trust("expired")
+        let trust = try TestCertificates.trust("expired")
         #expect {
             try DefaultTrustEvaluator().evaluate(trust, forHost: trust.host)
         } throws: { error in
@@ -67,8 +67,8 @@ struct TrustEvaluatorTests {
 
     @Test("every reason has a sentence about itself, with the host in it where there is one")
     func sentences() throws {
-        for exhibit in try Gallery.shared.exhibits {
-            let trust = try Gallery.trust(exhibit.name)
+        for serverChain in try TestCertificates.shared.serverChains {
+            let trust = try TestCertificates.trust(serverChain.name)
             do {
                 try DefaultTrustEvaluator().evaluate(trust, forHost: trust.host)
             } catch {
@@ -79,15 +79,17 @@ struct TrustEvaluatorTests {
 
     @Test("a bundle's certificates are found by their names, broken ones passed over")
     func bundle() throws {
-        let gallery = try Gallery.shared
+        let testCertificates = try TestCertificates.shared
         let folder = try TemporaryFolder()
-        let certificates = try [gallery.root, gallery.intermediate, gallery.server].map { try Certificate(pem: $0.pem) }
+        let certificates = try [testCertificates.root, testCertificates.intermediate, testCertificates.server].map {
+            try Certificate(pem: $0.pem)
+        }
         for (name, certificate) in zip(["a.cer", "b.CRT", "c.DER"], certificates) {
             try certificate.derRepresentation.write(to: folder.file(name))
         }
         try certificates[0].derRepresentation.write(to: folder.file("d.CER"))
         try Data("broken".utf8).write(to: folder.file("e.crt"))
-        try gallery.server.pem.write(to: folder.file("f.pem"), atomically: true, encoding: .utf8)
+        try testCertificates.server.pem.write(to: folder.file("f.pem"), atomically: true, encoding: .utf8)
         let bundle = try #require(Bundle(path: folder.url.path))
         #expect(bundle.af.certificates == certificates)
         #expect(try bundle.af.publicKeys == certificates.map { try $0.publicKey })

@@ -4,13 +4,13 @@ import Foundation
 import Testing
 
 /// Every kind of chain before every evaluator.
-@Suite("What each evaluator says of each chain")
+@Suite("Trust evaluators and certificate chains")
 struct TrustMatrixTests {
     // ok: accepted; chain: the authorities refuse; host: wrong name; pin: not pinned.
     // PC and PK pin the server's certificate and key, the intermediate's hash (PKI), or the root's certificate (PCR);
     // "self": self-signed are accepted; "-v": no default validation; "-h": no host validation.
     private static let expected = """
-        exhibit                          | default | -h    | PC    | PC self | PCR   | PC -v | PC -v -h | PK    | PK -v -h | PKI   | all   | none
+        serverChain                          | default | -h    | PC    | PC self | PCR   | PC -v | PC -v -h | PK    | PK -v -h | PKI   | all   | none
         valid                            | ok      | ok    | ok    | ok      | ok    | ok    | ok       | ok    | ok       | ok    | ok    | ok
         valid, whole                     | ok      | ok    | ok    | ok      | ok    | ok    | ok       | ok    | ok       | ok    | ok    | ok
         valid, disordered                | ok      | ok    | ok    | ok      | ok    | ok    | ok       | ok    | ok       | ok    | ok    | ok
@@ -36,21 +36,21 @@ struct TrustMatrixTests {
 
     @Test("the table holds")
     func table() throws {
-        let gallery = try Gallery.shared
-        let root = try Certificate(pem: gallery.root.pem)
-        let intermediate = try Certificate(pem: gallery.intermediate.pem)
-        let rows = try gallery.exhibits.map { exhibit in
-            let chain = try Certificate.all(inPEM: exhibit.pem)
+        let testCertificates = try TestCertificates.shared
+        let root = try Certificate(pem: testCertificates.root.pem)
+        let intermediate = try Certificate(pem: testCertificates.intermediate.pem)
+        let rows = try testCertificates.serverChains.map { serverChain in
+            let chain = try Certificate.all(inPEM: serverChain.pem)
             // An attacker's own certificate is not what anybody pins: the server's that is sent along is.
-            let isForged = exhibit.name.contains("another's") || exhibit.name.contains("mere")
+            let isForged = serverChain.name.contains("another's") || serverChain.name.contains("mere")
             let pinned = try #require(isForged ? chain.dropFirst().first : chain.first)
             let evaluators = try Self.evaluators(pinned: pinned, intermediate: intermediate, root: root)
             // Each evaluator has a trust of its own: pins that are accepted as authorities stay with the trust.
-            return [exhibit.name]
+            return [serverChain.name]
                 + evaluators.map {
                     let authorities = CertificateAuthorities.certificates([root])
                     return Self.word(
-                        for: $0, on: ServerTrust(certificates: chain, host: exhibit.host, authorities: authorities))
+                        for: $0, on: ServerTrust(certificates: chain, host: serverChain.host, authorities: authorities))
                 }
         }
         let expected = Self.expected.split(separator: "\n").map {

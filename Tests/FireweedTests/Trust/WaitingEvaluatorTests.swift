@@ -31,7 +31,7 @@ private final class WaitingEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("Evaluators that wait", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Evaluators that wait", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WaitingEvaluatorTests {
     @Test(
         "the handshake stands still meanwhile, other transfers of the loop go on, and the verdict counts",
@@ -79,12 +79,13 @@ struct WaitingEvaluatorTests {
         #expect(plain.error == nil)
     }
 
-    /// Many names for one server: `name.localhost` is loopback for libcurl (RFC 6761 §6.3).
+    /// Many names for one server: `name.localhost` is loopback (RFC 6761 §6.3).
     private func peer(_ content: String = "ok", isLimitedToTLS12: Bool = false) throws -> SecurePeer {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(content.utf8.count)\r\nConnection: close\r\n\r\n\(content)"
         return try SecurePeer(
-            [gallery.server, gallery.intermediate], role: .answering(answer), isLimitedToTLS12: isLimitedToTLS12)
+            [testCertificates.server, testCertificates.intermediate], role: .answering(answer),
+            isLimitedToTLS12: isLimitedToTLS12)
     }
 
     /// Waits until the session has seen so many chains.

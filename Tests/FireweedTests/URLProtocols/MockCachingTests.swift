@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("The cache and URLProtocol", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The cache and URLProtocol", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MockCachingTests {
     private static let fresh = ["Cache-Control": "max-age=60"]
 
@@ -28,7 +28,7 @@ struct MockCachingTests {
         #expect(script.requests.all.count == 2)
     }
 
-    @Test("what may not be stored is not stored, and nobody is asked about it")
+    @Test("a response that must not be stored is not stored, and no handler is asked")
     func policy() async throws {
         let asked = ProtectedList<Int>()
         let handler = ResponseCacher.modify { _, response in

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("What goes to a URLProtocol and comes from it", .timeLimit(.minutes(Patience.minutes)))
+@Suite("URLProtocol content", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MockContentTests {
     /// A host whose answer is the content of the request.
     private static func echo() throws -> (url: URL, script: MockProtocol.Script) {

@@ -5,7 +5,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Starting, holding and stopping a URLProtocol", .timeLimit(.minutes(Patience.minutes)))
+@Suite("URLProtocol control", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MockControlTests {
     /// Waits for a protocol that has not answered.
     private static func silent() throws -> (url: URL, script: MockProtocol.Script, started: ProtectedList<Mock>) {

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Redirects and challenges of a URLProtocol", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Redirects and challenges of a URLProtocol", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct MockRedirectTests {
     /// A host that redirects to the URL, with the request as the mock makes it of its own.
     private static func redirecting(

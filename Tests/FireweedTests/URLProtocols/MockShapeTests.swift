@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("URLProtocol mocks in the shapes that apps use", .timeLimit(.minutes(Patience.minutes)), .serialized)
+@Suite("URLProtocol mocks of apps", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct MockShapeTests {
     private struct User: Codable, Equatable, Sendable { var name: String }
 

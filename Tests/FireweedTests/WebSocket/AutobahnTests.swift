@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "Conformance, as the Autobahn test suite judges it", .timeLimit(.minutes(3 * Patience.minutes)),
+    "Conformance, as the Autobahn test suite judges it", .timeLimit(.minutes(3 * TestTimeouts.minutes)),
     .enabled(if: AutobahnServer.isAvailable, "kosoku is not installed: PyPI could not be reached"))
 struct AutobahnTests {
     /// Cases by their numbers; the sections without any, 8 and 11, do not exist.

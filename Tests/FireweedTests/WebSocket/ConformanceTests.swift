@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Conformance to RFC 6455, by the numbers of the Autobahn case list", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Conformance to RFC 6455, by the numbers of the Autobahn case list", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ConformanceTests {
     private static let session = Session.isolated()
 

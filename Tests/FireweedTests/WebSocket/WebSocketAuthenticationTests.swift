@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Who we are, in the handshake of a WebSocket", .timeLimit(.minutes(Patience.minutes)))
+@Suite("WebSocket authentication", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketAuthenticationTests {
     private let session = Session.isolated()
 

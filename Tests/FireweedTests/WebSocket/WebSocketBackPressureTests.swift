@@ -6,7 +6,7 @@ import Testing
 
 // Counted where the bytes leave: what has not left cannot be in memory. `SocketMemoryTests` looks at the memory of a
 // whole process.
-@Suite("Back-pressure of WebSockets", .timeLimit(.minutes(Patience.minutes)), .serialized)
+@Suite("Back-pressure of WebSockets", .timeLimit(.minutes(TestTimeouts.minutes)), .serialized)
 struct WebSocketBackPressureTests {
     private static let mebibyte = 1 << 20
     private static let message = 1 << 16
@@ -25,7 +25,7 @@ struct WebSocketBackPressureTests {
     }
 
     @Test(
-        "of 256 MiB, a sequence that rests gets what it asked for, and little more leaves the server; then it goes on")
+        "of 256 MiB, a paused sequence gets what it asked for, and little more leaves the server; then it continues")
     func sequence() async throws {
         let peer = try peer(byteCount: 1 << 28)
         let request = session.webSocketRequest(to: peer.url)

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Compressed messages, against the Python package websockets", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Compressed messages, against the Python package websockets", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketCompressionTests {
     private let session = Session.isolated()
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Settings of WebSockets at their ends", .timeLimit(.minutes(Patience.minutes)))
+@Suite("WebSocket limits", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketExtremesTests {
     private let sessions = ProtectedList<Session>()
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("The handshake of a WebSocket as a request of the session", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The handshake of a WebSocket as a request of the session", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketHandshakeTests {
     /// The fields of the handshake as the Python server saw them.
     private func fields(_ request: WebSocketRequest) async throws -> [String: String] {
@@ -205,6 +205,6 @@ struct WebSocketHandshakeTests {
         #expect(await session.request(server.url("/anything")).serializingData().response.error == nil)
         for task in tasks { task.cancel() }
         for task in tasks { #expect(await task.sights().last == .completed("cancelled")) }
-        #expect(try await becomes { ProcessFacts().connections(to: sockets.url("/")) == 0 })
+        #expect(try await becomes { ProcessStatistics().connections(to: sockets.url("/")) == 0 })
     }
 }

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("WebSockets through proxies", .timeLimit(.minutes(Patience.minutes)))
+@Suite("WebSockets through proxies", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketProxyTests {
     private static let secure = Result {
         let authority = try CertificateAuthority()

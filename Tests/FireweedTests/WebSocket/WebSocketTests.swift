@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(Patience.minutes)))
+@Suite("WebSockets, against the Python package websockets", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketTests {
     private let session = Session.isolated()
 

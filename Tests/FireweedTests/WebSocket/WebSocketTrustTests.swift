@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-/// May wait, and accepts everyone or nobody.
+/// May wait, and accepts every chain or none.
 private struct SlowEvaluator: ServerTrustEvaluating {
     struct Refused: Error {}
 
@@ -16,31 +16,31 @@ private struct SlowEvaluator: ServerTrustEvaluating {
     }
 }
 
-@Suite("Trust and identity of a wss connection", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Trust and identity of a wss connection", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketTrustTests {
     private static let made = Result {
-        let gallery = try CertificateGallery.shared
+        let testCertificates = try TestCertificates.shared
         let names = "subjectAltName=DNS:localhost,DNS:a.localhost"
-        let leaf = try gallery.foundry.issue(
-            "Socket", [names, "extendedKeyUsage=serverAuth"], by: gallery.intermediate)
-        return (gallery, [leaf, gallery.intermediate])
+        let leaf = try testCertificates.generator.issue(
+            "Socket", [names, "extendedKeyUsage=serverAuth"], by: testCertificates.intermediate)
+        return (testCertificates, [leaf, testCertificates.intermediate])
     }
 
-    private let gallery: CertificateGallery
-    private let chain: [CertificateFoundry.Issued]
+    private let testCertificates: TestCertificates
+    private let chain: [CertificateGenerator.Issued]
     private let refusal = "HTTP/1.1 403 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
     init() throws {
-        (gallery, chain) = try Self.made.get()
+        (testCertificates, chain) = try Self.made.get()
     }
 
     private func session(
         _ manager: ServerTrustManager? = nil, _ change: (inout TransportOptions) -> Void = { _ in }
     ) -> Session {
-        gallery.session(manager, change)
+        testCertificates.session(manager, change)
     }
 
-    private func pins(_ certificate: CertificateFoundry.Issued) throws -> ServerTrustManager {
+    private func pins(_ certificate: CertificateGenerator.Issued) throws -> ServerTrustManager {
         let pin = try Certificate(contentsOf: certificate.certificate)
         return ServerTrustManager(
             evaluators: ["localhost": PinnedCertificatesTrustEvaluator(certificates: [pin])])
@@ -54,12 +54,12 @@ struct WebSocketTrustTests {
         let host = reason == "wrong host" ? "b.localhost" : "localhost"
         let session =
             switch reason {
-            case "wrong pin": session(try pins(gallery.server))
+            case "wrong pin": session(try pins(testCertificates.server))
             case "wrong key":
                 session(
                     ServerTrustManager(evaluators: [
                         "localhost": PublicKeysTrustEvaluator(
-                            keys: [try Certificate(contentsOf: gallery.server.certificate).publicKey])
+                            keys: [try Certificate(contentsOf: testCertificates.server.certificate).publicKey])
                     ]))
             case "unknown authority": session { $0.certificateAuthorities = .certificates([]) }
             case "no rule": session(ServerTrustManager(evaluators: ["elsewhere": DefaultTrustEvaluator()]))

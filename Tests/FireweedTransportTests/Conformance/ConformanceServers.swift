@@ -70,7 +70,7 @@ final class ConformanceServers: Sendable {
                 .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Checksum\r\n\r\n"),
                 .send("5\r\nhello\r\n0\r\nChecksum: 42\r\n\r\n"), .hold,
             ],
-            .closesOnReuse: [.receiveHead, .send(small), .receiveHead, .close],
+            .closesOnReuse: [.receiveHead, .receiveChunks, .send(small), .receiveHead, .close],
         ]
     }()
 }
@@ -92,7 +92,7 @@ extension ConformanceServers {
             FixtureResponse(body: .pieces(byteCount: 1000) { $0 == 0 ? .bytes(ScenarioContent.small) : .end })
         }
         route(.gzip) { _ in
-            let coded = Coding.gzip(ScenarioContent.medium) ?? Data()
+            let coded = CodingEndpoints.gzip(ScenarioContent.medium) ?? Data()
             return FixtureResponse(fields: [("Content-Encoding", "gzip")], body: .data(coded))
         }
         route(.upload) { .text("\($0.bodyByteCount)") }
@@ -112,7 +112,7 @@ extension ConformanceServers {
         })
 }
 
-/// A loopback port that is taken, and on which nobody listens.
+/// A loopback port that is taken, and on which no server listens.
 private final class DeafPort: Sendable {
     let port: UInt16
     private let descriptor: Int32

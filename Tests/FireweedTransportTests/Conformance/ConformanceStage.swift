@@ -45,11 +45,7 @@ final class ConformanceStage: Sendable {
 
     /// Makes a transfer of a scenario, which is not started yet.
     ///
-    /// - Parameters:
-    ///   - scenario: what the peer plays.
-    ///   - change: changes the message.
-    ///   - afterHead: what may move after the head; `.undecided` unless it is given.
-    ///   - afterContent: what may move after content; `.undecided` unless it is given.
+    /// `change` changes the message. `afterHead` and `afterContent` say what may move after a head and after content.
     func transfer(
         of scenario: Scenario, _ change: (inout RequestMessage) -> Void = { _ in },
         afterHead: @escaping TransferRecorder.Answer = { _, _ in .undecided },

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: heads and contents", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: heads and contents", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ContentConformanceTests {
     @Test(
         "content is offered once and whole", arguments: ConformanceSubjects.all,
@@ -86,7 +86,7 @@ struct ContentConformanceTests {
             #expect(end.failure == nil && transfer.record.content == ScenarioContent.medium)
             let head = try #require(transfer.record.head)
             #expect(head.value(of: "Content-Encoding") == "gzip")
-            let coded = Int64(Coding.gzip(ScenarioContent.medium)?.count ?? 0)
+            let coded = Int64(CodingEndpoints.gzip(ScenarioContent.medium)?.count ?? 0)
             #expect(head.contentLength == coded && end.report.responseBodyByteCount == coded)
             #expect(end.report.responseDecodedByteCount == ScenarioContent.medium.count)
         }
@@ -157,7 +157,7 @@ struct ContentConformanceTests {
             for transfer in [transfer, silent, never, refused] {
                 let report = try await transfer.end().report
                 // Clocks may be coarse, and may be set; none of that is a minute.
-                #expect(abs(report.startNanoseconds - before) < Int64(Patience.seconds) * 1_000_000_000)
+                #expect(abs(report.startNanoseconds - before) < Int64(TestTimeouts.seconds) * 1_000_000_000)
                 #expect(report.total >= 0 && (transfer === never || report.total > 0))
             }
         }

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: discarded responses", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: discarded responses", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DiscardConformanceTests {
     private static let paused: TransferRecorder.Answer = { _, _ in Flow(.receivingPaused, revision: 1) }
     private static let suspended: TransferRecorder.Answer = { _, _ in Flow(.suspended, revision: 1) }

@@ -55,12 +55,12 @@ struct EngineTLSSubject: ConformanceSubject {
         let trusted: CertificateAuthorities
 
         init() throws {
-            let gallery = try CertificateGallery.shared
+            let testCertificates = try TestCertificates.shared
             let servers = try ConformanceServers.shared
             let ports = Scenario.allCases.filter { $0 != .refused }
                 .compactMap { URL(string: servers.url(of: $0))?.port }.map { UInt16($0) }
-            relay = try SecureRelay([gallery.server, gallery.intermediate], to: Array(Set(ports)))
-            trusted = .certificates([try Certificate(pem: gallery.root.pem)])
+            relay = try SecureRelay([testCertificates.server, testCertificates.intermediate], to: Array(Set(ports)))
+            trusted = .certificates([try Certificate(pem: testCertificates.root.pem)])
         }
     }
 
@@ -95,16 +95,16 @@ struct EngineHTTP2Subject: ConformanceSubject {
 
         init(isSecure: Bool) throws {
             let authority = try CertificateAuthority()
-            let gallery = try CertificateGallery.shared
+            let testCertificates = try TestCertificates.shared
             let origin = try ConformanceServers.shared.fixture.url
             nginx = try NginxServer(
                 certificate: isSecure ? authority.issue() : nil, speaksPlainHTTP2: !isSecure, forwardingTo: origin)
-            let chain = [gallery.server, gallery.intermediate]
+            let chain = [testCertificates.server, testCertificates.intermediate]
             peers = try EngineHTTP2Subject.acts.mapValues {
                 try isSecure ? SecurePeer(chain, role: .http2($0)) : SecurePeer(plainHTTP2: $0)
             }
             trusted = try .certificates(
-                [Certificate(contentsOf: authority.certificate), Certificate(pem: gallery.root.pem)])
+                [Certificate(contentsOf: authority.certificate), Certificate(pem: testCertificates.root.pem)])
         }
     }
 

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: failures, and what became of the request's content", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: failures, and what became of the request's content", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct FailureConformanceTests {
     @Test(
         "a connection that fails is the end's failure", arguments: ConformanceSubjects.all,
@@ -158,7 +158,7 @@ struct FailureConformanceTests {
     @Test("an answer that comes before the content is sent is an answer", arguments: ConformanceSubjects.all)
     func early(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .earlyAnswer) { stage in
-            // The content has more than buffers hold, or never goes on.
+            // The content is larger than the buffers, or never continues.
             for reader in [CountingReader(byteCount: 1 << 30, announces: true), StuckReader()] as [any BodyReader] {
                 let transfer = try stage.transfer(of: .earlyAnswer) { message in
                     message.method = "POST"

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: flow", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: flow", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct FlowConformanceTests {
     @Test(
         "a transfer that is suspended from the start tells nothing until it runs", arguments: ConformanceSubjects.all,
@@ -24,7 +24,7 @@ struct FlowConformanceTests {
     @Test("an answer to HEAD waits while the transfer is suspended", arguments: ConformanceSubjects.all)
     func suspendedHead(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject) { stage in
-            // libcurl sends no content with HEAD without further ado.
+            // A HEAD may have content, as any other method (RFC 9110 §9.3.2).
             for body in [BodySource.none, .data(ScenarioContent.small)] {
                 let transfer = try stage.transfer(of: .small) { message in
                     message.method = "HEAD"
@@ -114,7 +114,7 @@ struct FlowConformanceTests {
     }
 
     @Test(
-        "content stops when the consumer says so, and goes on where it stopped", arguments: ConformanceSubjects.all,
+        "content stops when the consumer pauses it, and continues where it stopped", arguments: ConformanceSubjects.all,
         [Flow.Level.receivingPaused, .suspended])
     func pausedAtContent(subject: any ConformanceSubject, level: Flow.Level) async throws {
         try await ConformanceStage.play(subject) { stage in
@@ -176,7 +176,7 @@ struct FlowConformanceTests {
         }
     }
 
-    @Test("suspending stops an upload, and running goes on with it", arguments: ConformanceSubjects.all)
+    @Test("suspending stops an upload, and running continues it", arguments: ConformanceSubjects.all)
     func upload(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .upload) { stage in
             let transfer = try stage.transfer(of: .upload) { message in

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: calls come in order and end once", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: calls come in order and end once", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct OrderConformanceTests {
     @Test("head, content, end", arguments: ConformanceSubjects.all)
     func order(subject: any ConformanceSubject) async throws {

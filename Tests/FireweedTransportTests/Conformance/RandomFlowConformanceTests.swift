@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: flow from many threads", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: flow from many threads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct RandomFlowConformanceTests {
     /// A new one for each run; a failure names it.
     private static let seed = UInt64.random(in: .min ... .max)

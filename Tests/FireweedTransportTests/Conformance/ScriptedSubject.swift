@@ -73,8 +73,7 @@ struct ScriptedSubject: ConformanceSubject {
 /// The transports that the suite judges.
 enum ConformanceSubjects {
     static let all: [any ConformanceSubject] = [
-        ScriptedSubject(), CurlSubject(), CurlUnixSocketSubject(), CurlHTTP2Subject(), EngineSubject(),
-        EngineUnixSocketSubject(), EngineTLSSubject(), EngineHTTP2Subject(isSecure: false),
-        EngineHTTP2Subject(isSecure: true),
+        ScriptedSubject(), EngineSubject(), EngineUnixSocketSubject(), EngineTLSSubject(),
+        EngineHTTP2Subject(isSecure: false), EngineHTTP2Subject(isSecure: true),
     ]
 }

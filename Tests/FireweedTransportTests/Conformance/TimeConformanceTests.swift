@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: time-outs", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: time-outs", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TimeConformanceTests {
     private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 

@@ -1,4 +1,4 @@
-// A consumer that writes down what it is told, and checks the contract by itself.
+// A consumer that writes down what it is told, and checks the contract.
 
 import Dispatch
 import FireweedTransport

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transports: WebSockets", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transports: WebSockets", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct WebSocketConformanceTests {
     /// Closes a WebSocket as soon as it is open.
     private final class Listener: WebSocketListener {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Making connections", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Making connections", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DialingTests {
     /// A server on 127.0.0.1, and an address that answers nothing on the same port.
     private func race() throws -> (server: ScriptedServer, hole: BlackHole, url: URL) {
@@ -55,6 +55,22 @@ struct DialingTests {
         withExtendedLifetime((server, hole)) {}
     }
 
+    @Test("the time for making a connection covers a look-up that hangs, and those that wait behind it for a thread")
+    func silentNames() async throws {
+        let service = SilentNameService()
+        defer { service.answer() }
+        var parts = EngineParts()
+        parts.resolver = NameResolver(threadLimit: 2, lookUp: service.lookUp)
+        try await EngineStage.play(parts: parts, { $0.connectTimeout = .milliseconds(50) }) { stage in
+            let transfers = try (0..<20).map { number in
+                stage.transfer(try #require(URL(string: "http://\(number).silent.test/")))
+            }
+            for transfer in transfers { transfer.start() }
+            for transfer in transfers { #expect(try await transfer.end().code == .timedOut) }
+        }
+        #expect(service.largestCount <= 2)
+    }
+
     @Test("an idle time-out ends an exchange whose connection is being made")
     func idle() async throws {
         let (server, hole, url) = try race()
@@ -101,7 +117,7 @@ struct DialingTests {
         }
     }
 
-    @Test("a path that is too long, or where nobody listens, is named in the error")
+    @Test("a path that is too long, or has no listener, is named in the error")
     func paths() async throws {
         let folder = try TemporaryFolder()
         for path in [folder.file("nobody").path, "/" + String(repeating: "x", count: 107)] {

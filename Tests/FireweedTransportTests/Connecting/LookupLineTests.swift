@@ -51,7 +51,7 @@ struct LookupLineTests {
         #expect(next(&line, 5 * second) == nil)
     }
 
-    @Test("a name that nobody waits for leaves the line, unless it is being looked up")
+    @Test("a name without waiters leaves the queue, unless its look-up runs")
     func leave() {
         var line = LookupLine(threadLimit: 1)
         line.enter(question("a"))

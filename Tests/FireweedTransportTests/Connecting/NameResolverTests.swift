@@ -1,10 +1,11 @@
+import Dispatch
 import FixtureServer
 import Synchronization
 import Testing
 
 @testable import FireweedTransport
 
-@Suite("Name look-ups, family by family", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Name look-ups, family by family", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct NameResolverTests {
     /// A name service that answers when it is told to, and counts what it is asked.
     private final class Service: Sendable {
@@ -25,7 +26,7 @@ struct NameResolverTests {
         func advance(seconds: LoopInstant) { time.withLock { $0 += seconds * 1_000_000_000 } }
     }
 
-    private static let found = NameResolver.Answer.addresses([.path("stands for an address")])
+    static let found = NameResolver.Answer.addresses([.path("stands for an address")])
 
     @Test(
         "an answer is kept, and a failure for a shorter time",
@@ -52,5 +53,76 @@ struct NameResolverTests {
         #expect([first, second, third] == [false, true, false])
         resolver.forget("a.test")
         #expect(try await ask() == false)
+    }
+
+    /// A name service whose look-ups end when the test says so.
+    private final class HeldService: Sendable {
+        let asked = EventLog<NameQuestion>()
+        let answers = EventLog<String>()
+        private let counts = Mutex((now: 0, most: 0))
+        private let gate = DispatchGroup()
+
+        init() { gate.enter() }
+
+        /// The most look-ups that ran at the same time.
+        var mostAtOnce: Int { counts.withLock { $0.most } }
+
+        func resolver(threadLimit: Int) -> NameResolver {
+            NameResolver(threadLimit: threadLimit, now: { 0 }) { [self] question in
+                counts.withLock { counts in
+                    counts.now += 1
+                    counts.most = max(counts.most, counts.now)
+                }
+                asked.note(question)
+                gate.wait()
+                counts.withLock { $0.now -= 1 }
+                return NameResolverTests.found
+            }
+        }
+
+        /// Ends the look-ups, now and later.
+        func answer() { gate.leave() }
+
+        /// Asks for the address of a host, whose answer is noted.
+        func ask(_ host: String, of resolver: NameResolver) throws -> NameResolver.Ticket {
+            let question = NameQuestion(host: host, family: .ipv4)
+            guard case .pending(let ticket) = resolver.lookUp(question, then: { _ in self.answers.note(host) }) else {
+                throw CancellationError()
+            }
+            return ticket
+        }
+    }
+
+    @Test("so many threads at most look names up, and each name once for all who ask")
+    func bound() async throws {
+        let service = HeldService()
+        let resolver = service.resolver(threadLimit: 4)
+        for number in 0..<100 {
+            for _ in 0..<2 { _ = try service.ask("host\(number)", of: resolver) }
+        }
+        try await service.asked.nth(4) { _ in true }
+        #expect(service.asked.events.count == 4)
+        service.answer()
+        try await service.answers.nth(200) { _ in true }
+        #expect(service.mostAtOnce == 4)
+        #expect(service.asked.events.count == 100)
+        #expect(Set(service.answers.events).count == 100)
+    }
+
+    @Test("a name that nobody waits for leaves the line, and a cancelled handler is not called")
+    func cancel() async throws {
+        let service = HeldService()
+        let resolver = service.resolver(threadLimit: 1)
+        let running = try service.ask("running", of: resolver)
+        try await service.asked.next(NameQuestion(host: "running", family: .ipv4))
+        let abandoned = try service.ask("abandoned", of: resolver)
+        let shared = [try service.ask("shared", of: resolver), try service.ask("shared", of: resolver)]
+        for ticket in [running, abandoned, shared[0], shared[0]] { resolver.cancel(ticket) }
+        service.answer()
+        try await service.answers.next("shared")
+        _ = try service.ask("last", of: resolver)
+        try await service.answers.next("last")
+        #expect(service.answers.events == ["shared", "last"])
+        #expect(service.asked.events.map(\.host) == ["running", "shared", "last"])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Connections of WebSockets on the engine", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Connections of WebSockets on the engine", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct DialedConnectionTests {
     /// Is told nothing, since no WebSocket opens here.
     private final class Listener: WebSocketListener {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Rates of content", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Rates of content", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct PaceTests {
     private static let second: LoopInstant = 1_000_000_000
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The line in front of connections")
+@Suite("Waiting line")
 struct WaitingLineTests {
     @Test("first come, first served")
     func order() {

@@ -50,7 +50,7 @@ struct ContentCodingEndTests {
         // Half of it compresses well, half of it hardly: several blocks of each kind.
         let noise = (0..<byteCount / 2).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 7) }
         let content = Data(noise) + Data(repeating: 7, count: byteCount / 2)
-        for (coding, made) in [("br", Coding.brotli(content)), ("zstd", Coding.zstd(content))] {
+        for (coding, made) in [("br", CodingEndpoints.brotli(content)), ("zstd", CodingEndpoints.zstd(content))] {
             let bytes = try #require(made)
             let cuts = byteCount > 1_000 ? Array(stride(from: 0, to: bytes.count - 1, by: 977)) : Array(0..<bytes.count)
             for count in cuts + [bytes.count - 1] {
@@ -62,7 +62,7 @@ struct ContentCodingEndTests {
 
     @Test("of Zstandard content that has several frames is the end of the last one")
     func severalFrames() throws {
-        let frame = try #require(Coding.zstd(Data("a frame".utf8)))
+        let frame = try #require(CodingEndpoints.zstd(Data("a frame".utf8)))
         for size in [1, 5, 2 * frame.count] {
             #expect(try isWhole(frame + frame, "zstd", inPiecesOf: size))
             #expect(try !isWhole(frame + frame.dropLast(), "zstd", inPiecesOf: size))

@@ -35,11 +35,11 @@ struct ContentDecoderTests {
     private static func coded(_ content: [UInt8], _ coding: String) throws -> [UInt8] {
         let data = Data(content)
         switch coding {
-        case "gzip", "x-gzip": return Array(try #require(Coding.gzip(data)))
-        case "br": return Array(try #require(Coding.brotli(data)))
-        case "zstd": return Array(try #require(Coding.zstd(data)))
-        case "deflate": return Array(try #require(Coding.deflate(data)))
-        default: return Array(try #require(Coding.bareDeflate(data)))
+        case "gzip", "x-gzip": return Array(try #require(CodingEndpoints.gzip(data)))
+        case "br": return Array(try #require(CodingEndpoints.brotli(data)))
+        case "zstd": return Array(try #require(CodingEndpoints.zstd(data)))
+        case "deflate": return Array(try #require(CodingEndpoints.deflate(data)))
+        default: return Array(try #require(CodingEndpoints.bareDeflate(data)))
         }
     }
 
@@ -88,7 +88,7 @@ struct ContentDecoderTests {
         #expect(throws: TransferFailure.self) { try decode([garbage[...]], coding) }
         #expect(throws: TransferFailure.self) { try decode([coded[...], garbage[coded.count...]], coding) }
         #expect(throws: TransferFailure.self) { try decode(garbage.indices.map { garbage[$0...$0] }, coding) }
-        // Four bytes of a checksum without its header, which libcurl lets pass too.
+        // Four bytes of a checksum without its header, which curl lets pass too.
         let four = coded + [1, 2, 3, 4]
         if kind == "bare" {
             #expect(try decode(four.indices.map { four[$0...$0] }, coding) == Array("hello".utf8))

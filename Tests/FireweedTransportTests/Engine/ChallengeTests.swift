@@ -46,6 +46,58 @@ struct ChallengeTests {
         #expect(values(of: "Authorization", in: server) == ["Basic dTpw"])
     }
 
+    private static let negotiateRows: [(schemes: AuthenticationSchemes, token: String?, sent: [String?], status: Int)] =
+        [
+            // Alone it goes out at once; a token counts once, so that a refusal of it is the end.
+            (.negotiate, "token", ["Negotiate dG9rZW4="], 401),
+            (.negotiate, nil, [nil], 401),
+            ([.negotiate, .basic], "token", [nil, "Negotiate dG9rZW4="], 401),
+            ([.negotiate, .basic], nil, [nil, "Basic dTpw"], 401),
+        ]
+
+    @Test("Negotiate is answered with the user's ticket, once, and before other schemes", arguments: negotiateRows)
+    func negotiate(
+        row: (schemes: AuthenticationSchemes, token: String?, sent: [String?], status: Int)
+    ) async throws {
+        let refusal = ScriptedServer.Step.send(Self.refusal(401, "Negotiate, Basic realm=x"))
+        let server = try ScriptedServer.start([.receiveHead, refusal, .receiveHead, refusal, .hold])
+        var parts = EngineParts()
+        let hosts = EventLog<String>()
+        parts.negotiateToken = { host in
+            hosts.note(host)
+            return row.token.map { Array($0.utf8) }
+        }
+        try await EngineStage.play(parts: parts) { stage in
+            let transfer = try await stage.end(server.url()) { $0.credentials = Self.credentials(row.schemes) }
+            #expect(transfer.record.head?.status == row.status)
+        }
+        #expect(values(of: "Authorization", in: server) == row.sent)
+        #expect(hosts.events == ["127.0.0.1"])
+    }
+
+    @Test("an exchange that waits for a ticket can be cancelled and suspended")
+    func negotiateControl() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let gate = DispatchGroup()
+        gate.enter()
+        var parts = EngineParts()
+        parts.negotiateToken = { _ in
+            gate.wait()
+            return [1]
+        }
+        try await EngineStage.play(parts: parts) { stage in
+            let cancelled = stage.transfer(server.url()) { $0.credentials = Self.credentials(.negotiate) }
+            cancelled.start()
+            cancelled.cancel()
+            #expect(try await cancelled.end().isCancelled)
+            let transfer = stage.transfer(server.url()) { $0.credentials = Self.credentials(.negotiate) }
+            transfer.start()
+            gate.leave()
+            try await transfer.end()
+            #expect(transfer.record.head?.status == 200)
+        }
+    }
+
     @Test("NTLM goes over one connection, without content until the server has asked")
     func ntlm() async throws {
         let server = try ScriptedServer.start([
@@ -75,7 +127,7 @@ struct ChallengeTests {
         #expect(connections(of: server) == 1)
     }
 
-    @Test("a connection that is authenticated for somebody serves nobody else")
+    @Test("an authenticated connection serves only its own user")
     func othersConnection() async throws {
         let script: [ScriptedServer.Step] = [
             .receiveHead, .send(Self.refusal(401, "NTLM \(Self.ntlmChallenge)")), .receiveHead, .send(Answer.small),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Content codings on the engine", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Content codings on the engine", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CodingTests {
     private static let content = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
 
@@ -17,7 +17,7 @@ struct CodingTests {
         "a consumer that pauses at every piece gets the content whole",
         arguments: [Flow.Level.receivingPaused, .suspended])
     func paused(level: Flow.Level) async throws {
-        let coded = try #require(Coding.gzip(Self.content))
+        let coded = try #require(CodingEndpoints.gzip(Self.content))
         let server = try server(
             coding: "gzip", coded, rest: [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hold])
         try await EngineStage.play { stage in
@@ -44,7 +44,7 @@ struct CodingTests {
 
     @Test("a coding that ends in the middle is an error, and one that is not known reaches the user as it came")
     func faults() async throws {
-        let coded = try #require(Coding.gzip(Self.content))
+        let coded = try #require(CodingEndpoints.gzip(Self.content))
         let cut = try server(coding: "gzip", coded.dropLast(20))
         let unknown = try server(coding: "exi", Data("<x/>".utf8))
         try await EngineStage.play { stage in
@@ -57,7 +57,7 @@ struct CodingTests {
 
     @Test("the limits on content hold for what comes out of a coding")
     func limits() async throws {
-        let server = try server(coding: "gzip", try #require(Coding.gzip(Self.content)))
+        let server = try server(coding: "gzip", try #require(CodingEndpoints.gzip(Self.content)))
         try await EngineStage.play({ $0.maximumBodyByteCount = 100_000 }) { stage in
             let transfer = try await stage.end(server.url())
             #expect(transfer.code == .dataLengthExceedsMaximum && transfer.record.content.count <= 100_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Expect: 100-continue (RFC 9110 §10.1.1)", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Expect: 100-continue (RFC 9110 §10.1.1)", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ContinueTests {
     private func upload(_ stage: EngineStage, _ server: ScriptedServer) async throws -> RecordedTransfer {
         try await stage.end(server.url()) { message in

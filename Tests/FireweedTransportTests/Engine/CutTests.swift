@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Responses on the wire", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Responses on the wire", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CutTests {
     private static let responses = [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Field: value\r\n\r\nhello",

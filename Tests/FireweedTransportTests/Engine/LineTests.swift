@@ -5,7 +5,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The engine's line in front of an origin", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Waiting line of an origin", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct LineTests {
     private func paths(_ server: ScriptedServer) -> [String] {
         server.events.events.compactMap { event in
@@ -60,7 +60,7 @@ struct LineTests {
             for number in 0..<2 {
                 _ = try await server.events.first { if case .head(number, _) = $0 { true } else { false } }
             }
-            // Whoever ends without its connection gives room for the next.
+            // An exchange that ends without its connection makes room for the next.
             transfers[0].cancel()
             _ = try await server.events.first { if case .head(2, _) = $0 { true } else { false } }
             #expect(paths(server).count == 3)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Messages that say themselves that they are sent in chunks", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Transfer-Encoding of the caller", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct OwnChunkingTests {
     @Test("content in memory is sent in chunks, and nothing of it is another message", arguments: [0, 5, 300_000])
     func chunked(byteCount: Int) async throws {

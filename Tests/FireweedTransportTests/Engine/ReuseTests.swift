@@ -1,10 +1,11 @@
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 @testable import FireweedTransport
 
-@Suite("The engine's connections", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Connection reuse", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ReuseTests {
     @Test("messages one after another go over one connection")
     func reuse() async throws {
@@ -19,10 +20,44 @@ struct ReuseTests {
         }
     }
 
-    /// What ends an idle connection, and how the server's script goes on after the first answer.
+    /// The keep-alive option and the user time-out, in seconds, of each socket of this process that is connected to a
+    /// port.
+    private func kernelSettings(ofConnectionsTo port: UInt16) -> [(keepAlive: Int32, userTimeout: Int32)] {
+        (Int32(0)..<4096).compactMap { descriptor in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutableBytes(of: &address) { bytes in
+                getpeername(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, &length)
+            }
+            guard status == 0, address.sin_port == port.bigEndian else { return nil }
+            func option(_ level: Int32, _ name: Int32) -> Int32 {
+                var value: Int32 = -1
+                var size = socklen_t(MemoryLayout<Int32>.size)
+                getsockopt(descriptor, level, name, &value, &size)
+                return value
+            }
+            return (option(Int32(SOL_SOCKET), SO_KEEPALIVE), option(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT) / 1000)
+        }
+    }
+
+    @Test("the kernel waits for a peer as long as the most patient exchange of the connection, and a minute at least")
+    func userTimeout() async throws {
+        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let server = try ScriptedServer.start(exchange + exchange + exchange + exchange + [.hold])
+        try await EngineStage.play { stage in
+            for (idleTimeout, seconds) in [(2.0, Int32(60)), (90, 90), (70, 90), (0, 920)] {
+                let transfer = try await stage.end(server.url()) { $0.idleTimeout = idleTimeout }
+                #expect(transfer.code == nil)
+                let settings = kernelSettings(ofConnectionsTo: server.port)
+                #expect(settings.map(\.userTimeout) == [seconds] && settings.map(\.keepAlive) == [1])
+            }
+        }
+    }
+
+    /// What ends an idle connection, and how the server's script continues after the first answer.
     private static let endings: [(name: String, answer: String, rest: [ScriptedServer.Step])] = [
         ("the server closes", Answer.small, [.wait(for: "end"), .shutdownWrite, .hold]),
-        ("bytes come that nobody asked for", Answer.small, [.wait(for: "end"), .send(Answer.small), .hold]),
+        ("unrequested bytes come", Answer.small, [.wait(for: "end"), .send(Answer.small), .hold]),
         ("a single byte comes", Answer.small, [.wait(for: "end"), .send("\n"), .hold]),
         ("the server says so", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", [.hold]),
         ("the server speaks HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", [.hold]),

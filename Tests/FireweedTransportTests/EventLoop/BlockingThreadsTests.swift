@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Threads for work that blocks", .timeLimit(.minutes(1)))
+@Suite("Blocking threads", .timeLimit(.minutes(1)))
 struct BlockingThreadsTests {
     private struct Counts {
         var running = 0

@@ -109,6 +109,30 @@ struct HTTP1RequestWriterTests {
         #expect(try !write(message([Field(name: "Expect", value: "100-continue")])).head.contains("Expect"))
     }
 
+    @Test("a head that is too long is refused, and nothing of it is written")
+    func longHead() throws {
+        var bytes: [UInt8] = [1]
+        var writer = HTTP1RequestWriter(acceptedCodings: "")
+        let overhead =
+            try write(message([Field(name: "A", value: "")])).head.utf8.count - "gzip".utf8.count
+            - "Accept-Encoding: \r\n".utf8.count
+        for excess in [0, 1] {
+            let count = HTTP1RequestWriter.maximumHeadByteCount - overhead + excess
+            let message = message([Field(name: "A", value: String(repeating: "a", count: count))])
+            let target = try RequestTarget(message.url)
+            if excess == 0 {
+                var whole: [UInt8] = []
+                _ = try writer.write(message, to: target, contentLength: 0, into: &whole)
+                #expect(whole.count == HTTP1RequestWriter.maximumHeadByteCount)
+            } else {
+                #expect(throws: TransferFailure.self) {
+                    try writer.write(message, to: target, contentLength: 0, into: &bytes)
+                }
+            }
+        }
+        #expect(bytes == [1])
+    }
+
     @Test("methods are tokens", arguments: ["", "GE T", "GET\r\n", "G\u{e9}T", "GET:"])
     func methods(method: String) {
         #expect(throws: TransferFailure.self) { try write(message([], method: method)) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Frames that bring nothing (RFC 9113 §10.5)")
+@Suite("Flood guard (RFC 9113 §10.5)")
 struct FloodGuardTests {
     private static let limit = 900
 

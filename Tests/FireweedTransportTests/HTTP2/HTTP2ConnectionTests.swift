@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The engine over HTTP/2", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The engine over HTTP/2", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HTTP2ConnectionTests {
     private static let http2: @Sendable (inout TransportOptions) -> Void = { options in
         options.httpVersion = .http2

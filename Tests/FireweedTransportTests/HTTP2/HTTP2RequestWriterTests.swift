@@ -60,6 +60,12 @@ struct HTTP2RequestWriterTests {
         #expect(throws: TransferFailure.self) { try lines([(name, value)]) }
     }
 
+    @Test("a head that is too long is refused")
+    func longHead() throws {
+        let value = String(repeating: "a", count: HTTP1RequestWriter.maximumHeadByteCount)
+        #expect(throws: TransferFailure.self) { try lines([("A", value)]) }
+    }
+
     @Test("a length is told where it is known")
     func length() throws {
         let body = BodySource.data(Data("hello".utf8))

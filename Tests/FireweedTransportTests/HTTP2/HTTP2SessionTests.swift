@@ -156,7 +156,7 @@ struct HTTP2SessionTests {
             "a push", Frames.frame(Frames.push, Frames.endHeaders, stream: 1, Frames.number(2) + Frames.ok),
             ["1 failed: ", "connection: "]
         ),
-        ("a stream that nobody opened", Frames.head(stream: 5), ["connection: "]),
+        ("a stream that was never opened", Frames.head(stream: 5), ["connection: "]),
         ("HTTP/1.1", Array("HTTP/1.1 200 OK\r\n\r\n".utf8), ["connection: "]),
         ("broken compression", Frames.head([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), ["connection: "]),
         ("an overflowing window", Frames.frame(Frames.window, Frames.number(0x7FFF_FFFF)), ["connection: "]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Exchanges through proxies", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Exchanges through proxies", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ProxiedExchangeTests {
     private func peer() throws -> SecurePeer { try SecurePeer(TLSStage.chain, role: .answering(TLSStage.ok)) }
 

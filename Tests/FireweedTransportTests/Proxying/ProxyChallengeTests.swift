@@ -6,7 +6,7 @@ import Testing
 
 /// Messages in clear text go to an HTTP proxy in absolute form, and so do the answers to its challenges (RFC 9110
 /// §11.7).
-@Suite("Challenges of proxies without a tunnel", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Challenges of proxies without a tunnel", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ProxyChallengeTests {
     private static let digest = "Proxy-Authenticate: Digest realm=\"p\", nonce=\"n\", qop=\"auth\"\r\n"
     private static let ntlm = "Proxy-Authenticate: NTLM\r\n"

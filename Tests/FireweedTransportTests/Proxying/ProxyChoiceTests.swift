@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The choice of a proxy")
 struct ProxyChoiceTests {
-    /// What libcurl 7.88 makes of `no_proxy`; IPv6 networks are ours.
+    /// What curl 7.88 makes of `no_proxy`; IPv6 networks are ours.
     static let bypassed: [(list: String, host: String, isBypassed: Bool)] = [
         ("*", "a.example", true), ("a,*", "b", false), ("example.com", "example.com", true),
         ("example.com", "www.example.com", true), (".example.com", "example.com", true),
@@ -52,7 +52,7 @@ struct ProxyChoiceTests {
 
     ]
 
-    @Test("variables count in libcurl's order, and HTTP_PROXY never", arguments: orders)
+    @Test("variables count in curl's order, and HTTP_PROXY never", arguments: orders)
     func order(url: String, environment: [String: String], place: String?) throws {
         let proxy = try chosen(url, environment)
         #expect(proxy.map { "\($0.host):\($0.port)" } == place)

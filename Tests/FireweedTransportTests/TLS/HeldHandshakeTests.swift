@@ -4,9 +4,9 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Handshakes that are held", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Handshakes that are held", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct HeldHandshakeTests {
-    @Test("the loop goes on meanwhile, and the verdict counts", arguments: [true, false], [true, false])
+    @Test("the loop runs meanwhile, and the verdict counts", arguments: [true, false], [true, false])
     func verdict(isLimitedToTLS12: Bool, accepts: Bool) async throws {
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)

@@ -1,3 +1,4 @@
+import COpenSSL
 import FixtureServer
 import Foundation
 import Synchronization
@@ -5,7 +6,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The engine's connections over TLS", .timeLimit(.minutes(Patience.minutes)))
+@Suite("The engine's connections over TLS", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct EngineSecureConnectionTests {
     @Test("the report names what was agreed on", arguments: [true, false])
     func report(isLimitedToTLS12: Bool) async throws {
@@ -70,19 +71,92 @@ struct EngineSecureConnectionTests {
         }
     }
 
+    @Test(
+        "HTTP/2 is refused over ciphers that it forbids (RFC 9113 §9.2.2)",
+        arguments: [
+            ("ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256", nil),
+            ("ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA", "9.2.2"),
+        ])
+    func unfitCiphers(ciphers: String, complaint: String?) async throws {
+        let server = try TLSTestServer(configure: { context in
+            TLSTestServer.chooseHTTP2(context)
+            SSL_CTX_set_cipher_list(context, ciphers)
+        }) { ssl in
+            // Closes without a frame.
+            SSL_shutdown(ssl)
+        }
+        try await TLSStage.play({
+            $0.maximumTLSVersion = .tls12
+            $0.httpVersion = .http2
+        }) { stage in
+            let transfer = try await stage.end(server.url)
+            #expect(transfer.code == (complaint == nil ? .networkConnectionLost : .secureConnectionFailed))
+            if let complaint { #expect(transfer.failureText.contains(complaint), "\(transfer.failureText)") }
+        }
+    }
+
     @Test("a certificate's fault has its code", arguments: ["expired", "not yet valid", "self-signed", "wrong host"])
     func faults(fault: String) async throws {
-        let exhibit = try #require(Gallery.shared[fault])
-        let peer = try SecurePeer(exhibit.chain, role: .answering(TLSStage.ok))
+        let serverChain = try #require(TestCertificates.shared[fault])
+        let peer = try SecurePeer(serverChain.chain, role: .answering(TLSStage.ok))
         let codes: [String: URLError.Code] = [
             "expired": .serverCertificateHasBadDate, "not yet valid": .serverCertificateNotYetValid,
             "self-signed": .serverCertificateHasUnknownRoot, "wrong host": .serverCertificateUntrusted,
         ]
         try await TLSStage.play({ $0.addressOverrides = ["wrong.example": ["127.0.0.1"]] }) { stage in
-            let url = try #require(URL(string: "https://\(exhibit.host):\(peer.port)/"))
+            let url = try #require(URL(string: "https://\(serverChain.host):\(peer.port)/"))
             #expect(try await stage.end(url).code == codes[fault])
             try await peer.waits(for: 1, of: "refused")
             #expect(peer.count("connected") == 0)
+        }
+    }
+
+    @Test(
+        "the rule of trust sees the chain as it was sent, and decides the handshake", arguments: [true, false],
+        [true, false])
+    func rule(isLimitedToTLS12: Bool, accepts: Bool) async throws {
+        struct Refused: Error {}
+        let chain = try #require(TestCertificates.shared["valid, disordered"]).chain
+        let peer = try SecurePeer(chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
+        let seen = EventLog<[Certificate]>()
+        try await TLSStage.play { stage in
+            stage.transport.judgeServers(
+                by: ServerTrustRules { trust in
+                    seen.note(trust.presentedCertificates)
+                    // What a rule leaves in OpenSSL's queue of errors is no error of the connection.
+                    _ = try? Certificate(pem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+                    if !accepts { throw Refused() }
+                })
+            let transfer = try await stage.end(peer.url())
+            #expect(try seen.events == [Certificate.all(inPEM: chain.map(\.pem).joined())])
+            if accepts {
+                #expect(transfer.code == nil, "\(transfer.failureText)")
+            } else {
+                guard case .untrusted(let error)? = transfer.record.end?.failure else {
+                    Issue.record("\(transfer.failureText)")
+                    return
+                }
+                #expect(error is Refused)
+            }
+        }
+    }
+
+    @Test("an identity is shown with its intermediates", arguments: [true, false])
+    func identityWithIntermediates(isLimitedToTLS12: Bool) async throws {
+        let certificates = try TestCertificates.shared
+        let client = try certificates.generator.issue(
+            "Client", ["extendedKeyUsage=clientAuth"], by: certificates.intermediate)
+        let folder = try TemporaryFolder()
+        let file = folder.file("chain.pem")
+        try (client.pem + certificates.intermediate.pem).write(to: file, atomically: true, encoding: .utf8)
+        let peer = try SecurePeer(
+            TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12,
+            clientAuthority: certificates.root.certificate)
+        let identity = ClientIdentity(certificate: file, privateKey: client.key)
+        try await TLSStage.play({ $0.clientIdentity = identity }) { stage in
+            let transfer = try await stage.end(peer.url())
+            #expect(transfer.code == nil, "\(transfer.failureText)")
+            try await peer.waits(for: 1, of: "connected")
         }
     }
 
@@ -109,8 +183,9 @@ struct EngineSecureConnectionTests {
     }
 
     private func identity() throws -> ClientIdentity {
-        let gallery = try Gallery.shared
-        let issued = try gallery.foundry.issue("Client", ["extendedKeyUsage=clientAuth"], by: gallery.root)
+        let testCertificates = try TestCertificates.shared
+        let issued = try testCertificates.generator.issue(
+            "Client", ["extendedKeyUsage=clientAuth"], by: testCertificates.root)
         return ClientIdentity(certificate: issued.certificate, privateKey: issued.key)
     }
 
@@ -143,7 +218,7 @@ struct EngineSecureConnectionTests {
         let isKnown = Atomic(false)
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12,
-            clientAuthority: Gallery.shared.root.certificate)
+            clientAuthority: TestCertificates.shared.root.certificate)
         try await TLSStage.play { stage in
             stage.transport.judgeServers(
                 by: ServerTrustRules(
@@ -156,11 +231,11 @@ struct EngineSecureConnectionTests {
         }
     }
 
-    @Test("a missing client certificate is the failure, whoever judges the server", arguments: [true, false])
+    @Test("a missing client certificate is the failure, with every rule of trust", arguments: [true, false])
     func clientCertificate(mayWait: Bool) async throws {
-        let gallery = try Gallery.shared
+        let testCertificates = try TestCertificates.shared
         let peer = try SecurePeer(
-            TLSStage.chain, role: .answering(TLSStage.ok), clientAuthority: gallery.root.certificate)
+            TLSStage.chain, role: .answering(TLSStage.ok), clientAuthority: testCertificates.root.certificate)
         try await TLSStage.play { stage in
             stage.transport.judgeServers(by: ServerTrustRules(mayWait: { _ in mayWait }) { _ in })
             for _ in 0..<20 {

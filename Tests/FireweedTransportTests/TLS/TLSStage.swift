@@ -11,19 +11,19 @@ import Testing
 enum TLSStage {
     static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 
-    static var chain: [CertificateFoundry.Issued] {
+    static var chain: [CertificateGenerator.Issued] {
         get throws {
-            let gallery = try Gallery.shared
-            return [gallery.server, gallery.intermediate]
+            let testCertificates = try TestCertificates.shared
+            return [testCertificates.server, testCertificates.intermediate]
         }
     }
 
-    /// Plays on a transport that trusts the gallery's root.
+    /// Plays on a transport that trusts the test certificates' root.
     static func play(
         limit: Int = 6, _ change: (inout TransportOptions) -> Void = { _ in },
         _ body: (EngineStage) async throws -> Void
     ) async throws {
-        let root = try Certificate(pem: Gallery.shared.root.pem)
+        let root = try Certificate(pem: TestCertificates.shared.root.pem)
         try await EngineStage.play(
             limit: limit,
             {

@@ -1,4 +1,4 @@
-// A server of OpenSSL's in this process, for what no server does by itself.
+// A server of OpenSSL's in this process, for what servers do only when they are made to.
 
 import COpenSSL
 import FixtureServer
@@ -13,8 +13,12 @@ final class TLSTestServer: Sendable {
     let url: URL
     private let listener: Int32
 
-    /// Starts a server; `play` gets the `SSL` of the connection, on a thread of its own.
-    init(_ play: @escaping @Sendable (OpaquePointer) -> Void) throws {
+    /// Starts a server; `play` gets the `SSL` of the connection, on a thread of its own, and `configure` the `SSL_CTX`
+    /// before.
+    init(
+        configure: @escaping @Sendable (OpaquePointer) -> Void = { _ in },
+        _ play: @escaping @Sendable (OpaquePointer) -> Void
+    ) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.listener = listener
         let local = SocketAddress.internet(IPAddress(bytes: [127, 0, 0, 1]), port: 0)
@@ -23,10 +27,11 @@ final class TLSTestServer: Sendable {
             let url = URL(string: "https://localhost:\(port)/")
         else { throw TLSTestServerError() }
         self.url = url
-        let gallery = try Gallery.shared
-        let file = gallery.server.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
-        try (gallery.server.pem + gallery.intermediate.pem).write(to: file, atomically: true, encoding: .utf8)
-        let identity = ClientIdentity(certificate: file, privateKey: gallery.server.key)
+        let testCertificates = try TestCertificates.shared
+        let file = testCertificates.server.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
+        try (testCertificates.server.pem + testCertificates.intermediate.pem).write(
+            to: file, atomically: true, encoding: .utf8)
+        let identity = ClientIdentity(certificate: file, privateKey: testCertificates.server.key)
         Thread {
             // A client that has closed must not end this process.
             var all = sigset_t()
@@ -34,7 +39,7 @@ final class TLSTestServer: Sendable {
             pthread_sigmask(SIG_SETMASK, &all, nil)
             let descriptor = accept(listener, nil, nil)
             guard descriptor >= 0 else { return }
-            Self.serve(descriptor, identity, play)
+            Self.serve(descriptor, identity, configure, play)
             close(descriptor)
         }.start()
     }
@@ -44,16 +49,41 @@ final class TLSTestServer: Sendable {
         close(listener)
     }
 
-    private static func serve(_ descriptor: Int32, _ identity: ClientIdentity, _ play: (OpaquePointer) -> Void) {
+    private static func serve(
+        _ descriptor: Int32, _ identity: ClientIdentity, _ configure: (OpaquePointer) -> Void,
+        _ play: (OpaquePointer) -> Void
+    ) {
         OpenSSLLibrary.initialise()
         guard let context = SSL_CTX_new(TLS_server_method()) else { return }
         defer { SSL_CTX_free(context) }
-        guard (try? LoadedIdentity(identity).install(on: context)) != nil, let ssl = SSL_new(context) else { return }
+        configure(context)
+        guard let ssl = SSL_new(context) else { return }
         defer { SSL_free(ssl) }
+        guard (try? LoadedIdentity(identity).install(on: ssl)) != nil else { return }
         SSL_set_fd(ssl, descriptor)
         guard SSL_accept(ssl) == 1 else { return }
         play(ssl)
         ERR_clear_error()
+    }
+
+    /// Has an `SSL_CTX` choose HTTP/2 of whatever is offered.
+    static func chooseHTTP2(_ context: OpaquePointer) {
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, count, offered, offeredCount, _ in
+                guard let offered, let chosen, let count else { return SSL_TLSEXT_ERR_NOACK }
+                var place = 0
+                while place < Int(offeredCount) {
+                    let length = Int(offered[place])
+                    if length == 2, offered[place + 1] == 0x68, offered[place + 2] == 0x32 {
+                        chosen.pointee = offered + place + 1
+                        count.pointee = 2
+                        return SSL_TLSEXT_ERR_OK
+                    }
+                    place += length + 1
+                }
+                return SSL_TLSEXT_ERR_NOACK
+            }, nil)
     }
 
     /// Reads a head.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Records without content", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Records without content", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct TicketTests {
     @Test("a ticket that comes on an idle connection does not end it")
     func idle() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("The gate of a handshake")
+@Suite("Trust gate")
 struct TrustGateTests {
     private typealias Row = (state: TrustGate.State, effects: [(TrustGate.State, TrustGate.Effect)])
 
@@ -13,9 +13,9 @@ struct TrustGateTests {
     private let status = Data("status".utf8)
 
     init() throws {
-        let gallery = try Gallery.shared
-        one = [try Certificate(pem: gallery.server.pem)]
-        other = [try Certificate(pem: gallery.root.pem)]
+        let testCertificates = try TestCertificates.shared
+        one = [try Certificate(pem: testCertificates.server.pem)]
+        other = [try Certificate(pem: testCertificates.root.pem)]
     }
 
     private func shown(_ chain: [Certificate], _ status: Data? = nil) -> TrustGate.Evidence {

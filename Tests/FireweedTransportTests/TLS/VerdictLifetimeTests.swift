@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("How long a verdict holds", .timeLimit(.minutes(Patience.minutes)))
+@Suite("Lifetime of trust verdicts", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct VerdictLifetimeTests {
     @Test("a session is not resumed after the end of its verdict", arguments: [true, false], [true, false])
     func ended(mayWait: Bool, isLimitedToTLS12: Bool) async throws {
@@ -25,9 +25,9 @@ struct VerdictLifetimeTests {
 
     @Test("the end is a day away, or the leaf's, or what the evaluation says")
     func end() throws {
-        let chain = [try Certificate(pem: Gallery.shared.server.pem)]
+        let chain = [try Certificate(pem: TestCertificates.shared.server.pem)]
         let now = Date()
-        let expired = [try Certificate(pem: #require(Gallery.shared["expired"]?.chain.first).pem)]
+        let expired = [try Certificate(pem: #require(TestCertificates.shared["expired"]?.chain.first).pem)]
         #expect(VerdictLifetime.end(of: chain, until: nil, now: now) <= now + 86_400)
         #expect(VerdictLifetime.end(of: chain, until: nil, now: now) > now)
         #expect(VerdictLifetime.end(of: chain, until: now + 5, now: now) == now + 5)

@@ -8,25 +8,26 @@ import Testing
 struct AuthorityStoreTests {
     @Test("a file and a folder vouch as certificates do")
     func sources() throws {
-        let gallery = try Gallery.shared
+        let testCertificates = try TestCertificates.shared
         let folder = try TemporaryFolder()
-        try gallery.root.pem.write(to: folder.file("root.pem"), atomically: true, encoding: .utf8)
+        try testCertificates.root.pem.write(to: folder.file("root.pem"), atomically: true, encoding: .utf8)
         let bundle = folder.file("bundle.txt")
-        try (gallery.intermediate.pem + gallery.root.pem).write(to: bundle, atomically: true, encoding: .utf8)
-        let chain = try Certificate.all(inPEM: try #require(gallery["valid"]).pem)
+        try (testCertificates.intermediate.pem + testCertificates.root.pem).write(
+            to: bundle, atomically: true, encoding: .utf8)
+        let chain = try Certificate.all(inPEM: try #require(testCertificates["valid"]).pem)
         for authorities in [CertificateAuthorities.file(bundle), .folder(folder.url)] {
             let trust = ServerTrust(certificates: chain, host: "localhost", authorities: authorities)
             #expect(throws: Never.self) { try trust.evaluateChain() }
         }
     }
 
-    @Test("authorities that cannot be read trust nobody, and say why")
+    @Test("an unreadable authority store trusts no server, and says why")
     func unreadable() throws {
         let folder = try TemporaryFolder()
         let empty = folder.file("empty.pem")
         try Data().write(to: empty)
-        let gallery = try Gallery.shared
-        let chain = try Certificate.all(inPEM: gallery.server.pem)
+        let testCertificates = try TestCertificates.shared
+        let chain = try Certificate.all(inPEM: testCertificates.server.pem)
         let cases: [(CertificateAuthorities, String)] = [
             (.file(folder.file("missing.pem")), "missing.pem"), (.file(empty), "empty.pem"),
             (.folder(folder.file("missing")), "missing"), (.folder(folder.url), "empty.pem"),
@@ -44,10 +45,10 @@ struct AuthorityStoreTests {
 
     @Test("a store is made once, and again when its file is written again")
     func shared() throws {
-        let gallery = try Gallery.shared
+        let testCertificates = try TestCertificates.shared
         let folder = try TemporaryFolder()
         let file = folder.file("root.pem")
-        try gallery.root.pem.write(to: file, atomically: true, encoding: .utf8)
+        try testCertificates.root.pem.write(to: file, atomically: true, encoding: .utf8)
         func pair() throws -> (AuthorityStore, AuthorityStore) {
             (try AuthorityStore.shared(for: .file(file)), try AuthorityStore.shared(for: .file(file)))
         }
@@ -62,7 +63,7 @@ struct AuthorityStoreTests {
     func system() throws {
         try CertificateAuthorities.system.prepare()
         let trust = ServerTrust(
-            certificates: try Gallery.trust("valid, whole").presentedCertificates, host: "localhost")
+            certificates: try TestCertificates.trust("valid, whole").presentedCertificates, host: "localhost")
         #expect {
             try trust.evaluateChain()
         } throws: { error in

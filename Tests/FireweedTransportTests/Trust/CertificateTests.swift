@@ -6,15 +6,15 @@ import Testing
 
 @Suite("Certificates")
 struct CertificateTests {
-    private let gallery: CertificateGallery
+    private let testCertificates: TestCertificates
 
     init() throws {
-        gallery = try Gallery.shared
+        testCertificates = try TestCertificates.shared
     }
 
     @Test("every field is read")
     func fields() throws {
-        let certificate = try Certificate(pem: gallery.server.pem)
+        let certificate = try Certificate(pem: testCertificates.server.pem)
         #expect(certificate.subject == "CN = Server")
         #expect(certificate.issuer == "CN = Intermediate")
         #expect(certificate.subjectAlternativeNames == [.dns("localhost")])
@@ -26,38 +26,40 @@ struct CertificateTests {
         #expect(certificate.sha256Fingerprint.count == 64)
         #expect(try certificate.publicKey.algorithm == "EC")
         #expect(try certificate.publicKey.bitCount == 256)
-        #expect(try Certificate(pem: gallery.root.pem).isSelfIssued)
+        #expect(try Certificate(pem: testCertificates.root.pem).isSelfIssued)
     }
 
     @Test("dates are those of the certificate")
     func dates() throws {
-        let exhibit = try #require(gallery["expired"])
-        let certificate = try Certificate(pem: exhibit.pem)
+        let serverChain = try #require(testCertificates["expired"])
+        let certificate = try Certificate(pem: serverChain.pem)
         #expect(certificate.notBefore == Date(timeIntervalSince1970: 1_577_836_800))
         #expect(certificate.notAfter == Date(timeIntervalSince1970: 1_609_459_200))
     }
 
     @Test("the openssl command reads the same")
     func judge() throws {
-        let certificate = try Certificate(pem: gallery.server.pem)
-        let file = gallery.foundry.folder.file("\(UUID()).pub")
-        try gallery.foundry.run([
-            "x509", "-in", gallery.server.certificate.path, "-pubkey", "-noout", "-out", file.path,
+        let certificate = try Certificate(pem: testCertificates.server.pem)
+        let file = testCertificates.generator.folder.file("\(UUID()).pub")
+        try testCertificates.generator.run([
+            "x509", "-in", testCertificates.server.certificate.path, "-pubkey", "-noout", "-out", file.path,
         ])
         let pem = try String(contentsOf: file, encoding: .utf8)
         #expect(try PublicKey(pem: pem) == certificate.publicKey)
-        let der = gallery.foundry.folder.file("\(UUID()).der")
-        try gallery.foundry.run(["x509", "-in", gallery.server.certificate.path, "-outform", "DER", "-out", der.path])
+        let der = testCertificates.generator.folder.file("\(UUID()).der")
+        try testCertificates.generator.run([
+            "x509", "-in", testCertificates.server.certificate.path, "-outform", "DER", "-out", der.path,
+        ])
         #expect(try Data(contentsOf: der) == certificate.derRepresentation)
         #expect(try Certificate(contentsOf: der) == certificate)
-        #expect(try Certificate(contentsOf: gallery.server.certificate) == certificate)
+        #expect(try Certificate(contentsOf: testCertificates.server.certificate) == certificate)
         #expect(try Certificate(pem: certificate.pem) == certificate)
         #expect(try PublicKey(der: certificate.publicKey.subjectPublicKeyInfo) == certificate.publicKey)
     }
 
     @Test("it prints what people ask about, and on one line whose it is")
     func prints() throws {
-        let certificate = try Certificate(pem: gallery.server.pem)
+        let certificate = try Certificate(pem: testCertificates.server.pem)
         #expect("\(certificate)" == "Certificate of CN = Server, issued by CN = Intermediate")
         let text = certificate.debugDescription
         for part in ["DNS:localhost", "EC, 256 bits, sha256//", certificate.sha256Fingerprint, "ecdsa-with-SHA256"] {
@@ -67,9 +69,9 @@ struct CertificateTests {
 
     @Test("a bundle gives every certificate in its order, whatever stands between them")
     func bundle() throws {
-        let key = try String(contentsOf: gallery.server.key, encoding: .utf8)
-        let text = "Root:\n\(gallery.root.pem)\r\n\(key)\nServer:\r\n"
-        let crlf = gallery.server.pem.replacingOccurrences(of: "\n", with: "\r\n")
+        let key = try String(contentsOf: testCertificates.server.key, encoding: .utf8)
+        let text = "Root:\n\(testCertificates.root.pem)\r\n\(key)\nServer:\r\n"
+        let crlf = testCertificates.server.pem.replacingOccurrences(of: "\n", with: "\r\n")
         let all = try Certificate.all(inPEM: text + crlf)
         #expect(all.map(\.subject) == ["CN = Root", "CN = Server"])
         #expect(try Certificate.all(inPEM: key).isEmpty)
@@ -90,9 +92,9 @@ struct CertificateTests {
         #expect(throws: expected) { try Certificate(pem: text) }
     }
 
-    @Test("DER that is cut short, or goes on, is refused", arguments: [0, 1, 2, 10, 200, -1])
+    @Test("DER that is cut short, or has trailing bytes, is refused", arguments: [0, 1, 2, 10, 200, -1])
     func truncated(count: Int) throws {
-        let der = try Certificate(pem: gallery.server.pem).derRepresentation
+        let der = try Certificate(pem: testCertificates.server.pem).derRepresentation
         let bytes = count < 0 ? der + [0] : der.prefix(count)
         #expect(throws: CertificateError.malformedDER) { try Certificate(der: bytes) }
         #expect(throws: CertificateError.unreadablePublicKey) { try PublicKey(der: bytes) }
@@ -100,7 +102,7 @@ struct CertificateTests {
 
     @Test("no single changed byte traps")
     func changedBytes() throws {
-        let der = try Certificate(pem: gallery.server.pem).derRepresentation
+        let der = try Certificate(pem: testCertificates.server.pem).derRepresentation
         var readable = 0
         for index in der.indices {
             var bytes = der
@@ -115,10 +117,10 @@ struct CertificateTests {
     @Test("a folder gives the certificates of its files, each once, in the order of names")
     func folder() throws {
         let folder = try TemporaryFolder()
-        try gallery.server.pem.write(to: folder.file("b.CRT"), atomically: true, encoding: .utf8)
-        try Certificate(pem: gallery.root.pem).derRepresentation.write(to: folder.file("a.der"))
-        try gallery.root.pem.write(to: folder.file("c.cer"), atomically: true, encoding: .utf8)
-        try gallery.intermediate.pem.write(to: folder.file("d.txt"), atomically: true, encoding: .utf8)
+        try testCertificates.server.pem.write(to: folder.file("b.CRT"), atomically: true, encoding: .utf8)
+        try Certificate(pem: testCertificates.root.pem).derRepresentation.write(to: folder.file("a.der"))
+        try testCertificates.root.pem.write(to: folder.file("c.cer"), atomically: true, encoding: .utf8)
+        try testCertificates.intermediate.pem.write(to: folder.file("d.txt"), atomically: true, encoding: .utf8)
         try FileManager.default.createDirectory(at: folder.file("e.crt"), withIntermediateDirectories: false)
         #expect(try Certificate.all(in: folder.url).map(\.subject) == ["CN = Root", "CN = Server"])
         try Data("nothing".utf8).write(to: folder.file("f.crt"))

@@ -7,19 +7,20 @@ import Testing
 @Suite("Client identities")
 struct ClientIdentityTests {
     private static let secret = "open sesame, täglich"
-    private let gallery: CertificateGallery
+    private let testCertificates: TestCertificates
     private let folder: TemporaryFolder
 
     init() throws {
-        gallery = try Gallery.shared
+        testCertificates = try TestCertificates.shared
         folder = try TemporaryFolder()
     }
 
     @Test("PEM files, with intermediates after the certificate")
     func pem() throws {
         let chain = folder.file("chain.pem")
-        try (gallery.server.pem + gallery.intermediate.pem).write(to: chain, atomically: true, encoding: .utf8)
-        let identity = ClientIdentity(certificate: chain, privateKey: gallery.server.key)
+        try (testCertificates.server.pem + testCertificates.intermediate.pem).write(
+            to: chain, atomically: true, encoding: .utf8)
+        let identity = ClientIdentity(certificate: chain, privateKey: testCertificates.server.key)
         try identity.validate()
         #expect(try identity.certificates.map(\.subject) == ["CN = Server", "CN = Intermediate"])
     }
@@ -27,11 +28,12 @@ struct ClientIdentityTests {
     @Test("an encrypted key opens with its passphrase alone")
     func encrypted() throws {
         let key = folder.file("encrypted.key")
-        try gallery.foundry.run([
-            "pkcs8", "-topk8", "-in", gallery.server.key.path, "-out", key.path, "-passout", "pass:\(Self.secret)",
+        try testCertificates.generator.run([
+            "pkcs8", "-topk8", "-in", testCertificates.server.key.path, "-out", key.path, "-passout",
+            "pass:\(Self.secret)",
         ])
         func identity(_ passphrase: String?) -> ClientIdentity {
-            ClientIdentity(certificate: gallery.server.certificate, privateKey: key, passphrase: passphrase)
+            ClientIdentity(certificate: testCertificates.server.certificate, privateKey: key, passphrase: passphrase)
         }
         try identity(Self.secret).validate()
         #expect(throws: ClientIdentityError.missingPassphrase(key)) { try identity(nil).validate() }
@@ -42,9 +44,10 @@ struct ClientIdentityTests {
     @Test("PKCS #12 opens with its passphrase alone, and brings its intermediates")
     func pkcs12() throws {
         let archive = folder.file("client.p12")
-        try gallery.foundry.run([
-            "pkcs12", "-export", "-inkey", gallery.server.key.path, "-in", gallery.server.certificate.path, "-certfile",
-            gallery.intermediate.certificate.path, "-out", archive.path, "-passout", "pass:\(Self.secret)",
+        try testCertificates.generator.run([
+            "pkcs12", "-export", "-inkey", testCertificates.server.key.path, "-in",
+            testCertificates.server.certificate.path, "-certfile",
+            testCertificates.intermediate.certificate.path, "-out", archive.path, "-passout", "pass:\(Self.secret)",
         ])
         let identity = ClientIdentity(pkcs12: archive, passphrase: Self.secret)
         #expect(try identity.certificates.map(\.subject) == ["CN = Server", "CN = Intermediate"])
@@ -57,7 +60,7 @@ struct ClientIdentityTests {
     func unusable() throws {
         let nothing = folder.file("nothing.pem")
         try Data("nothing".utf8).write(to: nothing)
-        let (server, other) = (gallery.server, gallery.intermediate)
+        let (server, other) = (testCertificates.server, testCertificates.intermediate)
         #expect(throws: ClientIdentityError.mismatchedKey(certificate: try Certificate(pem: server.pem))) {
             try ClientIdentity(certificate: server.certificate, privateKey: other.key).validate()
         }

@@ -31,8 +31,8 @@ struct ServerTrustTests {
             ("self-signed with another's chain", "selfSigned: CN = Self"),
             ("issued by a mere server", "invalidAuthority: CN = Customer"),
         ])
-    func verdicts(exhibit: String, expected: String) throws {
-        #expect(Self.verdict(of: try Gallery.trust(exhibit)) == expected)
+    func verdicts(serverChain: String, expected: String) throws {
+        #expect(Self.verdict(of: try TestCertificates.trust(serverChain)) == expected)
     }
 
     @Test(
@@ -43,7 +43,7 @@ struct ServerTrustTests {
             (4_000_000_000, "expired: CN = Past"),  // in 2096
         ])
     func dates(time: Int, expected: String) throws {
-        let past = try Gallery.shared.foundry.issue("Past", ["subjectAltName=DNS:localhost"], dates: .past)
+        let past = try TestCertificates.shared.generator.issue("Past", ["subjectAltName=DNS:localhost"], dates: .past)
         let certificate = try Certificate(pem: past.pem)
         let trust = ServerTrust(
             certificates: [certificate], host: "localhost", authorities: .certificates([certificate]),
@@ -52,9 +52,11 @@ struct ServerTrustTests {
     }
 
     @Test("the security level decides what is weak", arguments: ["weak key", "weak authority", "SHA-1"])
-    func levels(exhibit: String) throws {
-        #expect(throws: Never.self) { try Gallery.trust(exhibit, rules: TrustRules(securityLevel: 0)).evaluateChain() }
-        #expect(throws: TrustFailure.self) { try Gallery.trust(exhibit).evaluateChain() }
+    func levels(serverChain: String) throws {
+        #expect(throws: Never.self) {
+            try TestCertificates.trust(serverChain, rules: TrustRules(securityLevel: 0)).evaluateChain()
+        }
+        #expect(throws: TrustFailure.self) { try TestCertificates.trust(serverChain).evaluateChain() }
         #expect(TrustRules(securityLevel: 9).securityLevel == 5)
         #expect(TrustRules(securityLevel: -9).securityLevel == 0)
     }
@@ -72,18 +74,18 @@ struct ServerTrustTests {
             ("issued by a mere server", ["Forged"]),
             ("name constraints", ["Outside"]),
         ])
-    func chain(exhibit: String, expected: [String]) throws {
-        #expect(try Gallery.trust(exhibit).certificates.map(\.subject) == expected.map { "CN = \($0)" })
+    func chain(serverChain: String, expected: [String]) throws {
+        #expect(try TestCertificates.trust(serverChain).certificates.map(\.subject) == expected.map { "CN = \($0)" })
     }
 
     @Test("other anchors take the place of the authorities, and need not be roots")
     func anchors() throws {
-        let trust = try Gallery.trust("untrusted root")
+        let trust = try TestCertificates.trust("untrusted root")
         let stranger = try #require(trust.presentedCertificates.last)
         let leaf = try #require(trust.presentedCertificates.first)
         #expect(try trust.evaluateChain(anchors: [stranger]) == trust.presentedCertificates)
         #expect(try trust.evaluateChain(anchors: [leaf]).first == leaf)
-        let valid = try Gallery.trust("valid")
+        let valid = try TestCertificates.trust("valid")
         #expect(throws: TrustFailure.self) { try valid.evaluateChain(anchors: [stranger]) }
         #expect(throws: TrustFailure.self) { try valid.evaluateChain(anchors: []) }
     }
@@ -96,11 +98,11 @@ struct ServerTrustTests {
         #expect(trust.certificates.isEmpty)
     }
 
-    @Test("a thousand certificates take no time to speak of", .timeLimit(.minutes(Patience.minutes)))
+    @Test("a thousand certificates take no time to speak of", .timeLimit(.minutes(TestTimeouts.minutes)))
     func flood() throws {
-        let gallery = try Gallery.shared
-        let server = try Certificate(pem: gallery.server.pem)
-        let others = try Certificate.all(inPEM: gallery.exhibits.map(\.pem).joined())
+        let testCertificates = try TestCertificates.shared
+        let server = try Certificate(pem: testCertificates.server.pem)
+        let others = try Certificate.all(inPEM: testCertificates.serverChains.map(\.pem).joined())
         let flood = [server] + (0..<1000).map { others[$0 % others.count] }
         let trust = ServerTrust(certificates: flood, host: "localhost", authorities: .certificates([]))
         #expect(throws: TrustFailure.self) { try trust.evaluateChain() }
@@ -109,7 +111,7 @@ struct ServerTrustTests {
 
     @Test("many threads get one answer")
     func concurrency() async throws {
-        let trust = try Gallery.trust("valid")
+        let trust = try TestCertificates.trust("valid")
         let counts = await withTaskGroup { group in
             for _ in 0..<32 { group.addTask { trust.certificates.count } }
             return await group.reduce(into: Set<Int>()) { $0.insert($1) }

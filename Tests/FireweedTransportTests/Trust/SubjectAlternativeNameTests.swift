@@ -9,7 +9,7 @@ struct SubjectAlternativeNameTests {
         "DNS:example.com,DNS:*.wild.example,DNS:a*b.part.example,DNS:192.0.2.9,IP:192.0.2.1,IP:2001:db8::1,email:a@example.com,URI:https://uri.example/"
 
     private static let certificate = Result {
-        let issued = try Gallery.shared.foundry.issue("subject.example", ["subjectAltName=\(names)"])
+        let issued = try TestCertificates.shared.generator.issue("subject.example", ["subjectAltName=\(names)"])
         return try Certificate(pem: issued.pem)
     }
 

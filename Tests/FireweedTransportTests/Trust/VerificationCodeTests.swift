@@ -8,7 +8,7 @@ struct VerificationCodeTests {
     @Test("every code that OpenSSL 3 has becomes a failure of its own kind, or is known as internal", arguments: 1...94)
     func everyCode(rawValue: Int) throws {
         let code = VerificationCode(rawValue: Int32(rawValue))
-        let certificate = try Certificate(pem: Gallery.shared.server.pem)
+        let certificate = try Certificate(pem: TestCertificates.shared.server.pem)
         let isInternal =
             if case .internalFailure(rawValue, _) = code.failure(at: certificate) { true } else { false }
         #expect(isInternal == VerificationCode.internalCodes.contains(code.rawValue))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Who we are, in a WebSocket's handshake")
+@Suite("WebSocket handshake authentication")
 struct HandshakeAuthenticationTests {
     private func refusal(_ challenges: String...) -> ResponseHead {
         ResponseHead(status: 401, fields: challenges.map { Field(name: "WWW-Authenticate", value: $0) })
@@ -69,7 +69,7 @@ struct HandshakeAuthenticationTests {
         #expect(made.answer(refusal("Digest nonce=n3, stale=true"), target: "/") == .none)
     }
 
-    @Test("NTLM's second answer goes on the same connection; a challenge that is none ends it")
+    @Test("NTLM's second answer uses the same connection; an invalid challenge ends it")
     func ntlm() {
         let challenge = Array("NTLMSSP\0".utf8) + [2] + [UInt8](repeating: 0, count: 23)
         let text = Data(challenge).base64EncodedString()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Messages by zlib (RFC 7692 §7.2)")
+@Suite("Message compression (RFC 7692 §7.2)")
 struct MessageCompressionTests {
     private func text(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 / 7 ^ $0) }

@@ -26,7 +26,7 @@ struct WebSocketStateTests {
     }
 
     @Test(
-        "the listener hears of the opening before the goodbye, of each at most once",
+        "the listener is notified of the opening before the close, of each at most once",
         arguments: WebSocketState.Event.allCases)
     func announcements(last: WebSocketState.Event) {
         var state = WebSocketState.waiting

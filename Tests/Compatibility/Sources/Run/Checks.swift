@@ -45,7 +45,7 @@ struct Checks: Sendable {
             configuration.urlCache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0, diskPath: nil)
             let session = Session(configuration: configuration, eventMonitors: [monitor])
             for scenario in MonitorScenario.allCases {
-                report.begin("a monitor hears of \(scenario.rawValue)")
+                report.begin("a monitor is notified of \(scenario.rawValue)")
                 await scenario.play(session, self)
                 for event in scenario.events {
                     report.begin("a monitor hears \(event)")

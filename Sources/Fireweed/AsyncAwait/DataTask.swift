@@ -1,0 +1,184 @@
+// Awaiting the response of a data request.
+
+public import Foundation
+import FoundationNetworking
+
+/// The response of a `DataRequest`, to be awaited; as often as one likes, with the same answer.
+///
+/// The request is on its way once the task is made. Decoding happens on the task that awaits first.
+///
+/// When the Swift task that awaits is cancelled, the request is cancelled, unless that was turned off, and the error is
+/// `AFError.explicitlyCancelled`, as with Alamofire: it is not a `CancellationError`.
+///
+/// ```swift
+/// do {
+///     let value = try await request.serializingData().value
+/// } catch where error.asAFError?.isExplicitlyCancelledError == true {
+///     return  // cancelled
+/// }
+/// ```
+public struct DataTask<Value: Sendable>: Sendable {
+    private let request: DataRequest
+    private let handler: AwaitingHandler<AFDataResponse<Value>>
+    private let shouldAutomaticallyCancel: Bool
+
+    init(
+        request: DataRequest, automaticallyCancelling: Bool,
+        handler: AwaitingHandler<AFDataResponse<Value>>
+    ) {
+        self.request = request
+        self.handler = handler
+        shouldAutomaticallyCancel = automaticallyCancelling
+        _ = request.add(handler)
+    }
+
+    /// The response, with its result, metrics and error; waits until the request is finished.
+    ///
+    /// Never throws: a failure is in `result` and `error`.
+    public var response: AFDataResponse<Value> {
+        @specialized(where Value == Data)
+        get async {
+            guard shouldAutomaticallyCancel else { return await handler.response(of: request) }
+            return await withTaskCancellationHandler {
+                await handler.response(of: request)
+            } onCancel: {
+                cancel()
+            }
+        }
+    }
+
+    /// The value, or the `AFError` that `value` throws; waits until the request is finished.
+    public var result: AFResult<Value> {
+        @specialized(where Value == Data)
+        get async { await response.result }
+    }
+
+    /// The value of the response; waits until the request is finished.
+    ///
+    /// Throws the ``AFError`` of the response. The likely ones:
+    /// - `sessionTaskFailed(error:)`: the network or the server failed, or a time limit passed; `error` is mostly a
+    ///   `URLError`.
+    /// - `responseValidationFailed(reason:)`: with `validate()`, the status or the type of the content is not
+    ///   acceptable.
+    /// - `responseSerializationFailed(reason:)`: the content is empty, or cannot be decoded.
+    /// - `explicitlyCancelled`: the request or the awaiting Swift task was cancelled.
+    /// - `serverTrustEvaluationFailed(reason:)`: an evaluator of the session does not trust the server.
+    /// - `invalidURL(url:)`, `parameterEncodingFailed(reason:)`, `parameterEncoderFailed(reason:)`,
+    ///   `createURLRequestFailed(error:)`, `requestAdaptationFailed(error:)`: the request could not be made, and
+    ///   nothing was sent.
+    /// - `requestRetryFailed(retryError:originalError:)`: a retrier failed.
+    /// - `sessionDeinitialized`, `sessionInvalidated(error:)`: the session ended before the request.
+    public var value: Value {
+        @specialized(where Value == Data)
+        get async throws { try await result.get() }
+    }
+
+    /// Cancels the request.
+    public func cancel() {
+        request.cancel()
+    }
+
+    /// Suspends the request.
+    public func suspend() {
+        request.suspend()
+    }
+
+    /// Resumes the request.
+    public func resume() {
+        request.resume()
+    }
+}
+
+extension DataRequest {
+    /// The content, to be awaited.
+    ///
+    /// - Parameters:
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    ///   - dataPreprocessor: changes the content before it is delivered; changes nothing by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session
+    ///   or the request says otherwise.
+    public func serializingData(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+    ) -> DataTask<Data> {
+        let serializer = DataResponseSerializer(
+            dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+    }
+
+    /// A value that is decoded from the content, to be awaited.
+    ///
+    /// The decoder runs on the Swift task that awaits first.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the value; for an allowed empty response, it must be an ``EmptyResponse``.
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    ///   - dataPreprocessor: changes the content before it is decoded; changes nothing by default.
+    ///   - decoder: decodes the content; a `JSONDecoder` by default.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session
+    ///   or the request says otherwise.
+    @preconcurrency
+    public func serializingDecodable<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
+    ) -> DataTask<Value> {
+        let serializer = DecodableResponseSerializer<Value>(
+            dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+    }
+
+    /// The content as text, to be awaited.
+    ///
+    /// - Parameters:
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    ///   - dataPreprocessor: changes the content before it is read as text; changes nothing by default.
+    ///   - encoding: the encoding; `nil`, the default, takes the charset of the response, else ISO-8859-1.
+    ///   - emptyResponseCodes: statuses whose response may be empty; 204 and 205 by default.
+    ///   - emptyRequestMethods: methods whose response may be empty; `HEAD` by default.
+    /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session
+    ///   or the request says otherwise.
+    public func serializingString(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+    ) -> DataTask<String> {
+        let serializer = StringResponseSerializer(
+            dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods)
+        return DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            handler: AwaitingSerializerHandler(request: self, serializer: serializer))
+    }
+
+    /// The value that a serialiser makes of the response, to be awaited.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    /// - Returns: the task, whose `value` or `response` is awaited. The request is resumed already, unless the session
+    ///   or the request says otherwise.
+    public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
+        using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DataTask<Serializer.SerializedObject> {
+        DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            handler: AwaitingClosureHandler { self.serialised(by: serializer) })
+    }
+}

@@ -1,0 +1,78 @@
+// Deciding about the head of a response in an async closure.
+//
+// One of the two forms is disfavoured: a closure of several statements without a value would be as good for both.
+
+public import FoundationNetworking
+
+extension DataRequest {
+    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
+    /// decision.
+    ///
+    /// Once for each attempt that gets an answer. The last handler set wins.
+    @_disfavoredOverload
+    @discardableResult
+    @preconcurrency
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
+    ) -> Self {
+        setAsyncResponseHandler(handler)
+        return self
+    }
+
+    /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
+    ///
+    /// Once for each attempt that gets an answer. The last handler set wins.
+    @discardableResult
+    @preconcurrency
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void
+    ) -> Self {
+        setAsyncResponseHandler { response in
+            await handler(response)
+            return .allow
+        }
+        return self
+    }
+}
+
+extension DataStreamRequest {
+    /// Calls `handler` on a task of its own with the head of the response, before its content; content waits for the
+    /// decision.
+    ///
+    /// Once for each attempt that gets an answer. The last handler set wins.
+    @_disfavoredOverload
+    @discardableResult
+    @preconcurrency
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
+    ) -> Self {
+        setAsyncResponseHandler(handler)
+        return self
+    }
+
+    /// Calls `handler` on a task of its own with the head of the response; content waits until it returns.
+    ///
+    /// Once for each attempt that gets an answer. The last handler set wins.
+    @discardableResult
+    @preconcurrency
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void
+    ) -> Self {
+        setAsyncResponseHandler { response in
+            await handler(response)
+            return .allow
+        }
+        return self
+    }
+}
+
+extension Request {
+    /// The bridge from the handler's queue to an async closure, which only a task can call.
+    fileprivate func setAsyncResponseHandler(
+        _ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition
+    ) {
+        setResponseHandler(on: core.options.rootQueue) { response, decide in
+            Task { decide(await handler(response)) }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// The awaited forms that take a `ResponseSerializer`, so that `.data`, `.string` and `.decodable(of:)` can be written
+// with a dot.
+
+extension DataRequest {
+    /// The value that a serialiser makes of the response, to be awaited.
+    ///
+    /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    /// - Returns: the task, whose `value` or `response` is awaited.
+    public func serializingResponse<Serializer: ResponseSerializer>(
+        using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DataTask<Serializer.SerializedObject> {
+        DataTask(
+            request: self, automaticallyCancelling: shouldAutomaticallyCancel,
+            handler: AwaitingClosureHandler { self.serialised(by: serializer) })
+    }
+}
+
+extension DownloadRequest {
+    /// The value that a serialiser makes of the response, to be awaited.
+    ///
+    /// For serialisers that are written with a dot, such as `.decodable(of: User.self)`.
+    ///
+    /// - Parameters:
+    ///   - serializer: makes the value, on the Swift task that awaits first.
+    ///   - shouldAutomaticallyCancel: whether cancelling the awaiting Swift task cancels the request; true by default.
+    /// - Returns: the task, whose `value` or `response` is awaited.
+    public func serializingDownload<Serializer: ResponseSerializer>(
+        using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DownloadTask<Serializer.SerializedObject> {
+        DownloadTask(request: self, automaticallyCancelling: shouldAutomaticallyCancel) {
+            self.serialised(by: serializer)
+        }
+    }
+}

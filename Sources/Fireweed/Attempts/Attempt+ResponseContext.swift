@@ -1,0 +1,105 @@
+// What there is to know about an attempt, made into Foundation's objects when someone asks.
+
+import FireweedTransport
+package import Foundation
+package import FoundationNetworking
+import Synchronization
+
+extension Attempt: ResponseContext {
+    var request: URLRequest? { record.urlRequest }
+    var response: HTTPURLResponse? { httpURLResponse }
+    var requestMethod: String? { record.method }
+    var statusCode: Int? { state.withLock { $0.head?.status } }
+    var head: ResponseHead? { state.withLock { $0.head } }
+
+    func responseField(_ name: String) -> String? {
+        state.withLock { $0.head }?.value(of: name)
+    }
+
+    /// The metrics of each message; `nil` while the attempt runs.
+    var metrics: TaskMetrics? {
+        let records = state.withLock { $0.life.stage == .ended ? $0.records : [] }
+        return records.isEmpty ? nil : TaskMetrics(exchanges: records)
+    }
+}
+
+extension Attempt {
+    /// The last head that came, as Foundation's object, which is made at the first call.
+    var httpURLResponse: HTTPURLResponse? {
+        let (made, head, url) = state.withLock { ($0.response, $0.head, $0.message.url) }
+        if let made { return made }
+        guard let head, let response = head.httpURLResponse(for: url) else { return nil }
+        state.withLock { $0.response = response }
+        return response
+    }
+
+    /// The request that the attempt was made with.
+    var originalRequest: URLRequest? {
+        if let offer = state.withLock({ $0.protocolOffer }), offer.isAccepted { return offer.request }
+        return record.urlRequest
+    }
+
+    /// The request of the present message.
+    var currentRequest: URLRequest? {
+        let (offer, message, recordCount) = state.withLock { ($0.protocolOffer, $0.message, $0.records.count) }
+        if let offer { return offer.request }
+        return recordCount <= 1 && message.url == record.url ? record.urlRequest : Redirection.urlRequest(of: message)
+    }
+
+    var sessionTask: URLSessionTask {
+        state.withLock { state in
+            if let task = state.task { return task }
+            let task = kind.makeTask(for: self)
+            state.task = task
+            return task
+        }
+    }
+
+    var taskState: URLSessionTask.State {
+        state.withLock { state in
+            switch state.life.stage {
+            case .ended: .completed
+            case .ready: .suspended
+            case _ where state.failure != nil: .canceling
+            case _: state.life.holds.reasons.contains(.suspended) ? .suspended : .running
+            }
+        }
+    }
+
+    var downloadCounts: (completed: Int64, total: Int64?) {
+        state.withLock { state in
+            // With a content coding on, the announced length is not that of what we count (RFC 9110 §8.6).
+            let isCoded = state.head?.contains("Content-Encoding") ?? false
+            let rest = isCoded ? nil : state.head?.contentLength
+            return (state.firstByteOffset + state.receivedByteCount, rest.map { $0 + state.firstByteOffset })
+        }
+    }
+
+    /// Whether the response has brought any content.
+    var hasContent: Bool { state.withLock { $0.firstByteOffset + $0.receivedByteCount > 0 } }
+
+    var uploadCounts: (completed: Int64, total: Int64?) {
+        state.withLock { ($0.sentByteCount, $0.expectedToSend) }
+    }
+
+    var error: (any Error)? {
+        state.withLock { $0.life.stage == .ended ? $0.failure : nil }.map {
+            $0.error(failingURL: record.url.absoluteString)
+        }
+    }
+}
+
+extension ResponseHead {
+    /// Foundation's form of this head; fields of one name are joined by a comma, as Apple's are.
+    package func httpURLResponse(for url: URL) -> HTTPURLResponse? {
+        var joined: [String: String] = [:]
+        var names: [String: String] = [:]
+        for field in fields {
+            // The first spelling of a name stays; its values come together under it.
+            let name = names[field.name.lowercased()] ?? field.name
+            names[field.name.lowercased()] = name
+            joined[name] = joined[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        return HTTPURLResponse(url: url, statusCode: status, httpVersion: version, headerFields: joined)
+    }
+}

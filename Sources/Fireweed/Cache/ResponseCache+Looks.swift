@@ -1,0 +1,101 @@
+// Looks into a session's cache.
+
+import FireweedTransport
+import Foundation
+
+/// What a look into the cache found.
+struct CacheFinding: Sendable {
+    /// What to do about the request.
+    let decision: CacheDecision
+    /// The stored response that the decision is about.
+    let stored: StoredResponse?
+    /// When the request is sent; made after the look.
+    let moment: ResponseCache.Moment
+    /// Who fetches what is missing.
+    let fetch: ResponseLookup.Fetch
+}
+
+extension ResponseCache {
+    /// Whether a look takes longer than a disk.
+    var isRemote: Bool { if case .remote = backing { true } else { false } }
+
+    /// The decision about a request; on the queue, and not for an asynchronous store.
+    func finding(for request: CacheQuery) -> CacheFinding {
+        finding(for: request, ResponseLookup(response: needsLook(request) ? localResponse(for: request) : nil))
+    }
+
+    /// Calls `body` on the queue with the decision about a request, by an asynchronous store.
+    ///
+    /// `claimsFetch` is true when the request would fetch what is missing for others too.
+    func look(for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (CacheFinding) -> Void) {
+        guard needsLook(request) else {
+            queue.async { body(self.finding(for: request, ResponseLookup())) }
+            return
+        }
+        select(for: request, claimsFetch: claimsFetch) { body(self.finding(for: request, $0)) }
+    }
+
+    /// Calls `body` on the queue with the stored response for a request, whatever its age.
+    func select(for request: CacheQuery, _ body: @escaping @Sendable (StoredResponse?) -> Void) {
+        select(for: request, claimsFetch: false) { body($0.response) }
+    }
+
+    /// Calls `body` on the queue when another process may have fetched what is missing.
+    func waitForFetch(of request: CacheQuery, _ body: @escaping @Sendable () -> Void) {
+        guard case .remote(let calls) = backing else { return queue.async(execute: body) }
+        let key = CacheKey.text(of: request.url)
+        calls.call(within: calls.fetchLimit) { store in
+            try await store.waitForFetch(of: key)
+        } completion: { [queue] _ in
+            queue.async(execute: body)
+        }
+    }
+
+    /// The lead of a fetch that other processes wait for.
+    func claimedLead(of request: CacheQuery) -> FetchLead {
+        let key = CacheKey.text(of: request.url)
+        return FetchLead { outcome in
+            let isShareable = if case .unshared = outcome { false } else { true }
+            // Behind the write of the response.
+            self.change { try await $0.endFetch(of: key, isShareable: isShareable) }
+        }
+    }
+
+    private func finding(for request: CacheQuery, _ lookup: ResponseLookup) -> CacheFinding {
+        CacheFinding(
+            decision: ReuseRules.decide(request, stored: lookup.response?.head, now: now()), stored: lookup.response,
+            moment: moment(after: lookup.revision), fetch: lookup.fetch)
+    }
+
+    /// A store that fails, or is busy for too long, has nothing.
+    private func select(
+        for request: CacheQuery, claimsFetch: Bool, _ body: @escaping @Sendable (ResponseLookup) -> Void
+    ) {
+        switch backing {
+        case .direct:
+            queue.async { body(ResponseLookup(response: self.localResponse(for: request))) }
+        case .remote(let calls):
+            let selection = selection(for: request)
+            guard selection.needsStore else {
+                queue.async { body(ResponseLookup(response: selection.arriving)) }
+                return
+            }
+            let claims = claimsFetch && selection.arriving == nil
+            calls.call(within: calls.lookLimit) { store in
+                try await store.lookUp(selection.key, claimsFetch: claims, choosing: { selection.choose($0) })
+            } completion: { [queue] found in
+                var lookup = found ?? ResponseLookup()
+                lookup.response = selection.merged(with: lookup.response)
+                if !claims || lookup.response != nil { lookup.fetch = .unclaimed }
+                queue.async { [lookup] in body(lookup) }
+            }
+        }
+    }
+
+    /// What a store without waits has for a request, or has yet to take; on the queue.
+    private func localResponse(for request: CacheQuery) -> StoredResponse? {
+        let selection = selection(for: request)
+        guard selection.needsStore, case .direct(let store) = backing else { return selection.arriving }
+        return selection.merged(with: try? store.response(for: selection.key, choosing: selection.choose))
+    }
+}

@@ -1,0 +1,200 @@
+// Equal requests that are under way at the same time (RFC 9111 §4).
+
+import FireweedTransport
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// The fetches of a session whose responses other requests wait for.
+///
+/// The first of several equal requests leads: it is sent. The others wait until its response is stored, and then look
+/// into the cache. A response that may not be reused, or is not stored, sends the others on their own.
+final class SharedFetches: Sendable {
+    /// What two requests have in common when one response answers both, whatever the response's `Vary` names.
+    struct Key: Hashable, Sendable {
+        let url: String
+        /// All fields, save those that identify a single request for tracing.
+        fileprivate let fields: [String]
+        fileprivate let credentials: String?
+        fileprivate let policy: URLRequest.CachePolicy
+        /// A request does not fail by the shorter time-out of another.
+        fileprivate let idleTimeout: TimeInterval
+
+        private static let tracingFields: Set<String> = ["traceparent", "tracestate", "baggage"]
+
+        /// `nil` where it is not possible that another one's response answers.
+        init?(_ query: CacheQuery, idleTimeout: TimeInterval) {
+            guard Self.isPossible(for: query) else { return nil }
+            url = CacheKey.text(of: query.url)
+            fields = query.fields.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+                .filter { line in !Self.tracingFields.contains(String(line.prefix { $0 != ":" })) }
+            credentials = query.credentials ?? query.url.user.map { "\($0):\(query.url.password ?? "")" }
+            policy = query.policy
+            self.idleTimeout = idleTimeout
+        }
+
+        /// False for a request that no stored response may answer without a question to the origin.
+        static func isPossible(for query: CacheQuery) -> Bool {
+            let control = query.facts.control
+            return query.method == "GET" && query.isAnswerable && !control.noStore && !control.noCache
+                && !control.onlyIfCached && control.maxAge != 0
+                && (query.policy == .useProtocolCachePolicy || query.policy == .returnCacheDataElseLoad)
+        }
+    }
+
+    /// The place of a request among its equals.
+    enum Place: Sendable {
+        /// The request is sent, and others may wait for it.
+        case leads(FetchLead)
+        /// An equal request has been sent.
+        case waits(FetchWaiter)
+        /// The request is sent, and no other request waits for it.
+        case alone
+    }
+
+    private struct Flight {
+        let number: Int
+        let takesWaiters: Bool
+        var waiters: [ObjectIdentifier: FetchWaiter] = [:]
+    }
+
+    private struct State {
+        var flights: [Key: Flight] = [:]
+        var flightCount = 0
+        /// The keys whose last response could not be shared: later requests do not wait for each other.
+        var unshared: Set<String> = []
+    }
+
+    /// Keys that are remembered as not shared.
+    private static let unsharedLimit = 4096
+
+    private let state = Mutex(State())
+
+    /// Gives a request its place; `mayLead` is true when the request's response would be stored.
+    func enter(_ key: Key, mayLead: Bool) -> Place {
+        enum Found { case flight(Int), waiter(FetchWaiter), none }
+        let found = state.withLock { state -> Found in
+            if let flight = state.flights[key] {
+                guard flight.takesWaiters else { return .none }
+                let waiter = FetchWaiter()
+                state.flights[key]?.waiters[ObjectIdentifier(waiter)] = waiter
+                return .waiter(waiter)
+            }
+            guard mayLead else { return .none }
+            state.flightCount += 1
+            state.flights[key] = Flight(
+                number: state.flightCount, takesWaiters: !state.unshared.contains(key.url))
+            return .flight(state.flightCount)
+        }
+        switch found {
+        case .flight(let number): return .leads(FetchLead { [weak self] in self?.end(key, number, $0) })
+        case .waiter(let waiter): return .waits(waiter)
+        case .none: return .alone
+        }
+    }
+
+    /// Forgets a waiter that waits no longer.
+    func leave(_ key: Key, _ waiter: FetchWaiter) {
+        _ = state.withLock { $0.flights[key]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
+    }
+
+    private func end(_ key: Key, _ number: Int, _ outcome: FetchOutcome) {
+        let waiters = state.withLock { state -> [FetchWaiter] in
+            guard state.flights[key]?.number == number, let flight = state.flights.removeValue(forKey: key) else {
+                return []
+            }
+            switch outcome {
+            case .unshared:
+                if state.unshared.count >= Self.unsharedLimit { state.unshared = [] }
+                state.unshared.insert(key.url)
+            case .stored: state.unshared.remove(key.url)
+            case .handedOver, .failed, .stale, .outOfTime: break
+            }
+            return Array(flight.waiters.values)
+        }
+        for waiter in waiters { waiter.resolve(outcome) }
+    }
+}
+
+/// What a request that waits for another one's response is told.
+enum FetchOutcome: Sendable {
+    /// The response is stored, or was to be stored.
+    case stored
+    /// The response is not for others, or there was no time to wait for it.
+    case unshared
+    /// The first request has been cancelled, or stands still: one of the others leads.
+    case handedOver
+    /// The exchange failed.
+    case failed(TransferFailure)
+    /// The origin answered with an error, in place of which a stale response may be used.
+    case stale
+    /// The deadline of the request that waits has passed.
+    case outOfTime
+}
+
+/// The duty of the first of several equal requests to say what became of its response.
+///
+/// The first call counts. A lead that is released without a call hands its fetch over.
+final class FetchLead: Sendable {
+    private let notify: Mutex<(@Sendable (FetchOutcome) -> Void)?>
+
+    init(_ notify: @escaping @Sendable (FetchOutcome) -> Void) {
+        self.notify = Mutex(notify)
+    }
+
+    deinit {
+        end(.handedOver)
+    }
+
+    func end(_ outcome: FetchOutcome) {
+        notify.withLock { $0.take() }?(outcome)
+    }
+}
+
+/// A request that waits for the response to an equal one.
+final class FetchWaiter: Sendable {
+    private enum State {
+        case new
+        case waiting(@Sendable (FetchOutcome) -> Void)
+        case resolved(FetchOutcome)
+        case over
+    }
+
+    private let state = Mutex(State.new)
+
+    /// Calls `handler` once, on any thread, when the outcome is known; never after `cancel`.
+    func wait(_ handler: @escaping @Sendable (FetchOutcome) -> Void) {
+        let outcome = state.withLock { state -> FetchOutcome? in
+            switch state {
+            case .new:
+                state = .waiting(handler)
+                return nil
+            case .resolved(let outcome):
+                state = .over
+                return outcome
+            case .waiting, .over: return nil
+            }
+        }
+        if let outcome { handler(outcome) }
+    }
+
+    /// The first call counts.
+    func resolve(_ outcome: FetchOutcome) {
+        let handler = state.withLock { state -> (@Sendable (FetchOutcome) -> Void)? in
+            switch state {
+            case .new:
+                state = .resolved(outcome)
+                return nil
+            case .waiting(let handler):
+                state = .over
+                return handler
+            case .resolved, .over: return nil
+            }
+        }
+        handler?(outcome)
+    }
+
+    func cancel() {
+        state.withLock { $0 = .over }
+    }
+}

@@ -1,0 +1,54 @@
+// Which stored response answers a request, of those that a store has and those that it has yet to take.
+
+import FireweedTransport
+import Foundation
+
+/// The choice among the stored responses of a key (RFC 9111 §4, §4.1).
+///
+/// `Vary` and credentials select; of several responses, the one with the latest `Date` counts.
+struct StoreSelection: Sendable {
+    let key: String
+    private let request: CacheQuery
+    private let pending: PendingWrites.Outcome
+    /// The best of the responses that the store has yet to take.
+    let arriving: StoredResponse?
+
+    init(_ request: CacheQuery, key: String, pending: PendingWrites.Outcome) {
+        self.request = request
+        self.key = key
+        self.pending = pending
+        let waiting = pending.responses.map(\.head)
+        arriving = Self.latest(of: waiting.indices, in: waiting, for: request).map { pending.responses[$0] }
+    }
+
+    /// False when nothing counts that the store has.
+    var needsStore: Bool { !pending.hidesStored }
+
+    /// The index of the store's response that is better than what is arriving.
+    func choose(_ heads: [StoredHead]) -> Int? {
+        let heads = heads.map { pending.heads[$0.identifier] ?? $0 }
+        let kept = heads.indices.filter { index in
+            !pending.responses.contains { $0.head.variant == heads[index].variant }
+        }
+        guard let index = Self.latest(of: kept, in: heads, for: request) else { return nil }
+        return arriving.map { Self.isOlder($0.head, heads[index]) } ?? true ? index : nil
+    }
+
+    /// The response, after the store gave what `choose` has picked.
+    func merged(with found: StoredResponse?) -> StoredResponse? {
+        guard var found else { return arriving }
+        found.head = pending.heads[found.head.identifier] ?? found.head
+        return found
+    }
+
+    private static func latest(
+        of indices: some Sequence<Int>, in heads: [StoredHead], for request: CacheQuery
+    ) -> Int? {
+        indices.filter { heads[$0].hasSoundDates && heads[$0].variant.matches(request) }
+            .max { isOlder(heads[$0], heads[$1]) }
+    }
+
+    private static func isOlder(_ left: StoredHead, _ right: StoredHead) -> Bool {
+        (left.originDate, left.responseTime) < (right.originDate, right.responseTime)
+    }
+}

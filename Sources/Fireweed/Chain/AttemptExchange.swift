@@ -1,0 +1,69 @@
+// One message and its answer, as the links of a chain see them.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+
+/// A message on its way out, and the notes of the links until its response comes.
+struct AttemptExchange: Sendable {
+    private var box: MessageBox
+    /// The message as the user, a redirect or an answer to a challenge made it.
+    ///
+    /// The getter copies the whole message; the members below copy only their part.
+    var message: OutgoingMessage { box.message }
+    var url: URL { box.message.url }
+    var urlText: String { box.message.wire.url }
+    var method: String { box.message.wire.method }
+    var webSocket: WebSocketOffer? { box.message.wire.webSocket }
+    var cacheUse: CacheUse { box.message.cacheUse }
+    /// The message for the transport, without the fields that links added.
+    var wire: RequestMessage { box.message.wire }
+    var digest: DigestRound? { box.message.digest }
+    var transportCredentials: RequestMessage.Credentials? { box.message.transportCredentials }
+    var schemeViolation: TransferFailure? { box.message.schemeViolation }
+    /// The fields to send: the message's own, and those that links added.
+    var fields: FieldBlock
+    /// Whether a link has to see the head of the response, whatever its `interest` says.
+    var awaitsHead = false
+    /// The last challenge that was answered with the message's credentials.
+    var answeredChallenge: ResponseHead?
+    /// The cache's note for the response; `nil` when the response does not concern the cache.
+    var cacheNote: CacheNote?
+    /// Stores the response's content while it comes.
+    var recorder: ResponseRecorder?
+    /// What tells the requests that wait for the response; `nil` when none can.
+    var lead: FetchLead?
+    /// Whether nothing is sent: the request accepts only a stored response, and none is suitable; or the request waited
+    /// for an equal request, which failed.
+    var isUnsent = false
+    /// Deferred work, which runs off the transport's thread, before another message is sent and before handlers are
+    /// called.
+    var chores: [Chore] = []
+
+    /// Deferred work; it enters the group until it is done.
+    typealias Chore = @Sendable (DispatchGroup) -> Void
+
+    init(_ message: OutgoingMessage) {
+        box = MessageBox(message)
+        fields = message.fields
+        answeredChallenge = message.challenge
+    }
+
+    /// Changes the message; fields that links added are kept.
+    mutating func changeMessage(_ change: (inout OutgoingMessage) -> Void) {
+        let own = message.fields
+        var changed = message
+        change(&changed)
+        box = MessageBox(changed)
+        if message.fields !== own, fields === own { fields = message.fields }
+    }
+}
+
+/// Stores a message on the heap: an exchange is copied often, and its message is large.
+private final class MessageBox: Sendable {
+    let message: OutgoingMessage
+
+    init(_ message: OutgoingMessage) {
+        self.message = message
+    }
+}

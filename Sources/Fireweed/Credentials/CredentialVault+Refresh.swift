@@ -1,0 +1,213 @@
+// A refresh: the look, the lock, and what happens without the store.
+
+import Foundation
+import Synchronization
+
+extension CredentialVault {
+    /// The work of an authenticator.
+    typealias Refresh = @Sendable (Credential) async throws -> Credential
+
+    /// Gives a new credential for one that cannot be used any more: another process's, or that of `refresh`.
+    ///
+    /// Callers of this process with the same credential wait for one refresh. A caller that is cancelled waits no
+    /// longer; a refresh that has begun continues, and its outcome is stored.
+    ///
+    /// - Parameters:
+    ///   - credential: the credential that cannot be used any more.
+    ///   - refresh: renews a credential; called once at most, under the lock, in a task of its own.
+    /// - Returns: the credential to use from now on.
+    /// - Throws: the error of `refresh`; `CredentialVaultError.lockNotReleased(after:)`; `CancellationError`.
+    public func refreshed(
+        _ credential: Credential, by refresh: @escaping @Sendable (Credential) async throws -> Credential
+    ) async throws -> Credential {
+        let encoded = try encode(credential)
+        return try await refreshes.value(of: hash(encoded)) { [self] handle in
+            try await refreshed(credential, encoded, handle, refresh)
+        }
+    }
+
+    private func refreshed(
+        _ credential: Credential, _ encoded: Data, _ handle: SharedRefreshes<Credential>.Handle,
+        _ refresh: @escaping Refresh
+    ) async throws -> Credential {
+        // The lock is this refresh's: several vaults of a process may have one store.
+        var request = RefreshRequest(credential: credential, encoded: encoded, owner: UUID().uuidString)
+        if let successor = successor(of: encoded) {
+            guard successor.requiresRefresh else { return successor }
+            request.begin(with: successor, try encode(successor))
+        }
+        let end = ContinuousClock.now + options.maximumWait
+        var failures = LookFailures(lease: options.lease)
+        while true {
+            let look: CredentialLook
+            do {
+                look = try await store.look(name, owner: request.owner, lease: options.lease)
+                failures.noteSuccess()
+            } catch {
+                try await checkAbandonment(handle, request.owner)
+                if let outcome = try await recover(from: error, request, &failures, refresh) { return outcome }
+                continue
+            }
+            try await checkAbandonment(handle, request.owner)
+            if let newer = try await adoptNewer(look.entry, than: request, hasLock: look.hasLock) { return newer }
+            if look.hasLock { return try await refreshLocked(request, look.entry, refresh) }
+            guard ContinuousClock.now < end else {
+                throw CredentialVaultError.lockNotReleased(after: options.maximumWait)
+            }
+            if failures.noteLock() { options.eventHandler?(.waiting) }
+            // No store reports the release of a lock.
+            try await Task.sleep(for: store.pollInterval)
+        }
+    }
+
+    /// Decides what becomes of a refresh after a look that failed; `nil` to look again.
+    private func recover(
+        from error: any Error, _ request: RefreshRequest<Credential>, _ failures: inout LookFailures,
+        _ refresh: Refresh
+    ) async throws -> Credential? {
+        switch failures.next() {
+        case .lookAgain:
+            try await Task.sleep(for: store.pollInterval)
+            return nil
+        case .read:
+            // A store that takes no lock, such as a full one, may have the credential of another process.
+            let look = try? await store.look(name, owner: nil, lease: .zero)
+            return try await adoptNewer(look?.entry, than: request, hasLock: true)
+        case .refreshAlone:
+            options.eventHandler?(.refreshingAlone(error))
+            var request = request
+            request.version = state.withLock { $0.version }
+            return try await keep(request, perform(request) { try await refresh(request.credential) })
+        }
+    }
+
+    /// Ends a refresh that has not begun and that no caller waits for.
+    private func checkAbandonment(_ handle: SharedRefreshes<Credential>.Handle, _ owner: String) async throws {
+        do {
+            try handle.checkAbandonment()
+        } catch {
+            // A look that failed may have taken the lock too.
+            await giveBack(owner)
+            throw error
+        }
+    }
+
+    // MARK: Newer credentials
+
+    /// The outcome of an earlier refresh of this credential, which could not be stored.
+    private func successor(of encoded: Data) -> Credential? {
+        let hash = hash(encoded)
+        return state.withLock { $0.unstored?.base == hash ? $0.unstored?.credential : nil }
+    }
+
+    /// Takes a stored credential that is newer than the one in use, and gives the lock back.
+    private func adoptNewer(
+        _ entry: StoredCredential?, than request: RefreshRequest<Credential>, hasLock: Bool
+    ) async throws -> Credential? {
+        guard let newer = try newer(than: request.encoded, in: entry) else { return nil }
+        if hasLock { await giveBack(request.owner) }
+        options.eventHandler?(.adopted)
+        return newer
+    }
+
+    /// The stored credential, if it was stored after the one in use and does not need a refresh.
+    private func newer(than encoded: Data, in entry: StoredCredential?) throws -> Credential? {
+        let version = version(of: encoded)
+        guard let entry, entry.version > version ?? 0 else { return nil }
+        // A credential that cannot be read is replaced by the refresh.
+        guard let credential = decode(entry), !credential.requiresRefresh else { return nil }
+        // Two values with the same content may be encoded differently, as those of a set.
+        let stored = try encode(credential)
+        // The same credential, which did not come from here, cannot be used any more.
+        if version == nil, stored == encoded { return nil }
+        note(stored, version: entry.version)
+        return credential
+    }
+
+    /// The stored credential, if it is later than the one in use: its refresh token is the one that counts.
+    private func current(_ encoded: Data, _ entry: StoredCredential?) -> Credential? {
+        guard let entry, entry.version > version(of: encoded) ?? 0 else { return nil }
+        return decode(entry)
+    }
+
+    // MARK: The refresh
+
+    private func refreshLocked(
+        _ request: RefreshRequest<Credential>, _ entry: StoredCredential?, _ refresh: @escaping Refresh
+    ) async throws -> Credential {
+        var locked = request
+        locked.version = entry?.version ?? 0
+        if let latest = current(request.encoded, entry) { locked.begin(with: latest, try encode(latest)) }
+        let fresh = try await perform(locked) { [locked] in
+            try await renewing(locked.owner) { try await refresh(locked.credential) }
+        }
+        return await keep(locked, fresh)
+    }
+
+    /// Gives the lock back when the refresh fails: a refresh alone may have it too, by a look whose answer was lost.
+    private func perform(
+        _ request: RefreshRequest<Credential>, _ body: () async throws -> Credential
+    ) async throws -> RefreshOutcome<Credential> {
+        do {
+            let fresh = try await body()
+            return RefreshOutcome(credential: fresh, encoded: try encode(fresh))
+        } catch {
+            await giveBack(request.owner)
+            throw error
+        }
+    }
+
+    /// Runs a refresh, and renews the lease as long as it runs.
+    private func renewing(
+        _ owner: String, _ body: @escaping @Sendable () async throws -> Credential
+    ) async throws -> Credential {
+        try await withThrowingTaskGroup(of: Credential?.self) { group in
+            group.addTask { try await body() }
+            group.addTask { [store, name, lease = options.lease] in
+                while true {
+                    try await Task.sleep(for: lease / 3)
+                    // A lease that cannot be renewed now can be renewed next time, or ends.
+                    _ = try? await store.renew(name, owner: owner, lease: lease)
+                }
+            }
+            defer { group.cancelAll() }
+            guard let fresh = try await group.next() ?? nil else { throw CancellationError() }
+            return fresh
+        }
+    }
+
+    private func giveBack(_ owner: String) async {
+        // A lock that cannot be given back ends with its lease.
+        try? await store.release(name, owner: owner)
+    }
+}
+
+/// What a failed look leads to.
+private struct LookFailures {
+    enum Next { case lookAgain, read, refreshAlone }
+
+    let lease: Duration
+    /// When the lock of another owner ends at the earliest; `nil` when none was seen.
+    private var lockEnd: ContinuousClock.Instant?
+    private var hasRead = false
+
+    init(lease: Duration) {
+        self.lease = lease
+    }
+
+    mutating func noteSuccess() { hasRead = false }
+
+    /// Another owner has the lock; true for the first time.
+    mutating func noteLock() -> Bool {
+        defer { lockEnd = ContinuousClock.now + lease }
+        return lockEnd == nil
+    }
+
+    /// A process that has seen another's lock does not refresh beside it before the lease has passed.
+    mutating func next() -> Next {
+        if let lockEnd, ContinuousClock.now < lockEnd { return .lookAgain }
+        if hasRead { return .refreshAlone }
+        hasRead = true
+        return .read
+    }
+}

@@ -1,0 +1,126 @@
+// How a refreshed credential gets into the store.
+
+import Foundation
+import Synchronization
+
+/// What is refreshed, and over what its outcome is stored.
+struct RefreshRequest<Credential: Sendable>: Sendable {
+    private(set) var credential: Credential
+    private(set) var encoded: Data
+    /// What the caller asked to refresh, encoded: the same as `encoded`, or older.
+    let caller: Data
+    /// The version of the store before the refresh.
+    var version = 0
+    let owner: String
+
+    init(credential: Credential, encoded: Data, owner: String) {
+        self.credential = credential
+        self.encoded = encoded
+        self.owner = owner
+        caller = encoded
+    }
+
+    /// Refreshes a later credential than the caller's.
+    mutating func begin(with credential: Credential, _ encoded: Data) {
+        (self.credential, self.encoded) = (credential, encoded)
+    }
+}
+
+/// A refreshed credential on its way into the store.
+struct RefreshOutcome<Credential: Sendable>: Sendable {
+    let credential: Credential
+    let encoded: Data
+}
+
+extension CredentialVault {
+    private enum Storing {
+        case stored
+        /// Another process has stored a credential meanwhile.
+        case overtaken(by: StoredCredential)
+    }
+
+    /// So often an entry is replaced that is older than the refreshed credential.
+    private static var replacementLimit: Int { 4 }
+
+    /// Stores the outcome of a refresh, now or later; returns the credential to use.
+    func keep(
+        _ request: RefreshRequest<Credential>, _ outcome: RefreshOutcome<Credential>
+    ) async -> Credential {
+        do {
+            switch try await store(outcome, of: request) {
+            case .stored:
+                state.withLock { $0.unstored = nil }
+                options.eventHandler?(.refreshed)
+            // The lease ended meanwhile, and another process was quicker: its credential counts.
+            case .overtaken(let entry): return try adopt(entry)
+            }
+        } catch {
+            note(outcome.encoded, version: request.version)
+            if !(error is CredentialVaultError) { storeLater(outcome, of: request) }
+            options.eventHandler?(.notStored(error))
+        }
+        return outcome.credential
+    }
+
+    /// Replaces what the refresh began with; any other credential is left alone.
+    private func store(
+        _ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>
+    ) async throws -> Storing {
+        var version = request.version
+        for _ in 0..<Self.replacementLimit {
+            let entry = try seal(outcome.encoded, version: next(after: version))
+            if try await store.replace(name, expecting: version, with: entry, owner: request.owner) {
+                note(outcome.encoded, version: entry.version)
+                return .stored
+            }
+            guard let found = try await store.look(name, owner: nil, lease: .zero).entry else {
+                version = 0  // the store has lost everything
+                continue
+            }
+            // Our own write, whose answer was lost.
+            if open(found) == outcome.encoded {
+                note(outcome.encoded, version: found.version)
+                return .stored
+            }
+            guard let other = decode(found), [request.encoded, request.caller].contains(try encode(other)) else {
+                return .overtaken(by: found)
+            }
+            version = found.version
+        }
+        throw CredentialVaultError.alwaysReplaced
+    }
+
+    /// Tries again with growing pauses, for six leases.
+    ///
+    /// After six leases the old credential is of no use: another process has refreshed it by then, or none needs one.
+    private func storeLater(_ outcome: RefreshOutcome<Credential>, of request: RefreshRequest<Credential>) {
+        let base = hash(request.caller)
+        state.withLock {
+            $0.unstored = Unstored(owner: request.owner, base: base, credential: outcome.credential)
+        }
+        // Unstructured, since no request waits for the store: the credential is in use already.
+        Task {
+            var pause = Duration.milliseconds(50)
+            let end = ContinuousClock.now + options.lease * 6
+            while ContinuousClock.now < end {
+                // No store reports that it is back.
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(5))
+                // A credential that was set or refreshed meanwhile is the one to store.
+                guard isUnstored(request) else { return }
+                guard let storing = try? await store(outcome, of: request) else { continue }
+                forget(request)
+                if case .stored = storing { options.eventHandler?(.refreshed) }
+                return
+            }
+        }
+    }
+
+    private func isUnstored(_ request: RefreshRequest<Credential>) -> Bool {
+        state.withLock { $0.unstored?.owner == request.owner }
+    }
+
+    private func forget(_ request: RefreshRequest<Credential>) {
+        state.withLock { if $0.unstored?.owner == request.owner { $0.unstored = nil } }
+    }
+}

@@ -1,0 +1,180 @@
+// One credential for several processes.
+
+import FireweedTransport
+package import Foundation
+import Synchronization
+
+/// Keeps one credential that several processes or sessions share, so that one of them refreshes it for all.
+///
+/// A refresh takes a lock with a lease, which is renewed as long as the refresh runs, and looks again whether another
+/// process was first. A new credential replaces the stored one only if the stored one is still the same. When a
+/// process dies while it refreshes, the lease ends and the next process refreshes. The credential is stored encrypted
+/// with AES-256-GCM, by a key that the store never sees, under a hash of its name.
+///
+/// When the store cannot be reached, the process refreshes alone, once for all of its requests, and reports that by
+/// `CredentialVaultEvent.refreshingAlone(_:)`. A new credential that cannot be stored is stored later, as soon as the
+/// store is back.
+///
+/// ```swift
+/// let vault = try CredentialVault<Token>(file: file, name: "api.example.com", key: key)
+/// let interceptor = AuthenticationInterceptor(
+///     authenticator: vault.authenticator(OAuthAuthenticator()), credential: try await vault.credential())
+/// ```
+public final class CredentialVault<Credential: AuthenticationCredential & Codable & Sendable>: Sendable {
+    /// Times of a vault.
+    public struct Options: Sendable {
+        /// How long a lock lives that its owner does not renew; default: 10 seconds.
+        public var lease = Duration.seconds(10)
+        /// How long to wait for the refresh of another process, at most; default: 60 seconds.
+        public var maximumWait = Duration.seconds(60)
+        /// Called when something happens that somebody may want to know, on the task that refreshes; default: `nil`.
+        public var eventHandler: (@Sendable (CredentialVaultEvent) -> Void)?
+
+        /// Makes the default options.
+        public init() {}
+    }
+
+    /// What this process knows of the credential.
+    struct State {
+        /// The latest version of the store that this process has seen.
+        var version = 0
+        /// The hashes of credentials with their versions, the oldest first.
+        private var history: [(hash: String, version: Int)] = []
+        /// A refreshed credential that could not be stored yet.
+        var unstored: Unstored?
+
+        /// The version that a credential came with; `nil` for one that did not come from here.
+        func version(of hash: String) -> Int? { history.last { $0.hash == hash }?.version }
+
+        mutating func note(_ hash: String, version: Int) {
+            self.version = max(self.version, version)
+            history.append((hash, version))
+            // Requests that carry older credentials have ended long ago.
+            if history.count > 16 { history.removeFirst() }
+        }
+    }
+
+    /// The outcome of a refresh that the store does not have.
+    struct Unstored {
+        let owner: String
+        /// The hash of the credential that was refreshed.
+        let base: String
+        let credential: Credential
+    }
+
+    let store: any CredentialStore
+    let name: String
+    let options: Options
+    let state = Mutex(State())
+    let refreshes = SharedRefreshes<Credential>()
+    private let key: [UInt8]
+
+    /// So often `set` tries to replace what others replace as well.
+    private static var setLimit: Int { 1000 }
+
+    /// Makes a vault over a store.
+    ///
+    /// - Throws: `CredentialVaultError.invalidKey`.
+    package init(
+        store: any CredentialStore, name: String, key: Data, options: Options
+    ) throws(CredentialVaultError) {
+        guard key.count == SealedData.keyByteCount else { throw .invalidKey }
+        self.store = store
+        self.name = Hash.sha256.hexadecimalDigest(of: name)
+        self.key = Array(key)
+        self.options = options
+    }
+
+    /// Makes a vault in the memory of this process, for several sessions; the store's protocol is the same.
+    public static func inProcess(options: Options = Options()) -> CredentialVault {
+        var generator = SystemRandomNumberGenerator()
+        let key = Data((0..<SealedData.keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        // Throws for a key of another length alone.
+        // swift-format-ignore: NeverUseForceTry
+        return try! CredentialVault(store: MemoryCredentialStore(), name: "credential", key: key, options: options)
+    }
+
+    // MARK: Reading and setting
+
+    /// The stored credential; `nil` when there is none.
+    ///
+    /// - Throws: `CredentialVaultError.unreadable`; the store's error.
+    public func credential() async throws -> Credential? {
+        guard let entry = try await store.look(name, owner: nil, lease: .zero).entry else { return nil }
+        return try adopt(entry)
+    }
+
+    /// Stores a credential in any case, as after a login: it replaces whatever is stored.
+    ///
+    /// - Throws: `CredentialVaultError.alwaysReplaced`; the store's error.
+    public func set(_ credential: Credential) async throws {
+        let encoded = try encode(credential)
+        let owner = UUID().uuidString
+        state.withLock { $0.unstored = nil }
+        for _ in 0..<Self.setLimit {
+            let version = try await store.look(name, owner: nil, lease: .zero).entry?.version ?? 0
+            let entry = try seal(encoded, version: next(after: version))
+            if try await store.replace(name, expecting: version, with: entry, owner: owner) {
+                return note(encoded, version: entry.version)
+            }
+        }
+        throw CredentialVaultError.alwaysReplaced
+    }
+
+    // MARK: What is known
+
+    func hash(_ encoded: Data) -> String { Hash.sha256.hexadecimalDigest(of: encoded) }
+
+    func version(of encoded: Data) -> Int? {
+        let hash = hash(encoded)
+        return state.withLock { $0.version(of: hash) }
+    }
+
+    func note(_ encoded: Data, version: Int) {
+        let hash = hash(encoded)
+        state.withLock { $0.note(hash, version: version) }
+    }
+
+    func next(after version: Int) -> Int {
+        let known = state.withLock { $0.version }
+        let next = max(version, known) + 1
+        // Nothing authenticates the version of an entry that does not open: it may be the last one.
+        return StoredCredential.versions.contains(next) ? next : known + 1
+    }
+
+    // MARK: Coding
+
+    func encode(_ credential: Credential) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try encoder.encode(credential)
+    }
+
+    /// The name is a part of what is authenticated: a value that is copied to another name does not open.
+    func seal(_ encoded: Data, version: Int) throws -> StoredCredential {
+        guard let sealed = SealedData.seal(Array(encoded), context: context(version), key: key) else {
+            throw CredentialVaultError.unreadable
+        }
+        return StoredCredential(version: version, sealed: Data([1]) + Data(sealed))
+    }
+
+    func open(_ entry: StoredCredential) -> Data? {
+        guard entry.sealed.first == 1 else { return nil }
+        return SealedData.open(Array(entry.sealed.dropFirst()), context: context(entry.version), key: key).map {
+            Data($0)
+        }
+    }
+
+    func decode(_ entry: StoredCredential) -> Credential? {
+        open(entry).flatMap { try? JSONDecoder().decode(Credential.self, from: $0) }
+    }
+
+    private func context(_ version: Int) -> [UInt8] { Array("\(name) \(version)".utf8) }
+
+    func adopt(_ entry: StoredCredential) throws -> Credential {
+        guard let credential = decode(entry) else { throw CredentialVaultError.unreadable }
+        // The value that is returned is the one that comes again: another value may be encoded differently.
+        note(try encode(credential), version: entry.version)
+        return credential
+    }
+}

@@ -1,0 +1,51 @@
+// An authenticator whose credential is shared.
+
+import Foundation
+public import FoundationNetworking
+
+/// Refreshes the credential of an `AuthenticationInterceptor` through a `CredentialVault`.
+///
+/// All else is the wrapped authenticator's.
+public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where Base.Credential: Codable {
+    private let base: Base
+    private let vault: CredentialVault<Base.Credential>
+
+    init(_ base: Base, vault: CredentialVault<Base.Credential>) {
+        self.base = base
+        self.vault = vault
+    }
+
+    /// Puts the credential into a request, as the wrapped authenticator does.
+    public func apply(_ credential: Base.Credential, to urlRequest: inout URLRequest) {
+        base.apply(credential, to: &urlRequest)
+    }
+
+    /// Takes another process's new credential, or has the wrapped authenticator renew it for all.
+    public func refresh(_ credential: Base.Credential, for session: Session) async throws -> Base.Credential {
+        try await vault.refreshed(credential) { current in
+            try await withCheckedThrowingContinuation { continuation in
+                base.refresh(current, for: session, completion: firstOnly { continuation.resume(with: $0) })
+            }
+        }
+    }
+
+    /// As the wrapped authenticator says.
+    public func didRequest(
+        _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
+    ) -> Bool {
+        base.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
+    }
+
+    /// As the wrapped authenticator says.
+    public func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Base.Credential) -> Bool {
+        base.isRequest(urlRequest, authenticatedWith: credential)
+    }
+}
+
+extension CredentialVault {
+    /// Wraps an authenticator, so that the credential is refreshed once for all who share the vault.
+    public func authenticator<Base: Authenticator>(_ base: Base) -> VaultAuthenticator<Base>
+    where Base.Credential == Credential {
+        VaultAuthenticator(base, vault: self)
+    }
+}

@@ -1,0 +1,133 @@
+// The queues of one process.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Lets requests through at their slots; one queue for each key.
+final class LocalRateLimits: Sendable {
+    /// A request in a queue.
+    struct Waiter: Sendable {
+        /// False for a request that has ended.
+        let isWanted: @Sendable () -> Bool
+        let proceed: @Sendable () -> Void
+    }
+
+    private struct State {
+        var queues: [String: RateLimitQueue<Waiter>] = [:]
+        /// With so many queues, those without anything to remember are forgotten.
+        var sweepCount = LocalRateLimits.keyLimit
+        /// Keys that have a call of the clock under way.
+        var scheduled: [String: UInt64] = [:]
+    }
+
+    /// So many keys are kept without a look at whether they are needed.
+    private static let keyLimit = 1024
+
+    private let limit: RateLimit?
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "fireweed.rate-limits")
+
+    /// Makes queues; without a limit only pauses and quotas of the server hold requests back.
+    init(limit: RateLimit?) {
+        self.limit = limit
+    }
+
+    /// Without a limit the slots are a nanosecond apart.
+    private static let unlimited = RateLimit(1_000_000_000, burst: 1_000_000_000)
+
+    var waitingCount: Int { state.withLock { $0.queues.values.reduce(0) { $0 + $1.waitingCount } } }
+
+    /// Calls `waiter.proceed` on an own queue at the next slot, unless the answer is `send` or `refuse`.
+    ///
+    /// - Returns: what becomes of the request, and its number in the line while it waits.
+    func enter(
+        _ key: String, clock: any SessionClock, maximumWait: Duration?, _ waiter: @autoclosure () -> Waiter
+    ) -> (arrival: RateLimitQueue<Waiter>.Arrival, number: UInt64) {
+        let now = clock.monotonicNanoseconds
+        let outcome = change(key, at: now) {
+            let arrival = $0.arrive(waiter(), at: now, maximumWait: maximumWait.map(\.nanosecondCount))
+            return (arrival, $0.lastNumber)
+        }
+        if case .wait = outcome.0 { schedule(key, clock) }
+        return outcome
+    }
+
+    /// A request that waits leaves the line, and gives its place to the one behind it.
+    func leave(_ key: String, _ number: UInt64) {
+        _ = state.withLock { $0.queues[key]?.remove(number) }
+    }
+
+    /// How many nanoseconds the pause lasts that the server asked for; zero for none.
+    func pauseLeft(of key: String, clock: any SessionClock) -> UInt64 {
+        let now = clock.monotonicNanoseconds
+        return state.withLock { $0.queues[key]?.pauseLeft(at: now) ?? 0 }
+    }
+
+    /// The server asks for a pause.
+    func pause(_ key: String, for nanoseconds: UInt64, clock: any SessionClock) {
+        let now = clock.monotonicNanoseconds
+        change(key, at: now) { $0.pause(until: now &+ nanoseconds) }
+    }
+
+    /// The server says how many requests it takes in this time.
+    func allow(_ key: String, _ count: Int, for nanoseconds: UInt64, clock: any SessionClock) {
+        let now = clock.monotonicNanoseconds
+        change(key, at: now) { $0.allow(count, until: now &+ nanoseconds, at: now) }
+        // There may be room where there was none.
+        schedule(key, clock)
+    }
+
+    @discardableResult
+    private func change<Result: Sendable>(
+        _ key: String, at now: UInt64, _ body: (inout RateLimitQueue<Waiter>) -> Result
+    ) -> Result {
+        state.withLock { state in
+            if state.queues.count >= state.sweepCount, state.queues[key] == nil {
+                state.queues = state.queues.filter { !$0.value.isIdle(at: now) }
+                // Where few can be forgotten, not every new key looks at all the others.
+                state.sweepCount = max(Self.keyLimit, 2 * state.queues.count)
+            }
+            return body(&state.queues[key, default: RateLimitQueue(limit: limit ?? Self.unlimited)])
+        }
+    }
+
+    /// Has the first request of a key looked at when its slot comes.
+    private func schedule(_ key: String, _ clock: any SessionClock) {
+        let now = clock.monotonicNanoseconds
+        let moment: UInt64? = state.withLock { state in
+            guard let queue = state.queues[key], queue.waitingCount > 0 else { return nil }
+            let slot = queue.slot(at: now)
+            if let known = state.scheduled[key], known <= slot { return nil }
+            state.scheduled[key] = slot
+            return slot
+        }
+        guard let moment else { return }
+        let delay = Duration.nanoseconds(Int64(clamping: moment > now ? moment - now : 0))
+        clock.schedule(.delay, after: delay, on: queue) { [self] in drain(key, clock, scheduled: moment) }
+    }
+
+    /// Lets requests through as long as their slots have come; on the queue, one call at a time.
+    private func drain(_ key: String, _ clock: any SessionClock, scheduled moment: UInt64) {
+        state.withLock { state in
+            if state.scheduled[key] == moment { state.scheduled[key] = nil }
+        }
+        while true {
+            let now = clock.monotonicNanoseconds
+            let (next, number) = state.withLock { state in
+                (state.queues[key]?.next(at: now) ?? .empty, state.queues[key]?.firstNumber)
+            }
+            guard case .due(let waiter) = next else { break }
+            // Asked outside of the lock: meanwhile the request may leave, but no other code takes from a queue.
+            let isWanted = waiter.isWanted()
+            let isFirst = state.withLock { state in
+                guard state.queues[key]?.firstNumber == number else { return false }
+                if isWanted { state.queues[key]?.takeFirst(at: now) } else { state.queues[key]?.dropFirst() }
+                return true
+            }
+            if isWanted, isFirst { waiter.proceed() }
+        }
+        schedule(key, clock)
+    }
+}

@@ -1,0 +1,48 @@
+// How many requests may be sent in which time.
+
+/// A rate and how far ahead of the rate a burst may run.
+///
+/// The generic cell rate algorithm: each request takes one slot, slots are `period / count` apart, and after a pause up
+/// to `burst` requests are sent at once.
+public struct RateLimit: Sendable, Hashable {
+    /// So many requests in each `period`; at least 1.
+    public let count: Int
+    /// The time for `count` requests; longer than zero.
+    public let period: Duration
+    /// How many requests are sent at once after a time without requests; at least 1.
+    ///
+    /// With 1, requests are evenly spaced, and no window of one period has more than `count + 1` of them.
+    public let burst: Int
+
+    /// Makes a limit.
+    ///
+    /// A count or a burst below 1 counts as 1, and a period of zero or less as a nanosecond.
+    public init(_ count: Int, per period: Duration = .seconds(1), burst: Int = 1) {
+        self.count = max(1, count)
+        self.period = max(.nanoseconds(1), period)
+        self.burst = max(1, burst)
+    }
+
+    /// The distance of two slots, in nanoseconds; at least 1.
+    package var interval: UInt64 { max(1, period.nanosecondCount / UInt64(count)) }
+    /// How far ahead of its slot a request may be sent, in nanoseconds.
+    package var tolerance: UInt64 {
+        let (product, isOver) = interval.multipliedReportingOverflow(by: UInt64(burst - 1))
+        return isOver ? .max / 4 : min(product, .max / 4)
+    }
+
+    /// The part of the limit that one of several processes may use alone.
+    package func share(of processCount: Int) -> RateLimit {
+        RateLimit(count, per: period * max(1, processCount), burst: max(1, burst / max(1, processCount)))
+    }
+}
+
+extension Duration {
+    /// Nanoseconds, from zero to some 146 years.
+    package var nanosecondCount: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 4_611_686_018 else { return 4_611_686_018_000_000_000 }
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+}

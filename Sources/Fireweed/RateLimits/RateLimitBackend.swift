@@ -1,0 +1,39 @@
+// A rate limit that several processes share.
+
+/// Hands out the slots of a limit that several processes share.
+package protocol RateLimitBackend: Sendable {
+    /// Takes the next slots of a key, for so many requests in their order.
+    ///
+    /// - Returns: as many slots as were asked for, the earliest first.
+    /// - Throws: when the slots cannot be asked for: `fallback` then says what becomes of the requests.
+    func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> [RateLimitSlot]
+    /// How long nothing may be sent for a key; `nil` for no pause.
+    func pause(of key: String) async throws -> Duration?
+    /// Lets no process send anything for a key.
+    func setPause(_ duration: Duration, of key: String) async
+    /// What a request does that cannot have a slot.
+    var fallback: RateLimitFallback { get }
+}
+
+extension RateLimitBackend {
+    /// Takes the next slot of a key.
+    package func reserve(_ key: String, limit: RateLimit, maximumWait: Duration?) async throws -> RateLimitSlot? {
+        try await reserve(key, limit: limit, count: 1, maximumWait: maximumWait).first
+    }
+}
+
+/// What `RateLimitBackend.reserve` gives.
+package enum RateLimitSlot: Sendable, Equatable {
+    /// The slot comes after this time; zero for now.
+    case after(Duration)
+    /// The slot would come after this time, which is too long: it was not taken.
+    case tooLate(Duration)
+}
+
+/// What a limiter does while the store of the shared limit is away.
+public enum RateLimitFallback: Sendable, Hashable {
+    /// Each process keeps to its share of the limit: the limit divided by the number of processes.
+    case share(ofProcesses: Int)
+    /// Requests are sent without a limit; pauses that the server asked this process for are kept.
+    case open
+}

@@ -1,0 +1,110 @@
+// What servers say about their rate limits.
+
+package import Foundation
+
+/// Reads `Retry-After` (RFC 9110 §10.2.3), `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, in
+/// its present and its older forms), and `X-RateLimit-…`.
+package struct RateLimitFields: Sendable, Equatable {
+    /// So many requests are left until so many seconds from now.
+    package struct Quota: Sendable, Equatable {
+        package let remaining: Int
+        package let seconds: TimeInterval
+    }
+
+    /// Seconds in which nothing may be sent; `nil` when the response does not ask for a pause.
+    package private(set) var pause: TimeInterval?
+    /// The strictest of the quotas that the response names.
+    package private(set) var quota: Quota?
+
+    /// No server may hold requests back for longer than a day.
+    package static let longestPause: TimeInterval = 86_400
+
+    /// Reads the fields of a response.
+    ///
+    /// - Parameters:
+    ///   - status: the status; `Retry-After` counts with 429 and 503 alone.
+    ///   - now: the date that dates are compared with.
+    ///   - value: the value of a field by its name, several lines joined with commas; `nil` for none.
+    package init(status: Int, now: Date, value: (String) -> String?) {
+        if status == 429 || status == 503, let text = value("Retry-After") {
+            pause = RetryAfter.seconds(in: text, now: now).map { min($0, Self.longestPause) }
+        }
+        quota =
+            Self.draft(value("RateLimit"), policy: value("RateLimit-Policy"), now: now)
+            ?? Self.single(value("RateLimit-Remaining"), value("RateLimit-Reset"), now: now)
+            ?? Self.single(value("X-RateLimit-Remaining"), value("X-RateLimit-Reset"), now: now)
+    }
+
+    // MARK: The draft
+
+    /// `"default";r=50;t=30`, or `limit=100, remaining=50, reset=30` of older drafts.
+    private static func draft(_ field: String?, policy: String?, now: Date) -> Quota? {
+        guard let field else { return nil }
+        let members = split(field, at: ",").map { split($0, at: ";") }
+        let windows = split(policy ?? "", at: ",").map { split($0, at: ";") }
+        var quotas: [Quota] = []
+        for member in members {
+            guard let remaining = number("r", in: member) else { continue }
+            let window = windows.first { $0.first == member.first }.flatMap { number("w", in: $0) }
+            guard let reset = number("t", in: member) ?? window else { continue }
+            quotas.append(Quota(remaining: remaining, seconds: seconds(until: reset, now: now)))
+        }
+        let older = members.flatMap(\.self)
+        if quotas.isEmpty, let remaining = number("remaining", in: older), let reset = number("reset", in: older) {
+            quotas.append(Quota(remaining: remaining, seconds: seconds(until: reset, now: now)))
+        }
+        return quotas.min { ($0.remaining, -$0.seconds) < ($1.remaining, -$1.seconds) }
+    }
+
+    /// The parts of a text, without quoted commas and semicolons being taken for separators.
+    private static func split(_ text: String, at separator: Unicode.Scalar) -> [String] {
+        var parts: [String.UnicodeScalarView] = [String.UnicodeScalarView()]
+        var isQuoted = false
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" { isQuoted.toggle() }
+            if scalar == separator, !isQuoted {
+                parts.append(String.UnicodeScalarView())
+            } else {
+                parts[parts.count - 1].append(scalar)
+            }
+        }
+        return parts.map { String($0).trimmingCharacters(in: .whitespaces) }
+    }
+
+    private static func number(_ name: String, in parameters: [String]) -> Int? {
+        for parameter in parameters {
+            let pair = parameter.split(separator: "=", maxSplits: 1)
+            if pair.count == 2, pair[0].lowercased() == name { return number(pair[1]) }
+        }
+        return nil
+    }
+
+    // MARK: Single fields
+
+    /// A number of requests and when there are more.
+    private static func single(_ remaining: String?, _ reset: String?, now: Date) -> Quota? {
+        guard let remaining = remaining.flatMap({ number(Substring($0)) }),
+            let reset = reset.flatMap({ number(Substring($0)) })
+        else { return nil }
+        return Quota(remaining: remaining, seconds: seconds(until: reset, now: now))
+    }
+
+    /// The seconds that a number says: many servers give the moment, as a Unix time in seconds or milliseconds.
+    private static func seconds(until reset: Int, now: Date) -> TimeInterval {
+        let number = TimeInterval(reset)
+        let seconds =
+            switch number {
+            case ...1e9: number
+            case ...1e12: number - now.timeIntervalSince1970
+            default: number / 1000 - now.timeIntervalSince1970
+            }
+        return min(max(0, seconds), longestPause)
+    }
+
+    /// A number of up to 15 digits; `nil` for anything else.
+    private static func number(_ text: Substring) -> Int? {
+        let digits = text.trimmingCharacters(in: .whitespaces)
+        guard digits.utf8.count <= 15, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int(digits)
+    }
+}

@@ -1,0 +1,34 @@
+// A request that a limiter holds.
+
+import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// A request on its way through a limiter.
+struct RateLimitPassage: Sendable {
+    let urlRequest: URLRequest
+    let request: Request?
+    let key: String
+    let clock: any SessionClock
+    let completion: @Sendable (Result<URLRequest, any Error>) -> Void
+
+    /// False for a request that has ended.
+    var isWanted: Bool { request.map { !$0.isCancelled && !$0.isFinished } ?? true }
+
+    func proceed() { completion(.success(urlRequest)) }
+    func fail(_ error: any Error) { completion(.failure(error)) }
+
+    /// Reports to monitors that the request waits.
+    func announce(_ nanoseconds: UInt64) {
+        let duration = Duration.nanoseconds(Int64(clamping: nanoseconds))
+        request?.notifyMonitors { $0.request($1, isWaitingForRateLimit: duration) }
+    }
+
+    /// Calls `body` when the request has ended, on any thread; at once when it has ended already.
+    func whenRequestEnds(_ body: @escaping @Sendable () -> Void) {
+        guard let request else { return }
+        request.mutable.withLock { state in state.withExtras { $0.endings.append(body) } }
+        // A request that has called its endings calls no later one. Twice does no harm.
+        if !isWanted { body() }
+    }
+}

@@ -1,0 +1,179 @@
+// An interceptor that keeps to rate limits.
+
+import Dispatch
+import FireweedTransport
+import Foundation
+public import FoundationNetworking
+import Synchronization
+
+/// Holds requests back so that no more are sent than a rate allows, and than their servers ask for.
+///
+/// Every attempt of a request takes a slot, retries included. Requests of one key wait in the order in which they came,
+/// without a thread or a task of their own; a request that is cancelled while it waits ends at once and takes no slot.
+/// Waiting requests are told to event monitors by `request(_:isWaitingForRateLimit:)`.
+///
+/// Servers are obeyed by key: a 429 or 503 with `Retry-After` holds everything back until then, and so does a quota of
+/// `RateLimit` or `X-RateLimit-…` fields that is used up. The limiter retries nothing: combine it with a `RetryPolicy`,
+/// whose retries wait for their slots like other requests.
+///
+/// ```swift
+/// let session = Session(interceptor: RateLimiter(RateLimit(100, per: .seconds(1), burst: 10)))
+/// ```
+public final class RateLimiter: RequestInterceptor {
+    /// Which requests share a limit.
+    public enum Scope: Sendable {
+        /// Requests with the same scheme, host and port.
+        case origin
+        /// All requests.
+        case all
+        /// Requests for which the closure gives the same text; `nil` for a request without a limit.
+        case key(@Sendable (URLRequest) -> String?)
+    }
+
+    /// The limit of each key; `nil` when only the servers' own wishes hold requests back.
+    public let limit: RateLimit?
+    /// Which requests share a limit.
+    public let scope: Scope
+    /// Longest time that a request may have to wait; a request that would wait longer fails at once.
+    ///
+    /// `nil` for no limit.
+    public let maximumWait: Duration?
+
+    private let local: LocalRateLimits
+    private let shared: SharedRateLimits?
+
+    /// Makes a limiter for the requests of this process; it may be used by several sessions.
+    ///
+    /// - Parameters:
+    ///   - limit: how many requests are sent; `nil` leaves the rate to the servers' own fields.
+    ///   - scope: which requests share the limit.
+    ///   - maximumWait: longest time that a request may have to wait, else it fails with
+    ///     `RateLimitError.waitTooLong(_:)` inside `AFError.requestAdaptationFailed(error:)`; `nil`, the default, for
+    ///     no limit.
+    public convenience init(_ limit: RateLimit?, scope: Scope = .origin, maximumWait: Duration? = nil) {
+        self.init(limit, scope: scope, maximumWait: maximumWait, backend: nil)
+    }
+
+    /// Makes a limiter whose slots come from a backend.
+    package init(_ limit: RateLimit?, scope: Scope, maximumWait: Duration?, backend: (any RateLimitBackend)?) {
+        self.limit = limit
+        self.scope = scope
+        self.maximumWait = maximumWait
+        shared =
+            if let backend, let limit {
+                SharedRateLimits(backend, limit: limit, maximumWait: maximumWait)
+            } else {
+                nil
+            }
+        // With a backend the queues have what this process may do alone.
+        switch backend?.fallback {
+        case .share(let count): local = LocalRateLimits(limit: limit?.share(of: count))
+        case .open: local = LocalRateLimits(limit: nil)
+        case nil: local = LocalRateLimits(limit: limit)
+        }
+    }
+
+    /// How many requests wait for a slot of this process.
+    public var waitingCount: Int { local.waitingCount }
+
+    // MARK: Interception
+
+    /// Gives the request back when its slot has come.
+    @preconcurrency
+    public func adapt(
+        _ urlRequest: URLRequest, for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(urlRequest, of: nil, for: session, completion)
+    }
+
+    /// Gives the request back when its slot has come.
+    ///
+    /// Fails with `RateLimitError.waitTooLong(_:)`.
+    @preconcurrency
+    public func adapt(
+        _ urlRequest: URLRequest, using state: RequestAdapterState,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(urlRequest, of: state.request, for: state.session, completion)
+    }
+
+    private func adapt(
+        _ urlRequest: URLRequest, of request: Request?, for session: Session,
+        _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        guard let key = key(of: urlRequest) else { return completion(.success(urlRequest)) }
+        let passage = RateLimitPassage(
+            urlRequest: urlRequest, request: request, key: key, clock: session.clock, completion: completion)
+        if let request { observe(request, key: key, clock: session.clock) }
+        guard let shared else { return enter(passage) }
+        shared.enter(passage, pause: { [local] in local.pauseLeft(of: key, clock: passage.clock) }, otherwise: enter)
+    }
+
+    private func key(of request: URLRequest) -> String? {
+        switch scope {
+        case .all: ""
+        case .key(let key): key(request)
+        case .origin: request.url.flatMap { Self.origin(of: $0) }
+        }
+    }
+
+    private static func origin(of url: URL) -> String? {
+        guard let host = url.host else { return nil }
+        let scheme = url.scheme?.lowercased() ?? ""
+        return "\(scheme)://\(CanonicalHost.text(of: host)):\(url.port ?? (scheme == "https" ? 443 : 80))"
+    }
+
+    /// Waits in a queue of this process.
+    private func enter(_ passage: RateLimitPassage) {
+        let (arrival, number) = local.enter(
+            passage.key, clock: passage.clock, maximumWait: maximumWait,
+            LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() }))
+        switch arrival {
+        case .send: passage.proceed()
+        case .wait(let nanoseconds):
+            passage.announce(nanoseconds)
+            passage.whenRequestEnds { [local] in local.leave(passage.key, number) }
+        case .refuse(let nanoseconds):
+            passage.fail(RateLimitError.waitTooLong(.nanoseconds(Int64(clamping: nanoseconds))))
+        }
+    }
+
+    // MARK: What servers say
+
+    /// Looks at the heads that the request gets, until it has ended.
+    private func observe(_ request: Request, key: String, clock: any SessionClock) {
+        request.mutable.withLock { state in
+            state.withExtras { extras in
+                let name = ObjectIdentifier(self)
+                extras.headObservers[name] = { [weak self] head, url in
+                    self?.note(head, from: url, key: key, clock: clock)
+                }
+            }
+        }
+    }
+
+    private func note(_ head: ResponseHead, from url: URL, key: String, clock: any SessionClock) {
+        // A redirect may have led to another origin, which speaks for itself alone.
+        let key = if case .origin = scope { Self.origin(of: url) ?? key } else { key }
+        let fields = RateLimitFields(status: head.status, now: clock.now) { name in
+            let values = head.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        if let seconds = fields.pause, seconds > 0 {
+            local.pause(key, for: UInt64(seconds * 1e9), clock: clock)
+            shared?.setPause(.seconds(seconds), of: key)
+        }
+        if let quota = fields.quota {
+            if quota.remaining == 0, quota.seconds > 0 { shared?.setPause(.seconds(quota.seconds), of: key) }
+            local.allow(key, quota.remaining, for: UInt64(quota.seconds * 1e9), clock: clock)
+        }
+    }
+}
+
+extension RequestInterceptor where Self == RateLimiter {
+    /// Holds requests to each origin back so that no more are sent than a limit allows.
+    public static func rateLimiter(_ limit: RateLimit?, maximumWait: Duration? = nil) -> RateLimiter {
+        RateLimiter(limit, maximumWait: maximumWait)
+    }
+}

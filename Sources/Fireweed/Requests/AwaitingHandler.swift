@@ -1,0 +1,142 @@
+// A response that tasks wait for.
+
+import Foundation
+import Synchronization
+
+/// The tasks that wait for a response.
+///
+/// Not generic, so that the code that runs for every request is not specialised for each type of response.
+struct AwaitingTasks: ~Copyable, Sendable {
+    /// Why a waiter is woken.
+    enum Wake: Sendable {
+        case ready
+        /// The request has its outcome: the waiter runs its conclusion, then waits again.
+        case runConclusion
+    }
+
+    private struct State {
+        var isReady = false
+        var first: UnsafeContinuation<Wake, Never>?
+        var others: [UnsafeContinuation<Wake, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    var isReady: Bool { state.withLock { $0.isReady } }
+
+    /// Wakes the tasks that wait, and those that will wait, with `.ready`.
+    func wakeAll() {
+        let waiters = state.withLock { state in
+            state.isReady = true
+            defer {
+                state.first = nil
+                state.others = []
+            }
+            return (first: state.first, others: state.others)
+        }
+        waiters.first?.resume(returning: .ready)
+        for waiter in waiters.others { waiter.resume(returning: .ready) }
+    }
+
+    /// Wakes the first waiter to run the conclusion; false when no task waits.
+    func wakeForConclusion() -> Bool {
+        let waiter = state.withLock { state in
+            defer { state.first = nil }
+            return state.first
+        }
+        waiter?.resume(returning: .runConclusion)
+        return waiter != nil
+    }
+
+    func wait() async -> Wake {
+        // Unsafe: the caller that takes the continuation out of the state resumes it, so that it is resumed once.
+        await withUnsafeContinuation { continuation in
+            let isReady = state.withLock { state in
+                if !state.isReady {
+                    if state.first == nil { state.first = continuation } else { state.others.append(continuation) }
+                }
+                return state.isReady
+            }
+            if isReady { continuation.resume(returning: .ready) }
+        }
+    }
+}
+
+/// A response that Swift tasks await.
+///
+/// The first waiter also runs the request's conclusion, so that decoding costs no thread hop. Subclasses make the
+/// response.
+class AwaitingHandler<Response: FailableResponse & Sendable>: ResponseHandler, @unchecked Sendable {
+    private let tasks = AwaitingTasks()
+    // SAFETY: the request's conclusion writes it, one at a time; it is read only after the tasks are woken.
+    private var response: Response?
+
+    /// Makes the response from the request's outcome.
+    func make() -> (Response, AFError?) {
+        preconditionFailure("subclasses override make()")
+    }
+
+    // Specialised, like what calls it: generic code asks the runtime for a type wherever it copies a response.
+    @specialized(where Response == AFDataResponse<Data>)
+    final func serialise() -> AFError? {
+        let (made, error) = make()
+        response = made
+        return error
+    }
+
+    final func fail(with error: AFError) {
+        response = response?.failed(with: error)
+    }
+
+    final func deliver() {
+        tasks.wakeAll()
+    }
+
+    final func wakeForConclusion() -> Bool {
+        tasks.wakeForConclusion()
+    }
+
+    /// Waits for the response; runs the conclusion of the request when this waiter is chosen for it.
+    @specialized(where Response == AFDataResponse<Data>)
+    final func response(of request: Request) async -> Response {
+        while true {
+            if tasks.isReady, let response { return response }
+            if await tasks.wait() == .runConclusion { request.runConclusion() }
+        }
+    }
+}
+
+/// A response that a closure makes.
+final class AwaitingClosureHandler<Response: FailableResponse & Sendable>: AwaitingHandler<Response>,
+    @unchecked Sendable
+{
+    // SAFETY: as for every handler; what is added is constant.
+    private let making: @Sendable () -> (Response, AFError?)
+
+    init(make: @escaping @Sendable () -> (Response, AFError?)) {
+        making = make
+    }
+
+    override func make() -> (Response, AFError?) { making() }
+}
+
+/// The response of a data request that one of the library's serialisers makes, without the closures of
+/// `AwaitingClosureHandler`.
+final class AwaitingSerializerHandler<Serializer: ContextSerializing>: AwaitingHandler<
+    AFDataResponse<Serializer.SerializedObject>
+>,
+@unchecked Sendable
+{
+    // SAFETY: as for every handler; what is added is constant.
+    private let request: DataRequest
+    private let serializer: Serializer
+
+    init(request: DataRequest, serializer: Serializer) {
+        self.request = request
+        self.serializer = serializer
+    }
+
+    override func make() -> (AFDataResponse<Serializer.SerializedObject>, AFError?) {
+        request.serialised(by: serializer)
+    }
+}

@@ -1,0 +1,46 @@
+// The request and the response head of a response; Foundation's objects are made on demand.
+
+import Foundation
+import FoundationNetworking
+
+/// The request, the response head and the metrics that belong to a response.
+///
+/// `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
+protocol ResponseContext: Sendable {
+    var request: URLRequest? { get }
+    var response: HTTPURLResponse? { get }
+    var metrics: TaskMetrics? { get }
+    var requestMethod: String? { get }
+    var statusCode: Int? { get }
+    /// The value of a field of the response; the values of several fields with this name are joined by commas.
+    func responseField(_ name: String) -> String?
+}
+
+/// A context whose objects exist already.
+struct FixedResponseContext: ResponseContext {
+    var request: URLRequest?
+    var response: HTTPURLResponse?
+    var metrics: TaskMetrics?
+
+    var requestMethod: String? { request?.httpMethod }
+    var statusCode: Int? { response?.statusCode }
+    func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
+}
+
+/// The context of a request that was never sent.
+struct UnsentResponseContext: ResponseContext {
+    var record: RequestRecord?
+
+    var request: URLRequest? { record?.urlRequest }
+    var response: HTTPURLResponse? { nil }
+    var metrics: TaskMetrics? { nil }
+    var requestMethod: String? { record?.method }
+    var statusCode: Int? { nil }
+    func responseField(_ name: String) -> String? { nil }
+}
+
+/// A response whose result can be replaced by a failure: one of a data request or of a download.
+protocol FailableResponse {
+    /// The same response, with this failure as its result.
+    func failed(with error: AFError) -> Self
+}

@@ -1,0 +1,33 @@
+// Limiters in a file.
+
+public import Foundation
+
+extension RateLimiter {
+    /// Makes a limiter that the processes of one machine share through an SQLite file.
+    ///
+    /// Requests of all these processes take their slots from one line, and a 429 or 503 with `Retry-After` that one
+    /// process gets holds all of them back for that key. The slot of a request that is cancelled while it waits stays
+    /// unused. A restart of the machine forgets slots and pauses.
+    ///
+    /// ```swift
+    /// let file = URL(filePath: "/var/lib/service/limits.sqlite")
+    /// let session = Session(interceptor: try RateLimiter(file: file, RateLimit(100, per: .seconds(1))))
+    /// ```
+    /// - Parameters:
+    ///   - file: the database, which is made for this user alone if it does not exist.
+    ///   - limit: how many requests all processes send together.
+    ///   - name: tells limits in the same file apart.
+    ///   - scope: which requests share the limit.
+    ///   - maximumWait: longest time that a request may have to wait, as in ``maximumWait``.
+    ///   - whenUnusable: what a request does while the file cannot be used; by default it keeps to the limit within
+    ///     this process.
+    /// - Throws: `RateLimitError.cannotOpen(path:reason:)`.
+    public convenience init(
+        file: URL, _ limit: RateLimit, name: String = "requests", scope: Scope = .origin,
+        maximumWait: Duration? = nil, whenUnusable: RateLimitFallback = .share(ofProcesses: 1)
+    ) throws(RateLimitError) {
+        self.init(
+            limit, scope: scope, maximumWait: maximumWait,
+            backend: try SQLiteRateLimits(file: file, name: name, fallback: whenUnusable))
+    }
+}

@@ -1,0 +1,143 @@
+// Shared credentials of the processes of one machine.
+
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// Keeps sealed credentials in an SQLite file.
+///
+/// Leases go by `BootClock`, and an owner's name begins with the name of the machine's run: a lock of an earlier run is
+/// over.
+final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
+    // SAFETY: the connection is touched on the serial queue alone.
+    private let connection: SQLiteConnection
+    private let queue = DispatchQueue(label: "fireweed.credentials")
+
+    var pollInterval: Duration { .milliseconds(20) }
+
+    /// Opens a file, or makes it for its owner alone.
+    init(file: URL) throws(CredentialVaultError) {
+        let descriptor = Glibc.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw .cannotOpen(path: file.path, reason: String(cString: strerror(errno)))
+        }
+        close(descriptor)
+        do throws(SQLiteFailure) {
+            connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
+            // No write-ahead log: a credential is rarely written, and one file is easier to keep than three.
+            try connection.run("PRAGMA synchronous = FULL")
+            try connection.run(
+                """
+                CREATE TABLE IF NOT EXISTS credentials (
+                    name TEXT PRIMARY KEY, version INTEGER NOT NULL, sealed BLOB, owner TEXT NOT NULL,
+                    lease_end INTEGER NOT NULL)
+                """)
+        } catch {
+            throw .cannotOpen(path: file.path, reason: error.reason)
+        }
+    }
+
+    /// Does everything in one transaction on the queue.
+    private func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (SQLiteConnection, Int) throws(SQLiteFailure) -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [self] in
+                let outcome = Swift.Result { () throws -> Result in
+                    var result: Result?
+                    do throws(SQLiteFailure) {
+                        try connection.transaction { () throws(SQLiteFailure) in
+                            result = try body(connection, BootClock.milliseconds)
+                        }
+                    } catch {
+                        throw error.storeError
+                    }
+                    guard let result else { throw CredentialVaultError.unreadable }
+                    return result
+                }
+                continuation.resume(with: outcome)
+            }
+        }
+    }
+
+    private struct Row: Sendable {
+        var version = 0
+        var sealed = Data()
+        var owner = ""
+        var leaseEnd = 0
+    }
+
+    private static let ownerPrefix = "\(BootClock.identifier) "
+
+    private static func row(_ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Row {
+        var row = Row()
+        let statement = try connection.statement(
+            "SELECT version, sealed, owner, lease_end FROM credentials WHERE name = ?")
+        try statement.rows([.text(name)]) { (found: SQLiteStatement) throws(SQLiteFailure) in
+            row = Row(
+                version: found.number(0), sealed: found.withBytes(1) { Data($0) }, owner: found.text(2),
+                leaseEnd: found.number(3))
+            if !StoredCredential.versions.contains(row.version) { row.version = 0 }
+            if !row.owner.hasPrefix(ownerPrefix) { row.owner = "" }
+        }
+        return row
+    }
+
+    private static func write(_ row: Row, _ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) {
+        try connection.run(
+            "INSERT OR REPLACE INTO credentials VALUES (?, ?, ?, ?, ?)", .text(name), .number(row.version),
+            .blob(row.sealed), .text(row.owner), .number(row.leaseEnd))
+    }
+
+    private static func milliseconds(_ lease: Duration) -> Int { Int(lease.nanosecondCount / 1_000_000) }
+
+    func look(_ name: String, owner: String?, lease: Duration) async throws -> CredentialLook {
+        let owner = owner.map { Self.ownerPrefix + $0 }
+        return try await transaction { (connection, now) throws(SQLiteFailure) in
+            var row = try Self.row(name, connection)
+            if let owner, row.owner.isEmpty || row.owner == owner || row.leaseEnd <= now {
+                row.owner = owner
+                row.leaseEnd = now + Self.milliseconds(lease)
+                try Self.write(row, name, connection)
+            }
+            let entry = row.version > 0 ? StoredCredential(version: row.version, sealed: row.sealed) : nil
+            return CredentialLook(entry: entry, hasLock: owner != nil && row.owner == owner)
+        }
+    }
+
+    func renew(_ name: String, owner: String, lease: Duration) async throws -> Bool {
+        let owner = Self.ownerPrefix + owner
+        return try await transaction { (connection, now) throws(SQLiteFailure) in
+            var row = try Self.row(name, connection)
+            guard row.owner == owner else { return false }
+            row.leaseEnd = now + Self.milliseconds(lease)
+            try Self.write(row, name, connection)
+            return true
+        }
+    }
+
+    func replace(
+        _ name: String, expecting version: Int, with entry: StoredCredential, owner: String
+    ) async throws -> Bool {
+        let owner = Self.ownerPrefix + owner
+        return try await transaction { (connection, _) throws(SQLiteFailure) in
+            var row = try Self.row(name, connection)
+            let isExpected = row.version == version
+            if row.owner == owner { (row.owner, row.leaseEnd) = ("", 0) }
+            if isExpected { (row.version, row.sealed) = (entry.version, entry.sealed) }
+            try Self.write(row, name, connection)
+            return isExpected
+        }
+    }
+
+    func release(_ name: String, owner: String) async throws {
+        let owner = Self.ownerPrefix + owner
+        try await transaction { (connection, _) throws(SQLiteFailure) in
+            var row = try Self.row(name, connection)
+            guard row.owner == owner else { return }
+            (row.owner, row.leaseEnd) = ("", 0)
+            try Self.write(row, name, connection)
+        }
+    }
+}

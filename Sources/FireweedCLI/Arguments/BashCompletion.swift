@@ -1,0 +1,76 @@
+// Completions of bash, made of the table of options.
+
+/// A function for `complete -F`, without the package bash-completion.
+enum BashCompletion {
+    static var text: String {
+        """
+        # Completions of fireweed for bash; made by "fireweed --generate bash".
+
+        _fireweed()
+        {
+            local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= options i
+            COMPREPLY=()
+            # bash takes "=" for a word of its own.
+            if [[ $word == "=" ]]; then
+                word=
+            elif [[ $before == "=" && COMP_CWORD -gt 1 ]]; then
+                before=${COMP_WORDS[COMP_CWORD-2]}
+            fi
+            for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                    \(Subcommand.allCases.map(\.rawValue).joined(separator: "|"))) command=${COMP_WORDS[i]}; break ;;
+                esac
+            done
+
+            case $before in
+        \(values)
+            esac
+
+            case $command in
+        \(Subcommand.allCases.map { "        \($0.rawValue)) options=\"\(names($0.options))\" ;;" }
+            .joined(separator: "\n"))
+                *) options="\(names(Subcommand.requestOptions))" ;;
+            esac
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "$options" -- "$word"))
+            elif [[ -z $command && COMP_CWORD -eq 1 ]]; then
+                COMPREPLY=($(compgen -W "\(firstWords)" -- "$word"))
+            elif [[ $command == serve ]]; then
+                COMPREPLY=($(compgen -d -- "$word"))
+                compopt -o filenames 2>/dev/null
+            fi
+        }
+
+        complete -o default -F _fireweed fireweed fw fws
+
+        """
+    }
+
+    private static var firstWords: String {
+        (Subcommand.allCases.map(\.rawValue) + Completions.methods).joined(separator: " ")
+    }
+
+    private static func names(_ options: [Option]) -> String {
+        options.flatMap(\.names).joined(separator: " ")
+    }
+
+    /// Cases for the word before the cursor: the options with a value.
+    private static var values: String {
+        let help =
+            "        --help) COMPREPLY=($(compgen -W \"\(Completions.topics.joined(separator: " "))\" -- \"$word\")); return ;;"
+        let cases = Option.all.compactMap { option -> String? in
+            let names = option.names.joined(separator: "|")
+            switch option.completion {
+            case nil: return nil
+            case .files:
+                return "        \(names)) COMPREPLY=($(compgen -f -- \"$word\")); "
+                    + "compopt -o filenames 2>/dev/null; return ;;"
+            case .words(let words):
+                return
+                    "        \(names)) COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")); return ;;"
+            case .nothing: return "        \(names)) compopt +o default 2>/dev/null; return ;;"
+            }
+        }
+        return ([help] + cases).joined(separator: "\n")
+    }
+}

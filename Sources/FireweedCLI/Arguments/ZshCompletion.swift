@@ -1,0 +1,71 @@
+// Completions of zsh, made of the table of options.
+
+/// A file `_fireweed` for the function path.
+enum ZshCompletion {
+    static var text: String {
+        """
+        #compdef fireweed fw fws
+        # Completions of fireweed for zsh; made by "fireweed --generate zsh".
+
+        local command='' word
+        for word in ${words[2,CURRENT-1]}; do
+            case $word in
+                \(Subcommand.allCases.map(\.rawValue).joined(separator: "|"))) command=$word; break ;;
+            esac
+        done
+
+        if [[ ${words[CURRENT-1]} == --help ]]; then
+            compadd -- \(Completions.topics.joined(separator: " "))
+            return
+        fi
+
+        case $command in
+        \(Subcommand.allCases.map { cases($0.rawValue, $0.options, rest: rest(of: $0)) }.joined(separator: "\n"))
+        \(cases("*", Subcommand.requestOptions, rest: firstWord))
+        esac
+
+        """
+    }
+
+    private static let firstWord = "'1: :((\(words)))' '*: :_files'"
+
+    private static var words: String {
+        (Subcommand.allCases.map { "\($0.rawValue)\\:\"\(described($0.summary))\"" }
+            + Completions.methods.map { "\($0)\\:\"Method\"" }).joined(separator: " ")
+    }
+
+    /// `_arguments` counts the subcommand as the first word.
+    private static func rest(of command: Subcommand) -> String {
+        command == .serve ? "'*: :_files -/'" : "'*: :'"
+    }
+
+    private static func cases(_ pattern: String, _ options: [Option], rest: String) -> String {
+        (["    \(pattern)) _arguments -s -S \\"] + options.flatMap(arguments).map { "        \($0) \\" }
+            + ["        \(rest) ;;"])
+            .joined(separator: "\n")
+    }
+
+    /// One argument of `_arguments` for each name: `'*--name=[what it does]:VALUE:action'`.
+    private static func arguments(_ option: Option) -> [String] {
+        option.names.map { name in
+            let text = "[\(described(Completions.summary(option)))]"
+            guard let valueName = option.valueName else { return "'*\(name)\(text)'" }
+            let action =
+                switch option.completion {
+                case .files: "_files"
+                case .words(let words): "(\(words.joined(separator: " ")))"
+                case .nothing, nil: ""
+                }
+            let sign = name.hasPrefix("--") ? "=" : "+"
+            return "'*\(name)\(sign)\(text):\(described(valueName)):\(action)'"
+        }
+    }
+
+    /// Text for a description: within single quotes, brackets and colons mean something to `_arguments`.
+    private static func described(_ text: String) -> String {
+        text.replacing("\\", with: "").replacing("'", with: "").replacing("\"", with: "").replacing(
+            "[", with: "\\["
+        )
+        .replacing("]", with: "\\]").replacing(":", with: "\\:")
+    }
+}

@@ -1,0 +1,128 @@
+// One request of a list, made.
+
+import CommandLanguage
+import Fireweed
+import FireweedFleet
+import Foundation
+
+/// Makes the requests of a run, over the connections of one session.
+struct FetchExchange: Sendable {
+    private let invocation: Invocation
+    let session: Session
+
+    /// The fields of the command line, as those of a request to nowhere: a list has many URLs.
+    ///
+    /// Throws `UsageError`, and what reading files of the command line throws.
+    static func plan(_ invocation: Invocation) throws -> RequestPlan {
+        var invocation = invocation
+        invocation.url = "http://localhost/"
+        let plan = try RequestPlan(invocation)
+        try RequestPlan.check(plan.headers)
+        return plan
+    }
+
+    /// Makes the session; throws `UsageError`, and what reading files of the command line throws.
+    ///
+    /// With a fleet, the limits and the cache are those of all its runs.
+    init(_ invocation: Invocation, plan: RequestPlan, fleet: Fleet?) throws {
+        var invocation = invocation
+        invocation.parallelCount = invocation.jobCount
+        // What is kept in memory until its record is written has a limit; files have none.
+        if invocation.saveFolder == nil, invocation.maximumContentLength == nil {
+            invocation.maximumContentLength = 10 << 20
+        }
+        self.invocation = invocation
+        session = try SessionMaker.session(
+            for: invocation, plan: plan, saved: nil,
+            interceptors: Self.limiter(invocation, fleet).map { [$0] } ?? [],
+            sharedCache: invocation.usesCache ? fleet.map { FleetCache(fleet: $0) } : nil
+        ).session
+    }
+
+    private static func limiter(_ invocation: Invocation, _ fleet: Fleet?) -> RateLimiter? {
+        guard let interval = invocation.requestInterval else { return nil }
+        let limit = RateLimit(1, per: interval)
+        return fleet?.rateLimiter(limit, name: "fetch") ?? RateLimiter(limit)
+    }
+
+    /// Makes the request of an item.
+    func record(of item: FetchItem) async -> FetchRecord {
+        var record = FetchRecord(item)
+        switch item.request {
+        case .failure(let error): record.error = error.message
+        case .success(let request):
+            if invocation.saveFolder == nil {
+                await fetch(request, &record)
+            } else {
+                await save(request, &record)
+            }
+        }
+        return record
+    }
+
+    private func message(_ request: FetchRequest) -> URLRequest {
+        var message = URLRequest(url: request.url)
+        message.method = request.method
+        message.headers = request.headers
+        message.httpBody = request.content
+        return message
+    }
+
+    /// Puts on a request what the options ask for.
+    private func prepare(_ task: Request, for request: FetchRequest) {
+        if let userInfo = request.userInfo {
+            Authentication(type: .basic, secret: userInfo).apply(to: task)
+        }
+    }
+
+    private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
+        let task = session.request(message(request))
+        prepare(task, for: request)
+        if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
+        let response = await task.serializingData(emptyResponseCodes: Set(100..<600)).response
+        note(task, response.response, response.metrics, response.error, &record)
+        record.byteCount = response.data.map { Int64($0.count) }
+        if !invocation.omitsContent, record.error == nil { record.content = response.data }
+    }
+
+    private func save(_ request: FetchRequest, _ record: inout FetchRecord) async {
+        let file = file(of: record.item, request)
+        let task = session.download(message(request)) { _, _ in
+            (URL(fileURLWithPath: file), [.createIntermediateDirectories, .removePreviousFile, .waitForValidation])
+        }
+        prepare(task, for: request)
+        if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
+        task.staged(beside: URL(fileURLWithPath: file))
+        let response = await task.serializingDownloadedFileURL().response
+        note(task, response.response, response.metrics, response.error, &record)
+        guard response.value != nil else { return }
+        record.file = file
+        record.byteCount = task.downloadProgress.completedUnitCount
+    }
+
+    private func note(
+        _ task: Request, _ response: HTTPURLResponse?, _ metrics: TaskMetrics?, _ error: AFError?,
+        _ record: inout FetchRecord
+    ) {
+        record.status = response?.statusCode
+        record.metrics = metrics
+        record.attemptCount = task.retryCount + 1
+        record.contentType = response?.value(forHTTPHeaderField: "Content-Type")
+        if let url = response?.url, url != task.request?.url { record.finalURL = url }
+        // A status that was tried again and stays is the response's, and no error.
+        guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
+        if response == nil || !error.isResponseSerializationError {
+            record.error = ErrorText(error, invocation, metrics).message
+        }
+    }
+
+    /// The file of an item: its number, and the last part of the URL's path as far as it is harmless.
+    private func file(of item: FetchItem, _ request: FetchRequest) -> String {
+        let digits = String(item.index)
+        let number = String(repeating: "0", count: max(0, 7 - digits.count)) + digits
+        let name = request.url.lastPathComponent.unicodeScalars
+            .filter { $0.isASCII && ($0.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains($0)) }
+        let suffix = name.isEmpty ? "" : "-" + String(String.UnicodeScalarView(name)).prefix(80)
+        return ((invocation.saveFolder ?? ".") as NSString).appendingPathComponent(number + suffix)
+    }
+}

@@ -1,0 +1,321 @@
+// The part of `fireweed fetch` that works together with other machines.
+
+import CommandLanguage
+import Fireweed
+import FireweedFleet
+import Foundation
+import Glibc
+import Synchronization
+
+/// A list that several runs of `fireweed fetch` share: takes items of it, and says which are finished.
+///
+/// Once the server was reached, a server that fails is waited for, until the run is interrupted.
+final class FetchFleet: Sendable {
+    /// What came of asking for items.
+    enum Answer: Sendable {
+        /// Items, perhaps none, and how many more have a record of this run already.
+        case items([FetchItem], earlierCount: Int)
+        case end
+        case failure(String)
+    }
+
+    /// What the run has to say at its end.
+    struct Counts: Sendable, Equatable {
+        /// Items that other runs had taken, and left.
+        var reclaimed = 0
+        /// Items that other runs have finished too.
+        var repeated = 0
+    }
+
+    private struct State {
+        /// The items that are taken and not finished, by their names.
+        var held: Set<String> = []
+        var counts = Counts()
+        var lastLook = ContinuousClock.now
+        var hasComplained = false
+    }
+
+    let fleet: Fleet
+    private let queue: FleetQueue
+    private let lease: Duration
+    private let defaults: FetchDefaults
+    private let state = Mutex(State())
+    private let isStopped = Atomic(false)
+
+    /// How long a run waits before it asks again.
+    private static let pause = Duration.milliseconds(200)
+    /// No more items than these are in the list and not finished.
+    private static let backlog = 10_000
+
+    /// Makes the run's part in the list.
+    ///
+    /// - Parameters:
+    ///   - url: the server.
+    ///   - invocation: the name of the list, and the lease.
+    ///   - defaults: what the command line says of every request.
+    /// - Throws: `UsageError` for a URL that is not one of a server.
+    init(url: String, _ invocation: Invocation, defaults: FetchDefaults) throws {
+        var configuration = Fleet.Configuration()
+        configuration.commandDeadline = .seconds(2)
+        do {
+            fleet = try Fleet(url: url, configuration: configuration)
+        } catch {
+            throw UsageError(message: "--fleet: \(error.localizedDescription)")
+        }
+        lease = .seconds(invocation.leaseSeconds)
+        queue = FleetQueue(
+            fleet: fleet, name: invocation.queueName ?? "", consumer: "\(getpid())-\(UUID().uuidString)", lease: lease)
+        self.defaults = defaults
+    }
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    /// Waits for the server no longer.
+    func stop() { isStopped.store(true, ordering: .releasing) }
+
+    /// What is wrong with the server; `nil` when it answers.
+    func failureToConnect() async -> String? {
+        do {
+            try await fleet.command("PING", deadline: .seconds(5))
+            return nil
+        } catch {
+            return error.localizedDescription
+        }
+    }
+
+    /// Calls `body` until the server answers; throws what is not a matter of time, and `CancellationError`.
+    private func persist<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        while true {
+            do {
+                let value = try await body()
+                state.withLock { $0.hasComplained = false }
+                return value
+            } catch let error as FleetError where Self.passes(error) {
+                guard !isStopped.load(ordering: .acquiring) else { throw error }
+                let isFirst = state.withLock { state in
+                    defer { state.hasComplained = true }
+                    return !state.hasComplained
+                }
+                if isFirst { Terminal.tell("fireweed: \(error.localizedDescription) It is tried again.\n") }
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    private static func passes(_ error: FleetError) -> Bool {
+        switch error {
+        case .unreachable, .timedOut, .leftAlone, .loading, .busy, .readOnly, .outOfMemory, .overloaded: true
+        default: false
+        }
+    }
+
+    // MARK: Working
+
+    /// Takes up to so many items, and waits until there are some.
+    ///
+    /// Those that `finished` has need no request: their run was killed when it had written their record.
+    func next(_ count: Int, finished: FetchJournal) async -> Answer {
+        do {
+            while true {
+                let share = try await persist { try await queue.take(count, looksForLeftItems: looks()) }
+                let new = state.withLock { state in
+                    state.counts.reclaimed += share.reclaimedCount
+                    return share.items.filter { state.held.insert($0.id).inserted }
+                }
+                if !new.isEmpty { return try await sorted(new, finished) }
+                if share.progress.isFinished { return .end }
+                try await Task.sleep(for: Self.pause)
+            }
+        } catch is CancellationError {
+            return .end
+        } catch {
+            return .failure(Self.words(error))
+        }
+    }
+
+    /// Whether it is time to look for items that others left.
+    private func looks() -> Bool {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            guard now - state.lastLook > lease / 2 else { return false }
+            state.lastLook = now
+            return true
+        }
+    }
+
+    private func sorted(_ entries: [FleetQueue.Item], _ finished: FetchJournal) async throws -> Answer {
+        var items: [FetchItem] = []
+        var earlierCount = 0
+        for entry in entries {
+            var item = FetchItem(index: entry.index, line: FetchLine(entry: entry.content), defaults: defaults)
+            item.entry = entry.id
+            if finished.contains(item) {
+                try await noteFinished(entry.id)
+                earlierCount += 1
+            } else {
+                items.append(item)
+            }
+        }
+        return .items(items, earlierCount: earlierCount)
+    }
+
+    /// Says that an item has its record; why that failed, in words.
+    func finish(_ item: FetchItem) async -> String? {
+        guard let id = item.entry else { return nil }
+        do {
+            try await noteFinished(id)
+            return nil
+        } catch {
+            return Self.words(error)
+        }
+    }
+
+    private func noteFinished(_ id: String) async throws {
+        let isFirst = try await persist { try await queue.finish(id) }
+        state.withLock { state in
+            state.held.remove(id)
+            if !isFirst { state.counts.repeated += 1 }
+        }
+    }
+
+    /// Keeps the items of this run from being taken by others, until the task is cancelled.
+    func renew() async {
+        while !Task.isCancelled {
+            let ids = state.withLock { Array($0.held) }
+            try? await queue.renew(ids)
+            try? await Task.sleep(for: lease / 3)
+        }
+    }
+
+    /// Leaves the items that have no record to other runs, which need not wait for the lease.
+    func end() async {
+        let ids = state.withLock { Array($0.held) }
+        // Without the server they are taken when the lease is over.
+        try? await queue.giveBack(ids)
+        fleet.shutDown()
+    }
+
+    // MARK: Adding
+
+    /// Adds the lines of a list, unless another run does; why that failed, in words.
+    ///
+    /// A run that continues a killed run has the same list. The lines that are in the queue already are compared with
+    /// the list, and the lines after them are added.
+    func add(_ input: FetchInput) async -> String? {
+        var position = FetchPosition()
+        do {
+            while let lines = try await lines(of: input) {
+                guard try await add(lines.map(\.entry), isEnd: false, &position) else { return nil }
+            }
+            _ = try await add([], isEnd: true, &position)
+            return nil
+        } catch is CancellationError {
+            return nil
+        } catch {
+            return Self.words(error)
+        }
+    }
+
+    /// The next lines; `nil` at the end; throws `OutputError` and `CancellationError`.
+    private func lines(of input: FetchInput) async throws -> [FetchLine]? {
+        // A stream, since a read from a pipe can last longer than the run.
+        let (answers, continuation) = AsyncStream<FetchInput.Answer>.makeStream()
+        input.read {
+            continuation.yield($0)
+            continuation.finish()
+        }
+        switch await answers.first(where: { _ in true }) {
+        case .lines(let lines)?: return lines
+        case .end?: return nil
+        case .failure(let message)?: throw OutputError(errorDescription: message)
+        case nil: throw CancellationError()
+        }
+    }
+
+    /// Adds a batch as soon as it is this run's turn and there is room; false when the list is complete already.
+    private func add(_ batch: [[UInt8]], isEnd: Bool, _ position: inout FetchPosition) async throws -> Bool {
+        var batch = batch[...]
+        // What is known to be in the queue is not sent.
+        position.skip(&batch)
+        guard !batch.isEmpty || isEnd else { return true }
+        while true {
+            let (current, next) = (position, position.advanced(by: batch))
+            let items = Array(batch)
+            let reply = try await persist {
+                try await queue.add(
+                    items, after: current.count, checksum: current.checksum, newChecksum: next.checksum, isEnd: isEnd)
+            }
+            if reply.progress.isComplete { return isEnd }
+            guard reply.isOurs else {
+                try await Task.sleep(for: min(.seconds(1), lease / 2))
+                continue
+            }
+            position.known = reply.progress.addedCount
+            position.knownChecksum = reply.checksum
+            let fitted = position.fits
+            position.skip(&batch)
+            // At the end the queue would be complete now, if it had the same list.
+            guard fitted, position.fits, !isEnd else {
+                throw OutputError(errorDescription: "it was begun with another list; another --queue begins anew")
+            }
+            if batch.isEmpty {
+                if reply.progress.addedCount - reply.progress.finishedCount < Self.backlog { return true }
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    private static func words(_ error: any Error) -> String {
+        "the shared list cannot be used: \(error.localizedDescription)"
+    }
+}
+
+/// Where a run is in its list, beside what the queue has; pure.
+struct FetchPosition: Sendable, Equatable {
+    /// How many lines were passed.
+    private(set) var count = 0
+    /// The checksum of these lines; empty for none.
+    private(set) var checksum = ""
+    /// How many lines the queue has, as far as is known, and their checksum.
+    var known = 0
+    var knownChecksum = ""
+
+    /// Whether the queue can have been filled from the same list.
+    var fits: Bool { count < known || count == known && checksum == knownChecksum }
+
+    /// Passes the lines at the beginning of a batch that the queue has.
+    mutating func skip(_ batch: inout ArraySlice<[UInt8]>) {
+        while count < known, let line = batch.popFirst() { pass(line) }
+    }
+
+    private mutating func pass(_ line: [UInt8]) {
+        count += 1
+        checksum = String(FetchItem.hash(Array(checksum.utf8) + line), radix: 16)
+    }
+
+    /// The position behind a batch.
+    func advanced(by batch: ArraySlice<[UInt8]>) -> FetchPosition {
+        var copy = self
+        for line in batch { copy.pass(line) }
+        return copy
+    }
+}
+
+extension FetchLine {
+    private static let wholeMark = UInt8(ascii: "=")
+    private static let beginningMark = UInt8(ascii: "<")
+
+    /// The line as it is in a queue: a mark, then the bytes.
+    var entry: [UInt8] {
+        switch self {
+        case .text(let bytes): [Self.wholeMark] + bytes
+        case .tooLong(let bytes): [Self.beginningMark] + bytes
+        }
+    }
+
+    /// A line that was in a queue.
+    init(entry: [UInt8]) {
+        let bytes = Array(entry.dropFirst())
+        self = entry.first == Self.beginningMark ? .tooLong(bytes) : .text(bytes)
+    }
+}

@@ -1,0 +1,83 @@
+// What earlier runs have finished; pure, apart from reading a file.
+
+import Foundation
+import Glibc
+
+/// The finished items of a file of records, which is the journal of a run too.
+///
+/// A record is appended as a whole and begins with its item's number and key. A run that was killed can have left half
+/// a record at the end: it is cut off. Keeps eight bytes for each item.
+struct FetchJournal {
+    /// The key of each item, by its number; 0 for an item that is not finished.
+    private var keys: [UInt64] = []
+    private(set) var count = 0
+    /// Where the last whole line ends.
+    private(set) var end: off_t = 0
+
+    /// Items run at most so far ahead of the oldest one, so that no file has a number far beyond its count.
+    private static let maximumGap = 1_000_000
+
+    func contains(_ item: FetchItem) -> Bool {
+        keys.indices.contains(item.index) && keys[item.index] == max(1, item.key)
+    }
+
+    mutating func insert(index: Int, key: UInt64) {
+        guard index > 0, index < count + Self.maximumGap else { return }
+        if index >= keys.count { keys += Array(repeating: 0, count: max(index + 1 - keys.count, keys.count)) }
+        if keys[index] == 0 { count += 1 }
+        keys[index] = max(1, key)
+    }
+
+    /// Reads a file from its beginning; throws `OutputError` for one that has something else in it.
+    init(readingFrom descriptor: Int32, named name: String) throws {
+        var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+        var head: [UInt8] = []
+        var position: off_t = 0
+        var lineCount = 0
+        while true {
+            let read = pread(descriptor, &buffer, buffer.count, position)
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else {
+                throw OutputError(errorDescription: "\(name) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            if read == 0 { break }
+            var rest = buffer[..<read]
+            while let lineEnd = rest.firstIndex(of: 0x0A) {
+                head += rest[..<lineEnd].prefix(Self.headLength - head.count)
+                lineCount += 1
+                if let entry = Self.entry(head) { insert(index: entry.index, key: entry.key) }
+                head = []
+                end = position + off_t(lineEnd + 1)
+                rest = rest[(lineEnd + 1)...]
+            }
+            head += rest.prefix(Self.headLength - head.count)
+            position += off_t(read)
+        }
+        // What is not ours is not cut off.
+        guard count > 0 || lineCount == 0 && (head.isEmpty || head.starts(with: "{\"index\":".utf8)) else {
+            throw OutputError(errorDescription: "\(name) has no records of fireweed fetch in it")
+        }
+    }
+
+    /// Makes a journal without entries.
+    init() {}
+
+    private static let headLength = 80
+
+    /// The beginning of a record: `{"index": 12, "key": "0123456789abcdef"`.
+    static func head(index: Int, key: UInt64) -> String {
+        let digits = String(key, radix: 16)
+        return "{\"index\": \(index), \"key\": \"\(String(repeating: "0", count: 16 - digits.count))\(digits)\""
+    }
+
+    /// The number and the key in the beginning of a line; `nil` for a line that is not a record.
+    static func entry(_ bytes: [UInt8]) -> (index: Int, key: UInt64)? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix("{\"index\": ") else { return nil }
+        let digits = text.dropFirst(10).prefix { $0.isASCII && $0.isNumber }
+        let rest = text.dropFirst(10 + digits.count)
+        guard let index = Int(digits), rest.hasPrefix(", \"key\": \"") else { return nil }
+        guard let key = UInt64(rest.dropFirst(10).prefix(16), radix: 16) else { return nil }
+        return (index, key)
+    }
+}

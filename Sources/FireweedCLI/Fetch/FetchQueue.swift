@@ -1,0 +1,51 @@
+// Which request is next; pure.
+
+/// The items that were read and are not finished.
+///
+/// The oldest item whose origin has room is next, so that one slow origin does not hold the others back. Few items
+/// wait, however long the list is.
+struct FetchQueue {
+    /// How many items may run at a time, and how many of them at one origin.
+    let limit: Int
+    let originLimit: Int
+    /// How many items wait at most.
+    private let waitingLimit: Int
+    private var waiting: [FetchItem] = []
+    private var running: [String: Int] = [:]
+    private(set) var runningCount = 0
+
+    init(limit: Int, originLimit: Int, waitingLimit: Int? = nil) {
+        (self.limit, self.originLimit) = (limit, originLimit)
+        self.waitingLimit = waitingLimit ?? max(256, 4 * limit)
+    }
+
+    var isEmpty: Bool { waiting.isEmpty && runningCount == 0 }
+
+    /// How many more items should be read.
+    var room: Int { max(0, waitingLimit - waiting.count) }
+
+    mutating func append(_ item: FetchItem) { waiting.append(item) }
+
+    /// Takes the next item that may run now.
+    mutating func next() -> FetchItem? {
+        guard runningCount < limit else { return nil }
+        let index = waiting.firstIndex { item in item.origin.map { running[$0, default: 0] < originLimit } ?? true }
+        guard let index else { return nil }
+        let item = waiting.remove(at: index)
+        runningCount += 1
+        if let origin = item.origin { running[origin, default: 0] += 1 }
+        return item
+    }
+
+    /// An item has run.
+    mutating func finish(_ item: FetchItem) {
+        runningCount -= 1
+        guard let origin = item.origin, let count = running[origin] else { return }
+        running[origin] = count > 1 ? count - 1 : nil
+    }
+}
+
+extension FetchItem {
+    /// Where the request goes; `nil` for a line that is not a request.
+    var origin: String? { try? request.get().origin }
+}

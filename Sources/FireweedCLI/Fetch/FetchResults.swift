@@ -1,0 +1,129 @@
+// Where the records of a run go.
+
+import CommandLanguage
+import Dispatch
+import Fireweed
+import Foundation
+import Glibc
+
+/// Appends records to a file or to standard output, one after the other, on a queue of its own.
+///
+/// A file of records is its own journal. For standard output a journal can be named: it gets the beginning of each
+/// record, after the record was written.
+final class FetchResults: Sendable {
+    /// What came of writing.
+    enum Answer: Sendable {
+        case written
+        /// The reader of the pipe has gone.
+        case readerGone
+        case failure(String)
+    }
+
+    /// One file that grows.
+    ///
+    /// Confined to the queue.
+    private final class Appender {
+        let descriptor: Int32
+        let name: String
+        /// Where the last whole record ends; `nil` for what is not a file.
+        var end: off_t?
+        var lastSynced = ContinuousClock.now
+
+        init(descriptor: Int32, name: String, end: off_t?) {
+            (self.descriptor, self.name, self.end) = (descriptor, name, end)
+        }
+    }
+
+    private let queue = DispatchQueue(label: "fireweed.fetch.results")
+    // SAFETY: used on `queue` alone after `init`.
+    private nonisolated(unsafe) let records: Appender
+    private nonisolated(unsafe) let journal: Appender?
+    /// What earlier runs have finished.
+    let finished: FetchJournal
+
+    /// Opens the files; throws `OutputError`.
+    init(_ invocation: Invocation) throws {
+        let path = invocation.writesToStandardOutput ? nil : invocation.outputFile
+        var finished = FetchJournal()
+        if let path {
+            records = try Self.open(path, continues: invocation.goesOn, &finished)
+            journal = nil
+        } else {
+            records = Appender(descriptor: STDOUT_FILENO, name: "standard output", end: nil)
+            journal = try invocation.journalFile.map {
+                try Self.open($0, continues: invocation.goesOn, &finished)
+            }
+        }
+        self.finished = finished
+    }
+
+    private static func open(_ path: String, continues: Bool, _ finished: inout FetchJournal) throws -> Appender {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw error(path, String(cString: strerror(errno))) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return Appender(descriptor: descriptor, name: path, end: nil)
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw error(path, "another run is writing to it")
+        }
+        guard status.st_size > 0 else { return Appender(descriptor: descriptor, name: path, end: 0) }
+        guard continues else {
+            throw error(path, "it has records already; --continue goes on with them, or remove the file")
+        }
+        finished = try FetchJournal(readingFrom: descriptor, named: path)
+        guard ftruncate(descriptor, finished.end) == 0 else { throw error(path, String(cString: strerror(errno))) }
+        return Appender(descriptor: descriptor, name: path, end: finished.end)
+    }
+
+    private static func error(_ path: String, _ reason: String) -> OutputError {
+        OutputError(errorDescription: "\(path) cannot be written: \(reason)")
+    }
+
+    /// Writes a record, and remembers that its item is finished.
+    func write(_ record: String, index: Int, key: UInt64) async -> Answer {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                var answer = append(Array("\(record)\n".utf8), to: records)
+                if case .written = answer, let journal {
+                    answer = append(Array("\(FetchJournal.head(index: index, key: key))}\n".utf8), to: journal)
+                }
+                continuation.resume(returning: answer)
+            }
+        }
+    }
+
+    /// Has the disk keep what was written; what is wrong with that, in words.
+    func finish() -> String? {
+        queue.sync {
+            [records, journal].compactMap { appender -> String? in
+                guard let appender, appender.end != nil, fdatasync(appender.descriptor) != 0 else { return nil }
+                return "\(appender.name) cannot be written: \(String(cString: strerror(errno)))"
+            }.first
+        }
+    }
+
+    private func append(_ bytes: [UInt8], to appender: Appender) -> Answer {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { Glibc.write(appender.descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                offset += count
+            } else if errno != EINTR {
+                let reason = errno
+                // Half a record is no use to anyone who reads the file meanwhile.
+                if let end = appender.end { ftruncate(appender.descriptor, end) }
+                if reason == EPIPE { return .readerGone }
+                return .failure("\(appender.name) cannot be written: \(String(cString: strerror(reason)))")
+            }
+        }
+        guard let end = appender.end else { return .written }
+        appender.end = end + off_t(bytes.count)
+        // The kernel keeps what a killed process wrote; the disk is asked once a second, for the loss of power.
+        if ContinuousClock.now - appender.lastSynced > .seconds(1) {
+            fdatasync(appender.descriptor)
+            appender.lastSynced = .now
+        }
+        return .written
+    }
+}

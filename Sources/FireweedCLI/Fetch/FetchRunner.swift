@@ -1,0 +1,247 @@
+// fireweed fetch: the requests of a list.
+
+import CommandLanguage
+import Fireweed
+import Foundation
+import Synchronization
+
+/// Makes the requests of a list, some at a time, and writes a record of each.
+///
+/// Everything that happens is an event for one loop, which reads lines as long as few wait, and begins requests as long
+/// as there is room. A request counts as running until its record is written: a slow reader slows the run down.
+struct FetchRunner: Sendable {
+    private let invocation: Invocation
+    /// The run's own list; `nil` for a run that takes items of a shared list alone.
+    private let input: FetchInput?
+    /// The shared list; `nil` without `--fleet`.
+    private let fleet: FetchFleet?
+    private let results: FetchResults
+    private let exchange: FetchExchange
+    private let defaults: FetchDefaults
+    private let sign = StopSign()
+
+    /// Set once requests are cancelled because there is no place for their records.
+    private final class StopSign: Sendable {
+        let isSet = Atomic(false)
+    }
+
+    /// Opens the list and the files; throws `UsageError` and `OutputError`.
+    init(_ invocation: Invocation) throws {
+        self.invocation = invocation
+        let hasInput = invocation.fleetURL == nil || !invocation.urlPatterns.isEmpty || invocation.listFile != nil
+        input = hasInput ? try FetchInput(invocation) : nil
+        let plan = try FetchExchange.plan(invocation)
+        defaults = FetchDefaults(invocation, headers: plan.headers)
+        fleet = try invocation.fleetURL.map { [defaults] in try FetchFleet(url: $0, invocation, defaults: defaults) }
+        exchange = try FetchExchange(invocation, plan: plan, fleet: fleet?.fleet)
+        if let folder = invocation.saveFolder { try Self.make(folder) }
+        results = try FetchResults(invocation)
+    }
+
+    private static func make(_ folder: String) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw OutputError(errorDescription: "the folder \(folder) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    /// What happens.
+    private enum Event: Sendable {
+        case read(FetchInput.Answer)
+        case taken(FetchFleet.Answer)
+        /// The run's own list could not be added to the shared one.
+        case failedToAdd(String)
+        case finished(FetchItem, isFailure: Bool)
+        /// The request was cancelled: it has no record, and is made again by the next run.
+        case abandoned(FetchItem)
+        case failedToWrite(FetchItem, FetchResults.Answer)
+        case interrupted
+    }
+
+    /// What the loop knows.
+    private struct State {
+        var queue: FetchQueue
+        var progress = FetchProgress()
+        var lineCount = 0
+        var isReading = false
+        var hasEnded = false
+        /// Why no more requests are begun.
+        var end: End?
+
+        enum End { case interrupted, readerGone, failure(String) }
+
+        var isOver: Bool { end == nil ? hasEnded && queue.isEmpty : queue.runningCount == 0 }
+    }
+
+    /// Runs to the end of the list.
+    func run() async -> ExitCode {
+        if let failure = await fleet?.failureToConnect() {
+            Terminal.tell("fireweed: \(failure)\n")
+            return .network
+        }
+        let (events, continuation) = AsyncStream<Event>.makeStream()
+        let interruption = Interruption { [session = exchange.session, fleet] in
+            fleet?.stop()
+            session.cancelAllRequests()
+            continuation.yield(.interrupted)
+        }
+        let draws = Terminal.canDraw && !invocation.isQuiet && !(Terminal.isOutput && invocation.outputFile == nil)
+        var meter = FetchMeter()
+        let limit = invocation.jobCount
+        // What one run has taken the others cannot take.
+        var state = State(
+            queue: FetchQueue(
+                limit: limit, originLimit: invocation.originLimit ?? limit, waitingLimit: fleet.map { _ in limit }))
+        if draws, fleet == nil { state.progress.total = input?.count() }
+        await withDiscardingTaskGroup { group in
+            share(&group, continuation)
+            begin(&state, &group, continuation, interruption)
+            for await event in events {
+                handle(event, &state)
+                begin(&state, &group, continuation, interruption)
+                if draws { meter.show(state.progress) }
+                if state.isOver { break }
+            }
+            group.cancelAll()
+        }
+        meter.end()
+        await fleet?.end()
+        return finish(state, interruption.code)
+    }
+
+    /// Adds the run's own list to the shared one, and keeps what the run takes of it.
+    private func share(_ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation) {
+        guard let fleet else { return }
+        group.addTask { await fleet.renew() }
+        guard let input else { return }
+        group.addTask {
+            if let failure = await fleet.add(input) { events.yield(.failedToAdd(failure)) }
+        }
+    }
+
+    /// Reads on, and begins what may run.
+    private func begin(
+        _ state: inout State, _ group: inout DiscardingTaskGroup, _ events: AsyncStream<Event>.Continuation,
+        _ interruption: Interruption
+    ) {
+        guard state.end == nil else { return }
+        while let item = state.queue.next() {
+            group.addTask { [self] in events.yield(await finish(item, interruption)) }
+        }
+        state.progress.running = state.queue.runningCount
+        let room = state.queue.room
+        guard !state.isReading, !state.hasEnded, room > 0 else { return }
+        state.isReading = true
+        if let fleet {
+            group.addTask { [results] in events.yield(.taken(await fleet.next(room, finished: results.finished))) }
+        } else {
+            input?.read { events.yield(.read($0)) }
+        }
+    }
+
+    /// Makes the request of an item, and writes its record.
+    private func finish(_ item: FetchItem, _ interruption: Interruption) async -> Event {
+        let record = await exchange.record(of: item)
+        let isStopped = interruption.code != nil || sign.isSet.load(ordering: .acquiring)
+        if isStopped, record.error != nil { return .abandoned(item) }
+        let answer = await results.write(record.text, index: item.index, key: item.key)
+        guard case .written = answer else { return .failedToWrite(item, answer) }
+        if let failure = await fleet?.finish(item) { return .failedToWrite(item, .failure(failure)) }
+        return .finished(item, isFailure: record.error != nil)
+    }
+
+    private func handle(_ event: Event, _ state: inout State) {
+        switch event {
+        case .read(.lines(let lines)):
+            state.isReading = false
+            for line in lines { add(line, &state) }
+        case .taken(.items(let items, let earlierCount)):
+            state.isReading = false
+            state.lineCount += items.count + earlierCount
+            state.progress.finished += earlierCount
+            state.progress.earlier += earlierCount
+            for item in items { state.queue.append(item) }
+        case .read(.end), .taken(.end):
+            (state.isReading, state.hasEnded) = (false, true)
+        case .read(.failure(let message)), .taken(.failure(let message)), .failedToAdd(let message):
+            stop(&state, .failure(message))
+        case .finished(let item, let isFailure):
+            state.queue.finish(item)
+            state.progress.finished += 1
+            if isFailure { state.progress.failed += 1 }
+        case .abandoned(let item):
+            state.queue.finish(item)
+        case .failedToWrite(let item, let answer):
+            state.queue.finish(item)
+            sign.isSet.store(true, ordering: .releasing)
+            exchange.session.cancelAllRequests()
+            if case .failure(let message) = answer {
+                stop(&state, .failure(message))
+            } else {
+                stop(&state, .readerGone)
+            }
+        case .interrupted:
+            stop(&state, .interrupted)
+        }
+    }
+
+    private func add(_ line: FetchLine, _ state: inout State) {
+        state.lineCount += 1
+        let item = FetchItem(index: state.lineCount, line: line, defaults: defaults)
+        if results.finished.contains(item) {
+            state.progress.finished += 1
+            state.progress.earlier += 1
+        } else {
+            state.queue.append(item)
+        }
+    }
+
+    /// Begins nothing any more; the first reason holds.
+    private func stop(_ state: inout State, _ end: State.End) {
+        if state.end == nil { state.end = end }
+    }
+
+    private func finish(_ state: State, _ signal: ExitCode?) -> ExitCode {
+        let progress = state.progress
+        let failure = results.finish()
+        if let failure { Terminal.tell("fireweed: \(failure)\n") }
+        switch state.end {
+        case .interrupted:
+            let way =
+                fleet != nil
+                ? "; the other runs of the queue go on"
+                : isResumable ? "; the same command with --continue goes on" : ""
+            Terminal.tell("fireweed: interrupted with \(progress.finished) finished\(way)\n")
+            return signal ?? .interrupted
+        case .readerGone: return .success
+        case .failure(let message):
+            Terminal.tell("fireweed: \(message)\n")
+            return .failure
+        case nil: break
+        }
+        if !invocation.isQuiet { tell(state) }
+        if progress.failed > 0 {
+            let count = progress.finished - progress.earlier
+            Terminal.tell("fireweed: \(progress.failed) of \(count) failed; their records have the error\n")
+        } else if progress.earlier > 0, progress.earlier == progress.finished, !invocation.isQuiet {
+            Terminal.tell("fireweed: all \(progress.earlier) were finished before\n")
+        }
+        return progress.failed > 0 || failure != nil ? .failure : .success
+    }
+
+    /// Says what the user may not expect.
+    private func tell(_ state: State) {
+        if state.lineCount == 0 {
+            Terminal.tell(fleet == nil ? "fireweed: the list is empty\n" : "fireweed: nothing was left to do\n")
+        }
+        guard let counts = fleet?.counts, counts != FetchFleet.Counts() else { return }
+        Terminal.tell(
+            "fireweed: \(counts.reclaimed) items came from runs that had stopped, "
+                + "and \(counts.repeated) have a record of another run too\n")
+    }
+
+    private var isResumable: Bool {
+        invocation.journalFile != nil || invocation.outputFile != nil && !invocation.writesToStandardOutput
+    }
+}

@@ -1,0 +1,297 @@
+// A response cache that the processes of a service share.
+
+public import Fireweed
+import FireweedTransport
+import Foundation
+import Synchronization
+
+/// Keeps responses in the fleet's Redis or Valkey, for all processes of a service.
+///
+/// ```swift
+/// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
+/// let session = Session(asyncResponseStore: FleetCache(fleet: fleet), coalescesRequests: true)
+/// ```
+/// A response is kept while it is fresh, and for the longer of its windows `stale-while-revalidate` and
+/// `stale-if-error` after that (RFC 9111 §4.2, RFC 5861). A look costs one round trip, and a second one for content of
+/// more than 64 KiB. A response that this process has looked up or stored a moment ago costs none
+/// (``Options/memoryLifetime``).
+///
+/// When several processes miss the same URL, one of them fetches it; the others wait for ``Options/fetchTimeout`` at
+/// most, and then fetch it on their own. A response that another process has removed while it was being fetched (by an
+/// unsafe method, RFC 9111 §4.4) is not stored, and neither a fetch nor a 304 replaces a newer response.
+///
+/// Whatever is wrong with the server is a miss: no request waits for longer than the fleet's
+/// `Configuration.commandDeadline`. So are values under the cache's keys that another program has written.
+///
+/// Responses with `Cache-Control: private`, and responses without `public` to requests with `Authorization`, cookies or
+/// other credentials, are stored only with a ``Options/partition``, under keys of that partition alone.
+public final class FleetCache: AsyncResponseStore {
+    /// What a cache is made with.
+    public struct Options: Sendable {
+        /// For whom private responses are kept, such as an identifier of the user; `nil`, the default, keeps none.
+        ///
+        /// Keys have only the SHA-256 of it. Caches with different partitions never see each other's private responses;
+        /// responses that are not private are shared by all. An unsafe method removes the private responses of its own
+        /// partition alone.
+        public var partition: String?
+        /// The bytes that one response may have at most, content and head together; 1 MiB by default.
+        public var maximumEntryByteCount = 1 << 20
+        /// Whether a stored response answers only requests with the same cookies; true by default.
+        ///
+        /// - SeeAlso: `ResponseStore.separatesCookies`.
+        public var separatesCookies = true
+        /// Longest time for which a request waits for a fetch of another process; 2 seconds by default.
+        ///
+        /// Zero lets each process fetch on its own.
+        public var fetchTimeout = Duration.seconds(2)
+        /// The bytes that responses in this process's memory may have together; 4 MiB by default, zero for none.
+        public var memoryByteCount = 4 << 20
+        /// For how long a response in memory answers without a look at the server; 1 second by default.
+        ///
+        /// For so long a process may use a response that another process has removed or replaced.
+        public var memoryLifetime = Duration.seconds(1)
+
+        /// Makes the default options.
+        public init() {}
+    }
+
+    /// What the cache was made with.
+    public let options: Options
+    private let fleet: Fleet
+    private let partitionDigest: String?
+    /// Names this cache as the owner of a claim.
+    private let token = RESPArgument("\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))")
+    private let memory: Mutex<FleetCacheMemory>
+    private let clock = SystemClock()
+
+    /// Contents up to this size are read together with the heads.
+    private static let smallContent = 64 << 10
+    /// Variants that one URL may have.
+    private static let variantLimit = 16
+    /// A removal is remembered for so long: what was fetched for longer is not stored.
+    private static let removalMemory = Duration.seconds(600)
+    /// Milliseconds for which requests do not wait after a response that was not for others.
+    private static let unsharedMilliseconds = 10_000
+    private static let longestLifetime: TimeInterval = 30 * 86_400
+
+    /// Makes a cache on a fleet.
+    ///
+    /// - Parameters:
+    ///   - fleet: where responses are kept.
+    ///   - options: partition, bounds and times.
+    public init(fleet: Fleet, options: Options = Options()) {
+        self.fleet = fleet
+        self.options = options
+        partitionDigest = options.partition.map { FleetEntry.digest($0) }
+        memory = Mutex(
+            FleetCacheMemory(
+                byteLimit: options.memoryByteCount, lifetime: options.memoryLifetime))
+    }
+
+    /// `Options.maximumEntryByteCount`.
+    public var maximumEntryByteCount: Int { options.maximumEntryByteCount }
+    /// `Options.separatesCookies`.
+    public var separatesCookies: Bool { options.separatesCookies }
+    /// The fleet's `Configuration.commandDeadline`.
+    public var timeout: Duration { fleet.configuration.commandDeadline }
+    /// `Options.fetchTimeout`.
+    public var fetchTimeout: Duration { options.fetchTimeout }
+
+    // MARK: Looks
+
+    /// Looks into memory, then at the server: one script, and one more command for large content.
+    public func lookUp(
+        _ key: String, claimsFetch: Bool, choosing choose: @escaping @Sendable ([StoredHead]) -> Int?
+    ) async throws -> ResponseLookup {
+        let (near, generation) = memory.withLock { memory in
+            (memory.responses(for: key, at: clock.monotonicNanoseconds), memory.generation)
+        }
+        if let near, let index = choose(near.responses.map(\.head)), near.responses.indices.contains(index) {
+            return ResponseLookup(response: near.responses[index], revision: near.revision)
+        }
+        let keys = keys(of: key)
+        let claims = claimsFetch && options.fetchTimeout > .zero
+        let reply = try await fleet.evaluate(
+            FleetCacheScript.look, keys: [keys.shared, keys.own, keys.claim, keys.revision],
+            arguments: [
+                claims ? token : "", RESPArgument(max(1, options.fetchTimeout.wholeMilliseconds)),
+                RESPArgument(Self.smallContent),
+            ])
+        guard let answer = FleetCacheReply(reply, key: key) else {
+            throw FleetError.unexpectedReply(to: "a look into the cache")
+        }
+        var lookup = ResponseLookup(revision: answer.revision, fetch: answer.fetch)
+        guard let index = choose(answer.entries.map(\.head)), answer.entries.indices.contains(index) else {
+            return lookup
+        }
+        let found = answer.entries[index]
+        lookup.fetch = .unclaimed
+        lookup.response = try await content(of: found, keys).map { StoredResponse(head: found.head, content: $0) }
+        if let response = lookup.response {
+            remember(response, for: key, revision: answer.revision, since: generation)
+        }
+        return lookup
+    }
+
+    /// Waits for the end of another process's claim, with a look at it every 20 to 100 milliseconds.
+    public func waitForFetch(of key: String) async throws {
+        let claim = keys(of: key).claim
+        var pause = 20
+        while true {
+            // The server reports no end of a claim. Random pauses keep the processes apart.
+            try await Task.sleep(for: .milliseconds(Int.random(in: pause / 2...pause)))
+            pause = min(pause * 2, 100)
+            let owner = try await fleet.command("GET", claim)
+            guard !owner.isNull, owner.text != FleetCacheScript.unshared else { return }
+        }
+    }
+
+    /// Gives the claim back, unless it is another process's by now.
+    public func endFetch(of key: String, isShareable: Bool) async throws {
+        try await fleet.evaluate(
+            FleetCacheScript.endFetch, keys: [keys(of: key).claim],
+            arguments: [token, isShareable ? "1" : "0", RESPArgument(Self.unsharedMilliseconds)])
+    }
+
+    private func content(of found: FleetCacheReply.Entry, _ keys: Keys) async throws -> Data? {
+        if let content = found.content { return content }
+        let place = found.isShared ? keys.shared : keys.own
+        let reply = try await fleet.command("HGET", place, RESPArgument("c\(found.variant)"))
+        return reply.bytes.flatMap { FleetEntry.content($0, of: found.entry) }
+    }
+
+    // MARK: Changes
+
+    /// Stores a response, unless the key was removed since the look, or there is a newer response.
+    public func store(_ response: StoredResponse, for key: String, revision: UInt64?) async throws {
+        memory.withLock { $0.remove(key) }
+        guard Date().timeIntervalSince(response.head.requestTime) < Self.removalMemory.inSeconds else { return }
+        let generation = memory.withLock { $0.generation }
+        let keys = keys(of: key)
+        let isPrivate = isPrivate(response.head)
+        let isKept = response.byteCount <= maximumEntryByteCount && (!isPrivate || partitionDigest != nil)
+        let (place, other) = isPrivate ? (keys.own, keys.shared) : (keys.shared, keys.own)
+        let entry = FleetEntry(head: response.head, contentByteCount: response.content.count)
+        let isStored = try await fleet.evaluate(
+            FleetCacheScript.store, keys: [place, other, keys.revision, keys.claim],
+            arguments: [
+                RESPArgument(FleetEntry.variant(of: response.head)),
+                RESPArgument(isKept ? entry.encoded(for: key) : []),
+                RESPArgument(isKept ? FleetEntry.encoded(response.content, of: entry) : []),
+                RESPArgument(entry.tag), RESPArgument(response.head.originDate.milliseconds),
+                RESPArgument(response.head.responseTime.milliseconds),
+                // Without a lifetime, the response only removes what it replaces.
+                RESPArgument(isKept ? lifetime(of: response.head) : 0),
+                RESPArgument(String(revision ?? 0)), RESPArgument(Self.variantLimit),
+            ], deadline: changeDeadline)
+        // Another process may not find it: requests there need not wait.
+        if isPrivate || !isKept { try await endFetch(of: key, isShareable: false) }
+        guard isStored.integer == 1 else { return }
+        remember(response, for: key, revision: revision ?? 0, since: generation)
+    }
+
+    /// Stores another head for a content that is still there, unless its head is newer.
+    public func updateHead(_ head: StoredHead, for key: String) async throws {
+        memory.withLock { $0.remove(key) }
+        let keys = keys(of: key)
+        // The script takes the content's length from the head that it replaces.
+        let entry = FleetEntry(head: head, contentByteCount: 0)
+        let lifetime = lifetime(of: head)
+        try await fleet.evaluate(
+            FleetCacheScript.update, keys: [keys.shared, keys.own],
+            arguments: [
+                RESPArgument(FleetEntry.variant(of: head)), RESPArgument(entry.encoded(for: key)),
+                RESPArgument(entry.tag), RESPArgument(head.originDate.milliseconds),
+                RESPArgument(head.responseTime.milliseconds), RESPArgument(isPrivate(head) ? 0 : lifetime),
+                RESPArgument(lifetime),
+            ], deadline: changeDeadline)
+    }
+
+    /// Removes the shared responses of a key and those of this cache's partition.
+    ///
+    /// Responses to requests that were sent before this call are not stored, by whichever process.
+    public func removeResponses(for key: String) async throws {
+        memory.withLock { $0.remove(key) }
+        let keys = keys(of: key)
+        try await fleet.evaluate(
+            FleetCacheScript.remove, keys: [keys.shared, keys.own, keys.revision],
+            arguments: [RESPArgument(Self.removalMemory.wholeMilliseconds)], deadline: changeDeadline)
+    }
+
+    /// Removes all responses of the fleet's namespace, those of every partition too; takes a scan of the server's keys.
+    public func removeAllResponses() async throws {
+        memory.withLock { $0.removeAll() }
+        let namespace = fleet.configuration.namespace.filter { $0 != "{" && $0 != "}" }
+        let escaped = namespace.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
+        for purpose in ["cache", "cache-*"] {
+            var cursor = RESPArgument("0")
+            repeat {
+                let reply = try await fleet.command(
+                    "SCAN", cursor, "MATCH", RESPArgument("\(escaped):\(purpose):{*}"), "COUNT", 1000,
+                    deadline: changeDeadline)
+                guard let parts = reply.elements, parts.count == 2, let next = parts[0].text,
+                    let keys = parts[1].elements
+                else { throw FleetError.unexpectedReply(to: "SCAN") }
+                for key in keys.compactMap(\.bytes) {
+                    try await fleet.command("UNLINK", RESPArgument(key), deadline: changeDeadline)
+                }
+                cursor = RESPArgument(next)
+            } while cursor != RESPArgument("0")
+        }
+    }
+
+    /// No request waits for a change.
+    private var changeDeadline: Duration { fleet.configuration.commandDeadline * 10 }
+
+    // MARK: Keys and times
+
+    private struct Keys {
+        let shared: RESPArgument
+        /// Of the partition; the same as `shared` without one.
+        let own: RESPArgument
+        let claim: RESPArgument
+        let revision: RESPArgument
+    }
+
+    private func keys(of key: String) -> Keys {
+        let shared = fleet.key("cache", key)
+        return Keys(
+            shared: shared, own: partitionDigest.map { fleet.key("cache-\($0)", key) } ?? shared,
+            claim: fleet.key("cache-fetch", key), revision: fleet.key("cache-removed", key))
+    }
+
+    private func isPrivate(_ head: StoredHead) -> Bool {
+        if let credentials = head.variant.credentials, !credentials.isEmpty { return true }
+        return CacheControl(head.response.value(of: "Cache-Control")).isPrivate
+    }
+
+    /// Milliseconds for which a response is of use from now on: fresh, or stale within a window.
+    private func lifetime(of head: StoredHead) -> Int64 {
+        let control = CacheControl(head.response.value(of: "Cache-Control"))
+        guard !control.noStore else { return 0 }
+        let window =
+            control.mustRevalidate || control.noCache
+            ? 0 : max(control.staleWhileRevalidate ?? 0, control.staleIfError ?? 0)
+        let rest = Freshness.lifetime(of: head, control: control) - Freshness.age(of: head, at: Date()) + window
+        return Int64(min(max(0, rest), Self.longestLifetime) * 1000)
+    }
+
+    private func remember(_ response: StoredResponse, for key: String, revision: UInt64, since generation: UInt64) {
+        let now = clock.monotonicNanoseconds
+        memory.withLock { $0.add(response, for: key, revision: revision, at: now, since: generation) }
+    }
+}
+
+extension Date {
+    fileprivate var milliseconds: Int64 { Int64(timeIntervalSince1970 * 1000) }
+}
+
+extension Duration {
+    fileprivate var inSeconds: TimeInterval { TimeInterval(wholeMilliseconds) / 1000 }
+
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return Int64(clamping: seconds).multipliedReportingOverflow(by: 1000).partialValue
+            + attoseconds / 1_000_000_000_000_000
+    }
+}

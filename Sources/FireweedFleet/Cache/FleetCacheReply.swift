@@ -1,0 +1,59 @@
+// What a look into the fleet's cache gives.
+
+package import Fireweed
+package import Foundation
+
+/// The reply to `FleetCacheScript.look`.
+package struct FleetCacheReply: Sendable {
+    package struct Entry: Sendable {
+        package let entry: FleetEntry
+        /// Whether it stands among the responses of all partitions.
+        package let isShared: Bool
+        /// The name of the variant.
+        package let variant: String
+        /// `nil` when it is large.
+        package let content: Data?
+
+        package var head: StoredHead { entry.head }
+    }
+
+    package let revision: UInt64
+    package let fetch: ResponseLookup.Fetch
+    /// Our own values, the most recent first.
+    package let entries: [Entry]
+
+    /// Reads a reply; `nil` when the script cannot have given it.
+    package init?(_ reply: RESPValue, key: String) {
+        guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text.flatMap({ UInt64($0) }),
+            let state = parts[1].integer, let found = parts[2].elements
+        else { return nil }
+        self.revision = revision
+        fetch =
+            switch state {
+            case 1: .claimed
+            case 2: .elsewhere
+            default: .unclaimed
+            }
+        entries = found.compactMap { Entry($0, key: key) }.sorted {
+            ($0.head.originDate, $0.head.responseTime) > ($1.head.originDate, $1.head.responseTime)
+        }
+    }
+}
+
+extension FleetCacheReply.Entry {
+    fileprivate init?(_ value: RESPValue, key: String) {
+        guard let parts = value.elements, parts.count == 4, let place = parts[0].integer, let variant = parts[1].text,
+            let entry = parts[2].bytes.flatMap({ FleetEntry($0, of: key) }),
+            FleetEntry.variant(of: entry.head) == variant
+        else { return nil }
+        self.entry = entry
+        self.variant = variant
+        isShared = place == 1
+        guard let bytes = parts[3].bytes else {
+            content = nil
+            return
+        }
+        guard let content = FleetEntry.content(bytes, of: entry) else { return nil }
+        self.content = content
+    }
+}

@@ -1,0 +1,155 @@
+// What the cache does inside of the server.
+
+/// The cache's scripts; each is performed as a whole, by the server's time.
+///
+/// The responses of a key are in a hash: for each variant a field `h…` with the head, `c…` with the content, and `m…`
+/// with the content's tag, the milliseconds since 1970 of the response's `Date`, of its coming and of its expiry.
+enum FleetCacheScript {
+    /// The value of a claim after a response that was not for others.
+    static let unshared = "unshared"
+
+    private static let common = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local function meta(key, variant)
+          local text = redis.call('HGET', key, 'm' .. variant)
+          if not text then return nil end
+          local tag, origin, came, expiry = string.match(text, '^(%x+) (%-?%d+) (%-?%d+) (%d+)$')
+          if not tag then return nil end
+          return {tag = tag, origin = tonumber(origin), came = tonumber(came), expiry = tonumber(expiry)}
+        end
+        local function forget(key, variant)
+          redis.call('HDEL', key, 'm' .. variant, 'h' .. variant, 'c' .. variant)
+        end
+        local function keep(key, lifetime)
+          if redis.call('PTTL', key) < lifetime then redis.call('PEXPIRE', key, lifetime) end
+        end
+        local function encoded(tag, origin, came, lifetime)
+          return tag .. ' ' .. origin .. ' ' .. came .. ' ' .. string.format('%.0f', now + lifetime)
+        end
+
+        """
+
+    /// Looks for the responses of a key, and claims its fetch where there is none.
+    ///
+    /// Keys: shared, own, claim, revision. Arguments: the claimant or nothing, milliseconds of the claim, bytes of
+    /// content at most. Gives the revision, the claim's state, and for each variant: 1 or 2 for shared or own, its
+    /// name, head and content.
+    static let look = RESPScript(
+        common + """
+            local found, sum = {}, 0
+            for number = 1, 2 do
+              local key = KEYS[number]
+              if number == 1 or key ~= KEYS[1] then
+                for _, field in ipairs(redis.call('HKEYS', key)) do
+                  local variant = string.sub(field, 2)
+                  local entry = string.sub(field, 1, 1) == 'm' and meta(key, variant)
+                  if entry and entry.expiry > now then
+                    local content = false
+                    local count = redis.call('HSTRLEN', key, 'c' .. variant)
+                    if sum + count <= tonumber(ARGV[3]) then
+                      sum = sum + count
+                      content = redis.call('HGET', key, 'c' .. variant)
+                    end
+                    found[#found + 1] = {number, variant, redis.call('HGET', key, 'h' .. variant), content}
+                  end
+                end
+              end
+            end
+            local state = 0
+            if ARGV[1] ~= '' and #found == 0 then
+              if redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', ARGV[2]) then
+                state = 1
+              elseif redis.call('GET', KEYS[3]) ~= '\(unshared)' then
+                state = 2
+              end
+            end
+            return {redis.call('GET', KEYS[4]) or '0', state, found}
+            """)
+
+    /// Stores a response.
+    ///
+    /// Keys: the place, the other place, revision, claim. Arguments: variant, head, content, tag, date, coming,
+    /// lifetime, revision, variants at most. Gives 1 when the response was stored.
+    static let store = RESPScript(
+        common + """
+            local variant, lifetime = ARGV[1], tonumber(ARGV[7])
+            if (redis.call('GET', KEYS[3]) or '0') ~= ARGV[8] then return 0 end
+            for number = 1, 2 do
+              local entry = meta(KEYS[number], variant)
+              if entry and entry.expiry > now and (entry.origin > tonumber(ARGV[5])
+                or entry.origin == tonumber(ARGV[5]) and entry.came > tonumber(ARGV[6])) then return 0 end
+            end
+            if KEYS[2] ~= KEYS[1] then forget(KEYS[2], variant) end
+            if lifetime <= 0 then
+              forget(KEYS[1], variant)
+              return 0
+            end
+            redis.call('HSET', KEYS[1], 'm' .. variant, encoded(ARGV[4], ARGV[5], ARGV[6], lifetime),
+              'h' .. variant, ARGV[2], 'c' .. variant, ARGV[3])
+            keep(KEYS[1], lifetime)
+            if redis.call('HLEN', KEYS[1]) > 3 * tonumber(ARGV[9]) then
+              local first, expiry
+              for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+                local name = string.sub(field, 2)
+                local entry = string.sub(field, 1, 1) == 'm' and name ~= variant and meta(KEYS[1], name)
+                if entry and (not expiry or entry.expiry < expiry) then first, expiry = name, entry.expiry end
+              end
+              if first then forget(KEYS[1], first) end
+            end
+            if redis.call('GET', KEYS[4]) == '\(unshared)' then redis.call('DEL', KEYS[4]) end
+            return 1
+            """)
+
+    /// Replaces the head of a content that is still there.
+    ///
+    /// Keys: shared, own. Arguments: variant, head, tag, date, coming, lifetime if shared, lifetime if own.
+    ///
+    /// The head's first bytes are kept, which say how long the content is.
+    static let update = RESPScript(
+        common + """
+            local variant = ARGV[1]
+            for number = 1, 2 do
+              local key = KEYS[number]
+              local entry = (number == 1 or key ~= KEYS[1]) and meta(key, variant)
+              if entry and entry.tag == ARGV[3] and entry.came <= tonumber(ARGV[5]) then
+                local lifetime = tonumber(ARGV[5 + number])
+                local head = redis.call('HGET', key, 'h' .. variant)
+                if lifetime <= 0 or not head then
+                  forget(key, variant)
+                else
+                  redis.call('HSET', key, 'm' .. variant, encoded(ARGV[3], ARGV[4], ARGV[5], lifetime),
+                    'h' .. variant, string.sub(head, 1, 9) .. string.sub(ARGV[2], 10))
+                  keep(key, lifetime)
+                end
+              end
+            end
+            return 1
+            """)
+
+    /// Removes the responses of a key, and notes the time.
+    ///
+    /// Keys: shared, own, revision. Argument: for how many milliseconds the removal is remembered.
+    static let remove = RESPScript(
+        common + """
+            redis.call('DEL', KEYS[1], KEYS[2])
+            local revision = string.format('%.0f', time[1] * 1000000 + time[2])
+            redis.call('SET', KEYS[3], revision, 'PX', ARGV[1])
+            return 1
+            """)
+
+    /// Ends a claim, unless it is another one's by now.
+    ///
+    /// Key: claim. Arguments: the claimant, 1 when the response was for others, for how many milliseconds it is
+    /// remembered that it was not.
+    static let endFetch = RESPScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        if ARGV[2] == '1' then
+          redis.call('DEL', KEYS[1])
+        else
+          redis.call('SET', KEYS[1], '\(unshared)', 'PX', ARGV[3])
+        end
+        return 1
+        """)
+}

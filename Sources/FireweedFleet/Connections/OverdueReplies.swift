@@ -1,0 +1,28 @@
+// Replies that a fleet's server owes.
+
+import Synchronization
+
+/// Says whether a reply is overdue, to all connections of a fleet.
+///
+/// A server answers in order. Until a reply arrives, or the connection is given up, a command with the same limit would
+/// wait in vain as well: a request that sends several commands does not pay a deadline for each.
+final class OverdueReplies: Sendable {
+    /// The longest limit that passed, in nanoseconds; zero while no reply is overdue.
+    private let limit = Atomic<UInt64>(0)
+
+    /// Whether a command with this limit, in nanoseconds, need not be sent.
+    func covers(_ limit: UInt64) -> Bool {
+        let overdue = self.limit.load(ordering: .relaxed)
+        return overdue > 0 && limit <= overdue
+    }
+
+    /// A command that was sent, or waits for its connection, was not answered within its limit.
+    func note(_ limit: UInt64) {
+        self.limit.max(max(1, limit), ordering: .relaxed)
+    }
+
+    /// A reply arrived, or a connection ended.
+    func clear() {
+        if limit.load(ordering: .relaxed) != 0 { limit.store(0, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,144 @@
+// One connection to a server, from its making to its end.
+
+import FireweedTransport
+import Synchronization
+
+/// Speaks RESP on a connection: the handshake first, then the replies of its owner's commands.
+final class RESPLink: ByteConnectionListener, @unchecked Sendable {
+    let purpose: RESPHandshake.Purpose
+    private let place: ByteConnector.Place
+    private let stage = Mutex(Stage.idle)
+
+    private enum Stage {
+        case idle
+        case begun(ByteConnection)
+        /// Without the connection, which keeps the link until it is over.
+        case closed
+
+        var connection: ByteConnection? {
+            if case .begun(let connection) = self { connection } else { nil }
+        }
+    }
+
+    // SAFETY: touched in calls of the connection alone, which come on its loop's thread.
+    private weak var owner: RESPConnection?
+    private var parser: RESPParser
+    private var handshake: RESPHandshake?
+    private var firstBytes: [UInt8] = []
+
+    init(
+        _ purpose: RESPHandshake.Purpose, at place: ByteConnector.Place, owner: RESPConnection,
+        limits: RESPParser.Limits
+    ) {
+        self.purpose = purpose
+        self.place = place
+        self.owner = owner
+        parser = RESPParser(limits: limits)
+        let handshake = RESPHandshake(purpose)
+        self.handshake = handshake
+        firstBytes = RESPArgument.encode(handshake.first)
+    }
+
+    /// Begins to connect, unless the link was closed.
+    func begin(with connector: ByteConnector, loop: Int, timeout: Duration) {
+        guard stage.withLock({ if case .idle = $0 { true } else { false } }) else { return }
+        let made = connector.connect(to: place, loop: loop, timeout: timeout, listener: self)
+        let isNeeded = stage.withLock { stage in
+            guard case .idle = stage else { return false }
+            stage = .begun(made)
+            return true
+        }
+        // Closed meanwhile, or ended already.
+        if isNeeded { made.wantsToSend() } else { made.close() }
+    }
+
+    /// Asks the owner for commands to send, on the loop's thread.
+    func wantsToSend(wakeAt moment: UInt64? = nil) {
+        stage.withLock { $0.connection }?.wantsToSend(wakeAt: moment)
+    }
+
+    /// Calls the owner at a moment at the latest.
+    func wake(at moment: UInt64) {
+        stage.withLock { $0.connection }?.wake(at: moment)
+    }
+
+    /// Closes the connection; the owner is not called any more, save by a call that is under way.
+    func close() {
+        let connection = stage.withLock { stage in
+            defer { stage = .closed }
+            return stage.connection
+        }
+        connection?.close()
+    }
+
+    // MARK: On the loop
+
+    func connectionDidOpen(_ connection: ByteConnection) {}
+
+    func connectionBytesToSend(_ connection: ByteConnection) -> [UInt8] {
+        guard handshake == nil else {
+            defer { firstBytes = [] }
+            return firstBytes
+        }
+        return owner?.bytesToSend(on: self) ?? []
+    }
+
+    func connection(_ connection: ByteConnection, didReceive bytes: UnsafeRawBufferPointer) {
+        parser.append(bytes)
+        var replies: [RESPValue] = []
+        do throws(RESPSyntaxError) {
+            while let value = try parser.next() {
+                if case .push = value { continue }
+                guard handshake != nil else {
+                    replies.append(value)
+                    continue
+                }
+                guard advance(value, connection) else { return }
+            }
+            if !replies.isEmpty { owner?.link(self, didReceive: replies) }
+        } catch {
+            if !replies.isEmpty { owner?.link(self, didReceive: replies) }
+            close()
+            owner?.link(self, didEnd: .malformedReply(reason: error.description))
+        }
+    }
+
+    /// False when the connection is not needed any more.
+    private func advance(_ reply: RESPValue, _ connection: ByteConnection) -> Bool {
+        do throws(FleetError) {
+            switch try handshake?.handle(reply) {
+            case .send(let command):
+                firstBytes = RESPArgument.encode(command)
+                connection.wantsToSend()
+            case .ready:
+                handshake = nil
+                owner?.linkIsReady(self)
+            case .discovered(let host, let port):
+                close()
+                owner?.link(self, didDiscover: host, port)
+                return false
+            case nil: break
+            }
+            return true
+        } catch {
+            close()
+            owner?.link(self, didEnd: error)
+            return false
+        }
+    }
+
+    func connection(_ connection: ByteConnection, didEnd failure: TransferFailure?) {
+        stage.withLock { $0 = .closed }
+        let reason =
+            switch failure {
+            case .exchange(_, let detail, _): detail
+            case nil: "the server closed the connection"
+            case let other?: "\(other)"
+            }
+        owner?.link(self, didEnd: .unreachable(reason: reason))
+    }
+
+    func connection(_ connection: ByteConnection, timeReached now: UInt64) -> UInt64? {
+        owner?.link(self, timeReached: now)
+    }
+}

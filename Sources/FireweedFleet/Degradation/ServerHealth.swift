@@ -1,0 +1,65 @@
+// Whether the fleet's server is asked, and who is notified of that.
+
+import Synchronization
+
+/// Keeps the circuit breaker of a fleet, and reports its changes one after the other.
+final class ServerHealth: Sendable {
+    private struct State {
+        var breaker = CircuitBreaker()
+        /// Events that the handler was not called with yet.
+        var events: [FleetEvent] = []
+        var isDelivering = false
+    }
+
+    private let state = Mutex(State())
+    private let handler: (@Sendable (FleetEvent) -> Void)?
+
+    init(handler: (@Sendable (FleetEvent) -> Void)?) {
+        self.handler = handler
+    }
+
+    var stage: CircuitBreaker.Stage { state.withLock { $0.breaker.stage } }
+
+    func admit(at now: UInt64) -> CircuitBreaker.Admission { state.withLock { $0.breaker.admit(at: now) } }
+
+    func succeeded(at now: UInt64) {
+        change { breaker in
+            guard case .recovered(let time)? = breaker.succeeded(at: now) else { return nil }
+            return .recovered(after: .nanoseconds(Int64(clamping: time)))
+        }
+    }
+
+    func failed(at now: UInt64, since start: UInt64, with error: FleetError) {
+        change { breaker in
+            guard case .degraded(let pause)? = breaker.failed(at: now, since: start) else { return nil }
+            return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
+        }
+    }
+
+    func abandoned(at now: UInt64) {
+        state.withLock { $0.breaker.abandoned(at: now) }
+    }
+
+    private func change(_ body: (inout CircuitBreaker) -> FleetEvent?) {
+        let delivers = state.withLock { state in
+            guard let event = body(&state.breaker), handler != nil else { return false }
+            state.events.append(event)
+            // The thread that delivers already takes this event too: two threads could swap their events.
+            defer { state.isDelivering = true }
+            return !state.isDelivering
+        }
+        if delivers { deliver() }
+    }
+
+    private func deliver() {
+        while true {
+            let event: FleetEvent? = state.withLock { state in
+                guard state.events.isEmpty else { return state.events.removeFirst() }
+                state.isDelivering = false
+                return nil
+            }
+            guard let event else { return }
+            handler?(event)
+        }
+    }
+}

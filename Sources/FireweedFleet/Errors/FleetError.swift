@@ -1,0 +1,88 @@
+// Why the fleet's store could not be used.
+
+public import Foundation
+
+/// Why a command to Redis or Valkey failed.
+///
+/// Arrives inside `AFError.requestAdaptationFailed(error:)` where a request cannot do without the answer.
+public enum FleetError: Error, Sendable, Hashable {
+    /// The text is not a URL of a server; `reason` says what is wrong.
+    case invalidURL(reason: String)
+    /// No connection can be made, or the connection was lost before the answer.
+    case unreachable(reason: String)
+    /// No answer came within the deadline of a command.
+    case timedOut(after: Duration)
+    /// The server is left alone for this time, after failures in a row.
+    case leftAlone(for: Duration)
+    /// The server does not accept the user or the password (`-NOAUTH`, `-WRONGPASS`, `-NOPERM`).
+    case notAuthorised(message: String)
+    /// The server is still loading its data (`-LOADING`), or waits for its primary (`-MASTERDOWN`).
+    case loading
+    /// The server runs a script that does not end (`-BUSY`).
+    case busy
+    /// The server has no memory for what was to be stored (`-OOM`).
+    case outOfMemory
+    /// The server is a replica, which cannot be written (`-READONLY`), as after a failover.
+    case readOnly
+    /// Another server of a cluster has the key (`-MOVED`, `-ASK`, `-CLUSTERDOWN`): clusters are not followed.
+    case moved(message: String)
+    /// A key of ours has a value of another type (`-WRONGTYPE`).
+    case wrongType
+    /// The server answers with another error.
+    case server(code: String, message: String)
+    /// The server's bytes are not the protocol, or exceed its limits.
+    case malformedReply(reason: String)
+    /// The answer, or a stored value, is not what our own code would have made.
+    case unexpectedReply(to: String)
+    /// So many bytes wait to be sent that no more are taken.
+    case overloaded
+    /// The fleet was shut down, or the process was forked from the fleet's.
+    case shutDown
+
+    /// The error for an error answer.
+    init(_ error: RESPError) {
+        switch error.code {
+        case "NOAUTH", "WRONGPASS", "NOPERM": self = .notAuthorised(message: error.message)
+        case "LOADING", "MASTERDOWN": self = .loading
+        case "BUSY": self = .busy
+        case "OOM": self = .outOfMemory
+        case "READONLY": self = .readOnly
+        case "MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "CROSSSLOT": self = .moved(message: error.message)
+        case "WRONGTYPE": self = .wrongType
+        default: self = .server(code: error.code, message: error.message)
+        }
+    }
+
+    /// Whether the error says that the server cannot do its work: three such errors in a row, and the server is left
+    /// alone.
+    public var isOutage: Bool {
+        switch self {
+        case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved: true
+        case .invalidURL, .leftAlone, .outOfMemory, .wrongType, .server, .unexpectedReply, .overloaded, .shutDown: false
+        }
+    }
+}
+
+extension FleetError: LocalizedError {
+    /// What failed, and what to look at.
+    public var errorDescription: String? {
+        switch self {
+        case .invalidURL(let reason): "The URL of the fleet's server cannot be used: \(reason)."
+        case .unreachable(let reason): "The fleet's server cannot be reached: \(reason)"
+        case .timedOut(let duration): "The fleet's server did not answer within \(duration)."
+        case .leftAlone(let duration): "The fleet's server failed, and is left alone for \(duration)."
+        case .notAuthorised(let message): "The fleet's server refuses the user or the password: \(message)"
+        case .loading: "The fleet's server is still loading its data."
+        case .busy: "The fleet's server runs a script that does not end."
+        case .outOfMemory: "The fleet's server is out of memory: raise maxmemory, or choose an eviction policy."
+        case .readOnly: "The fleet's server is a replica, which cannot be written."
+        case .moved(let message): "The key is on another server of a cluster: \(message)"
+        case .wrongType: "A key of the fleet has a value of another type: something else uses the same namespace."
+        case .server(let code, let message): "The fleet's server answered \(code) \(message)"
+        case .malformedReply(let reason): "The fleet's server does not speak the Redis protocol: \(reason)"
+        case .unexpectedReply(let command): "The fleet's server gave an answer to \(command) that makes no sense."
+        case .overloaded: "Too many bytes wait to be sent to the fleet's server."
+        case .shutDown: "The fleet was shut down."
+        }
+    }
+}

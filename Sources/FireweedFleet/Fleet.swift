@@ -1,0 +1,195 @@
+// What joins the processes of a service.
+
+public import Fireweed
+public import FireweedTransport
+import Foundation
+import Synchronization
+
+/// The processes of a service that share one Redis or Valkey: one token, one rate limit and one cache for all.
+///
+/// ```swift
+/// let fleet = try Fleet(url: "redis://127.0.0.1:6379")
+/// let session = Session(interceptor: fleet.rateLimiter(RateLimit(100, per: .seconds(1))))
+/// ```
+/// No connection is made before the first command. A server that fails is never waited for longer than
+/// `Configuration.commandDeadline`: after three failures in a row it is left alone for a second, then, as long as it
+/// fails, for twice the time, up to 30 seconds; `Configuration.eventHandler` is notified of both changes. What becomes
+/// of requests meanwhile is said by each part: the limiter, the vault and the cache.
+public final class Fleet: Sendable {
+    /// What a fleet is made with.
+    public struct Configuration: Sendable {
+        /// The first part of all keys; services with different names share nothing.
+        ///
+        /// Default: `fireweed`. It may have any characters but braces, which are removed.
+        public var namespace = "fireweed"
+        /// How many processes share the limits: what a process may use alone while the server is away.
+        ///
+        /// Default: 1. Zero or less means 1.
+        public var fleetSize = 1
+        /// Longest time that a command may take, connecting included.
+        ///
+        /// Default: 100 ms.
+        public var commandDeadline = Duration.milliseconds(100)
+        /// Decides whether the server of a `rediss` URL is trusted; `nil`, the default, leaves it to the authorities of
+        /// `transportOptions`.
+        public var serverTrustManager: ServerTrustManager?
+        /// The authorities, the client identity, the versions of TLS, the addresses and the number of event loops.
+        ///
+        /// Each event loop has a connection of its own. Options of HTTP have no effect.
+        public var transportOptions = TransportOptions()
+        /// Called when something happens that somebody may want to know, on any thread, in order; it must not wait.
+        ///
+        /// Default: `nil`.
+        public var eventHandler: (@Sendable (FleetEvent) -> Void)?
+
+        /// Makes the default configuration.
+        public init() {}
+    }
+
+    /// What the fleet was made with.
+    public let configuration: Configuration
+    private let connections: [RESPConnection]
+    private let connector: ByteConnector
+    private let health: ServerHealth
+    private let turn = Atomic<UInt>(0)
+    private let clock = SystemClock()
+
+    /// Makes a fleet; no connection is made yet.
+    ///
+    /// - Parameters:
+    ///   - url: `redis://[[user]:password@]host[:port][/database]`, `rediss://…` for TLS,
+    ///     `redis+unix:///path/of/socket[?db=number]`, or
+    ///     `redis+sentinel://[user:password@]host[:port],…/primary[/db]`, where the sentinels say which server is the
+    ///     primary; user and password are the primary's. User, password and path are percent-encoded.
+    ///   - configuration: names, limits and trust.
+    /// - Throws: `FleetError.invalidURL(reason:)`.
+    public init(url: String, configuration: Configuration = Configuration()) throws(FleetError) {
+        let endpoint = try FleetEndpoint(url)
+        let connector = ByteConnector(
+            options: configuration.transportOptions,
+            trustRules: configuration.serverTrustManager?.transportRules)
+        self.configuration = configuration
+        self.connector = connector
+        health = ServerHealth(handler: configuration.eventHandler)
+        let overdue = OverdueReplies()
+        connections = (0..<max(1, connector.loopCount)).map {
+            RESPConnection(
+                to: endpoint, connector: connector, loop: $0, limits: RESPParser.Limits(), overdue: overdue)
+        }
+    }
+
+    /// Closes the connections; every later command fails with `FleetError.shutDown`.
+    public func shutDown() {
+        for connection in connections { connection.close() }
+    }
+
+    /// Whether the server is left alone at the moment.
+    public var isDegraded: Bool {
+        if case .closed = health.stage { false } else { true }
+    }
+
+    // MARK: Commands
+
+    /// Sends one command and returns its reply.
+    ///
+    /// Commands of all tasks share a connection for each event loop and are pipelined: a command is sent as soon as it
+    /// is given, and commands of one task come in their order. Nothing is sent twice, so that a command that fails may
+    /// have been performed or not. Cancelling the task ends the wait at once with `CancellationError`.
+    ///
+    /// ```swift
+    /// let stored = try await fleet.command("GET", "\(key)").bytes  // nil for none
+    /// try await fleet.command("SET", "\(key)", RESPArgument(data), "PX", 60_000)
+    /// ```
+    /// - Parameters:
+    ///   - arguments: the name of the command and its arguments; keys come from `key(_:_:)`.
+    ///   - deadline: longest time for the reply; `nil` for `Configuration.commandDeadline`.
+    /// - Returns: the reply, never an error reply; inside of an array there may be one.
+    /// - Throws: `FleetError`, at once when the server is left alone; `CancellationError`.
+    @discardableResult
+    package func command(_ arguments: RESPArgument..., deadline: Duration? = nil) async throws -> RESPValue {
+        try await command(arguments, deadline: deadline)
+    }
+
+    /// Sends one command, given as an array; the rest is as in `command(_:deadline:)`.
+    @discardableResult
+    package func command(_ arguments: [RESPArgument], deadline: Duration? = nil) async throws -> RESPValue {
+        let start = clock.monotonicNanoseconds
+        if case .refuse(let nanoseconds) = health.admit(at: start) {
+            throw FleetError.leftAlone(for: .nanoseconds(Int64(clamping: nanoseconds)))
+        }
+        let reply: RESPValue
+        do {
+            reply = try await nextConnection().reply(
+                to: arguments, within: deadline ?? configuration.commandDeadline)
+        } catch {
+            note(error, since: start)
+            throw error
+        }
+        let now = clock.monotonicNanoseconds
+        if case .error(let answer) = reply {
+            let error = FleetError(answer)
+            // Any other error is an answer of a server that does its work.
+            if error.isOutage { health.failed(at: now, since: start, with: error) } else { health.succeeded(at: now) }
+            throw error
+        }
+        health.succeeded(at: now)
+        return reply
+    }
+
+    /// Runs a script on the server: by its digest, and whole when the server does not know it.
+    ///
+    /// A script is performed as a whole or not at all. The rest is as in `command(_:deadline:)`.
+    @discardableResult
+    package func evaluate(
+        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument] = [], deadline: Duration? = nil
+    ) async throws -> RESPValue {
+        let rest = [RESPArgument(keys.count)] + keys + arguments
+        let limit = deadline ?? configuration.commandDeadline
+        let start = clock.monotonicNanoseconds
+        do {
+            return try await command(["EVALSHA", RESPArgument(script.digest)] + rest, deadline: limit)
+        } catch FleetError.server(code: "NOSCRIPT", _) {
+            // Both commands together have the one deadline.
+            let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
+            return try await command(
+                ["EVAL", RESPArgument(script.source)] + rest, deadline: max(.milliseconds(1), limit - elapsed))
+        }
+    }
+
+    /// The key of something: the namespace, what the key is for, and a name of which the key has only the SHA-256.
+    ///
+    /// The digest is in braces: all keys of one name are on one server of a cluster, whatever they are for.
+    package func key(_ purpose: String, _ name: String) -> RESPArgument {
+        let prefix = "\(configuration.namespace):\(purpose)".filter { $0 != "{" && $0 != "}" }
+        return RESPArgument("\(prefix):{\(Hash.sha256.hexadecimalDigest(of: name))}")
+    }
+
+    private func nextConnection() -> RESPConnection {
+        guard connections.count > 1 else { return connections[0] }
+        if let index = connector.currentLoop { return connections[index] }
+        return connections[Int(turn.wrappingAdd(1, ordering: .relaxed).newValue % UInt(connections.count))]
+    }
+
+    // MARK: Degradation
+
+    /// Notes the failure of a command that got no reply.
+    private func note(_ error: any Error, since start: UInt64) {
+        let now = clock.monotonicNanoseconds
+        switch error {
+        case FleetError.timedOut(let limit):
+            // A command that was not sent, since a reply is overdue, is like one that was sent a deadline ago.
+            let sent = now - min(now, limit.wholeNanoseconds)
+            health.failed(at: now, since: sent, with: .timedOut(after: limit))
+        case let error as FleetError where error.isOutage: health.failed(at: now, since: start, with: error)
+        default: health.abandoned(at: now)
+        }
+    }
+}
+
+/// Something that happened to a fleet.
+public enum FleetEvent: Sendable {
+    /// The server failed three times in a row, or again after a pause: it is left alone for this time.
+    case degraded(FleetError, pause: Duration)
+    /// The server answers again, after so long.
+    case recovered(after: Duration)
+}

@@ -1,0 +1,96 @@
+// What is said on a connection before its first command.
+
+/// Authenticates, agrees on the version of the protocol and selects the database; or asks a sentinel for the primary.
+///
+/// Pure: replies come in, commands go out.
+struct RESPHandshake: Sendable {
+    enum Purpose: Sendable, Hashable {
+        /// A server that takes commands; behind sentinels its role is checked.
+        case server(user: String?, password: String?, database: Int, checksRole: Bool)
+        /// A sentinel that knows where the primary of this name is.
+        case discovery(primary: String)
+    }
+
+    enum Outcome: Sendable, Equatable {
+        case send([RESPArgument])
+        case ready
+        case discovered(host: String, port: UInt16)
+    }
+
+    private enum Step {
+        case hello, authentication, selection, role, discovery
+    }
+
+    private let purpose: Purpose
+    private var step: Step
+
+    init(_ purpose: Purpose) {
+        self.purpose = purpose
+        switch purpose {
+        case .server: step = .hello
+        case .discovery: step = .discovery
+        }
+    }
+
+    /// The first command.
+    var first: [RESPArgument] {
+        switch purpose {
+        case .server(let user, let password, _, _):
+            guard let password else { return ["HELLO", "3"] }
+            return ["HELLO", "3", "AUTH", RESPArgument(user ?? "default"), RESPArgument(password)]
+        case .discovery(let primary): return ["SENTINEL", "get-master-addr-by-name", RESPArgument(primary)]
+        }
+    }
+
+    /// Takes the reply to the last command; throws why the server cannot be used, which is always an outage.
+    mutating func handle(_ reply: RESPValue) throws(FleetError) -> Outcome {
+        do throws(FleetError) {
+            return try next(after: reply)
+        } catch {
+            guard !error.isOutage else { throw error }
+            throw .unreachable(reason: "the server refuses the connection: \(error.errorDescription ?? "")")
+        }
+    }
+
+    private mutating func next(after reply: RESPValue) throws(FleetError) -> Outcome {
+        guard case .server(let user, let password, let database, let checksRole) = purpose else {
+            return try discover(reply)
+        }
+        switch step {
+        case .hello:
+            // Sent before the first command is read.
+            if case .error(let error) = reply, error.message.hasPrefix("max number of clients") {
+                throw FleetError(error)
+            }
+            // Servers before version 6, and servers that are told to, speak RESP2 alone.
+            if case .error(let error) = reply, error.code == "NOPROTO" || error.code == "ERR", let password {
+                step = .authentication
+                return .send((["AUTH"] + (user.map { [$0] } ?? []) + [password]).map { RESPArgument($0) })
+            }
+            if case .error(let error) = reply, error.code != "NOPROTO", error.code != "ERR" { throw FleetError(error) }
+        case .authentication, .selection:
+            if case .error(let error) = reply { throw FleetError(error) }
+        case .role:
+            if case .error(let error) = reply { throw FleetError(error) }
+            // After a failover a sentinel may name a server that is a replica by now.
+            guard reply.elements?.first?.text == "master" else { throw .readOnly }
+            return .ready
+        case .discovery: break
+        }
+        if step != .selection, database != 0 {
+            step = .selection
+            return .send(["SELECT", RESPArgument(database)])
+        }
+        guard checksRole else { return .ready }
+        step = .role
+        return .send(["ROLE"])
+    }
+
+    private func discover(_ reply: RESPValue) throws(FleetError) -> Outcome {
+        if case .error(let error) = reply { throw FleetError(error) }
+        guard let values = reply.elements, values.count == 2, let host = values[0].text, !host.isEmpty,
+            let port = values[1].integer.flatMap({ UInt16(exactly: $0) }), port > 0
+        else { throw .unreachable(reason: "the sentinel does not know the primary") }
+        return .discovered(host: host, port: port)
+    }
+}

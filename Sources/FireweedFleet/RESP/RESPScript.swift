@@ -1,0 +1,19 @@
+// Scripts that run inside of the server.
+
+import FireweedTransport
+
+/// A Lua script, which servers know by its SHA-1.
+package struct RESPScript: Sendable {
+    package let source: String
+    /// 40 hexadecimal digits.
+    package let digest: String
+
+    /// Makes a script; keep it in a `static let`, since its digest is computed here.
+    package init(_ source: String) {
+        self.source = source
+        digest = SHA1.digest(of: Array(source.utf8)).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0\(digits)" : digits
+        }.joined()
+    }
+}

@@ -1,1 +1,0 @@
-../../FireweedTransport/Sanitizing/Mutex.swift

@@ -1,0 +1,63 @@
+// The fault of a response's content on a wire.
+
+import Foundation
+
+/// Cuts or slows the content of one answer; the count of bytes runs over all its pieces.
+struct ContentFault {
+    /// What became of a piece.
+    enum Progress {
+        case sent
+        /// The bytes in front of the fault are sent: the fault comes now.
+        case due
+        /// The client or the connection is gone.
+        case lost
+    }
+
+    private var byteCount: Int?
+    private let bytesPerSecond: Int?
+    /// The time that the piece before takes at the rate.
+    private var pause = Duration.zero
+
+    init(_ fault: ServerFault?) {
+        byteCount = fault?.contentByteCount.map { max(0, $0) }
+        if case .throttle(let rate) = fault { bytesPerSecond = max(1, rate) } else { bytesPerSecond = nil }
+    }
+
+    /// Whether the answer ends with the fault; a content that is shorter than the count ends with it too.
+    var isPending: Bool { byteCount != nil }
+
+    /// Whether every byte in front of the fault is sent.
+    var isDue: Bool { byteCount == 0 }
+
+    /// Sends a piece, in parts where a rate wants that.
+    ///
+    /// `wait` waits for a duration, and `write` sends at least one byte. Both return false when the client or the
+    /// connection is gone.
+    mutating func send(_ data: Data, waitingBy wait: (Duration) -> Bool, _ write: (Data) -> Bool) -> Progress {
+        var rest = byteCount.map { data.prefix($0) } ?? data
+        byteCount? -= rest.count
+        while !rest.isEmpty {
+            // Ten parts a second.
+            let part = rest.prefix(bytesPerSecond.map { max(1, $0 / 10) } ?? rest.count)
+            if pause > .zero, !wait(pause) { return .lost }
+            guard write(Data(part)) else { return .lost }
+            if let bytesPerSecond { pause = .seconds(Double(part.count) / Double(bytesPerSecond)) }
+            rest = rest.dropFirst(part.count)
+        }
+        return isDue ? .due : .sent
+    }
+}
+
+extension ServerFault {
+    /// After so many bytes of the response's content the fault comes; `nil` for faults elsewhere.
+    fileprivate var contentByteCount: Int? {
+        switch self {
+        case .closeInBody(let count), .resetInBody(let count), .stallInBody(let count),
+            .resetStreamInBody(let count, _):
+            count
+        case .closeAfterRequestHead, .closeInRequestBody, .closeBeforeHead, .closeInHead, .closeAfterHead, .reset,
+            .garbage, .goAway, .resetStream, .throttle:
+            nil
+        }
+    }
+}

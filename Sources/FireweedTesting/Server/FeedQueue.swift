@@ -1,0 +1,51 @@
+// What a thread that sends an answer waits for.
+
+import Foundation
+
+/// Events of a feed, and pauses, for a thread that waits for them while its client is there.
+final class FeedQueue: @unchecked Sendable {
+    // SAFETY: the condition's lock guards the events.
+    // A condition, since the reader is a thread of its own that may block, and no task.
+    private let condition = NSCondition()
+    private var events: [ResponseFeed.Event] = []
+    private var isClosed = false
+
+    func add(_ event: ResponseFeed.Event) {
+        condition.lock()
+        events.append(event)
+        condition.signal()
+        condition.unlock()
+    }
+
+    /// Says that the client is gone, which ends all waits.
+    func close() {
+        condition.lock()
+        isClosed = true
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// The next event; `nil` when the client is gone.
+    ///
+    /// `isGone` is asked five times a second, for connections that do not report that their client is gone.
+    func next(isGone: () -> Bool = { false }) -> ResponseFeed.Event? {
+        condition.lock()
+        defer { condition.unlock() }
+        while !isClosed {
+            if !events.isEmpty { return events.removeFirst() }
+            if !condition.wait(until: Date(timeIntervalSinceNow: 0.2)), isGone() { return nil }
+        }
+        return nil
+    }
+
+    /// Waits as a test asked for; false when the client is gone.
+    func wait(_ duration: Duration) -> Bool {
+        let end = Date(timeIntervalSinceNow: duration.seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while !isClosed {
+            if !condition.wait(until: end) { return !isClosed }
+        }
+        return false
+    }
+}

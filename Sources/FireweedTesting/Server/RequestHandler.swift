@@ -1,0 +1,17 @@
+// What a connection asks about its requests.
+
+/// Answers the requests of a server's connections, each on a thread of its own.
+package protocol RequestHandler: AnyObject, Sendable {
+    /// The fault in a request whose head has come, as far as the head tells; `nil` for none.
+    func earlyFault(for request: RecordedRequest) -> ServerFault?
+
+    /// Takes note of a request, and says what answers it; `nil` for no answer.
+    func take(_ request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>?
+}
+
+extension MockServer: RequestHandler {
+    package func take(_ request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>? {
+        record(request.wireBytes)
+        return answer(to: request)
+    }
+}

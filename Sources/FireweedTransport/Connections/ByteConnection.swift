@@ -1,0 +1,240 @@
+// A connection for protocols other than HTTP.
+
+/// Receives what happens on a `ByteConnection`; called on the event loop's thread.
+///
+/// No method is called after `connection(_:didEnd:)`, and none after `ByteConnection.close()` took effect.
+package protocol ByteConnectionListener: AnyObject, Sendable {
+    /// The connection is made, with TLS where the place asks for it.
+    func connectionDidOpen(_ connection: ByteConnection)
+    /// The bytes to send next; empty for none.
+    ///
+    /// Called after `ByteConnection.wantsToSend()`, and again whenever the socket has taken all bytes of the last call.
+    func connectionBytesToSend(_ connection: ByteConnection) -> [UInt8]
+    /// Bytes arrived; `bytes` is valid during the call.
+    func connection(_ connection: ByteConnection, didReceive bytes: UnsafeRawBufferPointer)
+    /// The connection ended, or could not be made; `nil` when the peer closed it.
+    func connection(_ connection: ByteConnection, didEnd failure: TransferFailure?)
+    /// The moment of `wake(at:)` has come; returns the next moment, or `nil` for none.
+    func connection(_ connection: ByteConnection, timeReached now: UInt64) -> UInt64?
+}
+
+/// Makes connections that carry bytes of any protocol, with the names, the race of addresses, TLS and trust of HTTP.
+///
+/// Proxies are not used.
+package final class ByteConnector: Sendable {
+    /// Where a connection goes.
+    package enum Place: Sendable, Hashable {
+        case host(String, port: UInt16, isSecure: Bool)
+        case unixSocket(String)
+    }
+
+    fileprivate let lanes: [(plain: EngineLane, settings: PoolSettings)]
+
+    /// Makes a connector, on `options.eventLoops` event loops of the process.
+    ///
+    /// - Parameters:
+    ///   - options: TLS, authorities, identity, addresses and `connectTimeout`; options of HTTP have no effect.
+    ///   - trustRules: judge the peers' certificates; `nil` leaves it to the authorities of the options.
+    package init(options: TransportOptions, trustRules: ServerTrustRules?) {
+        var options = options
+        options.offersALPN = false
+        let settings = PoolSettings(options: options, trustRules: trustRules)
+        lanes = EventLoopGroup.loops(options.eventLoops).map {
+            (EngineLane(loop: $0, settings: settings, parts: EngineParts()), settings)
+        }
+    }
+
+    deinit {
+        for lane in lanes { lane.plain.shutDown() }
+    }
+
+    /// How many event loops there are; zero when the process was out of descriptors.
+    package var loopCount: Int { lanes.count }
+
+    /// The index of the loop whose thread the caller runs on.
+    package var currentLoop: Int? { lanes.firstIndex { $0.plain.loop.isCurrent } }
+
+    /// Whether the process was forked from the one that made the connector: no loop runs here.
+    package var isLeftBehind: Bool { lanes.first?.plain.loop.isLeftBehind ?? false }
+
+    /// Begins to connect; the listener is notified of the outcome.
+    package func connect(
+        to place: Place, loop: Int, timeout: Duration, listener: any ByteConnectionListener
+    ) -> ByteConnection {
+        let (lane, settings) = lanes[loop]
+        var options = settings.options
+        options.connectTimeout = timeout
+        if case .unixSocket(let path) = place { options.unixSocketPath = path }
+        let connection = ByteConnection(place, lane: lane, options: options, listener: listener)
+        connection.begin()
+        return connection
+    }
+}
+
+/// Bytes in both directions over TCP, TLS or a Unix-domain socket.
+///
+/// Every method may be called from any thread; their effects come in the order of the calls.
+package final class ByteConnection: @unchecked Sendable {
+    // SAFETY: the variables are touched on the loop's thread alone, which is where `onLoop` goes.
+    private let place: ByteConnector.Place
+    private let lane: EngineLane
+    private let options: TransportOptions
+    /// `nil` once the connection is over: listeners keep their connections.
+    private var listener: (any ByteConnectionListener)?
+    private var connection: DialedConnection?
+    private var table: ConnectionTable?
+    private let timer = ConnectionTimer()
+    private var outgoing: [UInt8] = []
+    private var sentCount = 0
+    private var isOpen = false
+    private var isOver = false
+
+    /// So many reads are made in one turn of the loop.
+    private static let readLimit = 16
+    private static let readByteCount = 64 * 1024
+
+    fileprivate init(
+        _ place: ByteConnector.Place, lane: EngineLane, options: TransportOptions, listener: any ByteConnectionListener
+    ) {
+        self.place = place
+        self.lane = lane
+        self.options = options
+        self.listener = listener
+    }
+
+    private func onLoop(_ body: @escaping @Sendable (ByteConnection) -> Void) {
+        lane.loop.post { [self] _ in if !isOver { body(self) } }
+    }
+
+    fileprivate func begin() {
+        lane.loop.post { [self] context in
+            guard !isOver else { return }
+            let table = lane.table(in: context)
+            self.table = table
+            timer.owner = self
+            let made = DialedConnection(to: url, options: options, in: table, owner: self)
+            connection = made
+            made.dial()
+        }
+    }
+
+    private var url: String {
+        switch place {
+        case .host(let host, let port, let isSecure):
+            "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+        case .unixSocket: "http://localhost/"
+        }
+    }
+
+    /// Asks the listener for bytes to send, on the loop's thread.
+    ///
+    /// The listener decides there what is sent in which order; a call from many threads cannot mix the order up.
+    package func wantsToSend(wakeAt moment: UInt64? = nil) {
+        onLoop { connection in
+            if let moment { connection.lowerTimer(to: moment) }
+            // What does not go out at once is the listener's to keep, and to bound.
+            if connection.isOpen { connection.flush() }
+        }
+    }
+
+    /// Calls the listener at a moment of the monotonic clock, in nanoseconds, or earlier when it asked for that.
+    package func wake(at moment: UInt64) {
+        onLoop { $0.lowerTimer(to: moment) }
+    }
+
+    /// Closes the connection; the listener is not notified any more.
+    package func close() {
+        onLoop { $0.end() }
+    }
+
+    // MARK: On the loop
+
+    private func lowerTimer(to moment: UInt64) {
+        table?.timers.lower(timer, to: moment)
+    }
+
+    fileprivate func timeReached(at now: LoopInstant) {
+        guard !isOver, let next = listener?.connection(self, timeReached: now), !isOver else { return }
+        lowerTimer(to: next)
+    }
+
+    private func flush() {
+        while let connection {
+            if sentCount == outgoing.count {
+                sentCount = 0
+                outgoing = listener?.connectionBytesToSend(self) ?? []
+                // The listener may have closed the connection.
+                guard !isOver else { return }
+                guard !outgoing.isEmpty else { return connection.wait(for: .readable) }
+            }
+            let outcome = outgoing.withUnsafeBytes {
+                connection.write(UnsafeRawBufferPointer(rebasing: $0[sentCount...]))
+            }
+            switch outcome {
+            case .bytes(let count): sentCount += count
+            case .wouldBlock: return connection.wait(for: [.readable, .writable])
+            case .end: return finish(nil)
+            case .failed(let failure): return finish(failure)
+            }
+        }
+    }
+
+    private func read() {
+        guard let context = table?.context else { return }
+        var count = 0
+        while let connection, connection.mayHoldBytes, count < Self.readLimit {
+            count += 1
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<Self.readByteCount])
+            switch connection.read(into: buffer) {
+            case .bytes(let count):
+                listener?.connection(self, didReceive: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            case .wouldBlock: break
+            case .end: return finish(nil)
+            case .failed(let failure): return finish(failure)
+            }
+        }
+    }
+
+    private func finish(_ failure: TransferFailure?) {
+        guard !isOver else { return }
+        let listener = listener
+        end()
+        listener?.connection(self, didEnd: failure)
+    }
+
+    private func end() {
+        guard !isOver else { return }
+        isOver = true
+        table?.timers.remove(timer)
+        connection?.hangUp()
+        connection = nil
+        table = nil
+        outgoing = []
+        timer.owner = nil
+        listener = nil
+    }
+}
+
+extension ByteConnection: DedicatedConnectionOwner {
+    func connectionDidProgress() {}
+
+    func connectionDidOpen() {
+        isOpen = true
+        listener?.connectionDidOpen(self)
+        flush()
+    }
+
+    func connectionDidFail(_ failure: TransferFailure) { finish(failure) }
+
+    func connectionIsReady() {
+        read()
+        if !isOver { flush() }
+    }
+}
+
+/// The timer of a connection, which it keeps alive: a connection that is not closed reads until its peer closes it.
+private final class ConnectionTimer: Timed {
+    var owner: ByteConnection?
+
+    override func timeReached(at now: LoopInstant) { owner?.timeReached(at: now) }
+}

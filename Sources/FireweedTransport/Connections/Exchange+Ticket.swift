@@ -1,0 +1,45 @@
+// The token of Negotiate that an exchange waits for.
+
+/// What is known of a token of Negotiate.
+enum ExchangeTicket {
+    /// Nobody was asked for one, or the one that there was has been sent: it counts once.
+    case unasked
+    /// The exchange waits for one.
+    case asked
+    /// There is one, or there is none to be had.
+    case known([UInt8]?)
+}
+
+/// Where tokens are waited for: the library may ask a server for a ticket.
+private let ticketThreads = BlockingThreads(name: "fireweed-ticket", limit: 4)
+
+extension Exchange {
+    /// Whether the exchange may want a connection: it has its token, or needs none.
+    ///
+    /// Otherwise a token is asked for, and the exchange arrives when it is known.
+    var hasTicket: Bool {
+        guard message.wantsNegotiateToken, let table, let host = target?.host else { return true }
+        switch ticket {
+        case .known: return true
+        case .asked: return false
+        case .unasked: break
+        }
+        ticket = .asked
+        let getToken = table.parts.negotiateToken
+        ticketThreads.run { [self] failure in
+            let token = failure == nil ? getToken(host) : nil
+            lane.withTable { [self] table in
+                ticket = .known(token)
+                if stage == .waiting, flow.level != .suspended { table.arrive(self) }
+            }
+        }
+        return false
+    }
+
+    /// The token, for one message.
+    func takeNegotiateToken() -> [UInt8]? {
+        guard case .known(let token) = ticket else { return nil }
+        ticket = .unasked
+        return token
+    }
+}

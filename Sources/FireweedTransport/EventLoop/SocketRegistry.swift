@@ -1,0 +1,79 @@
+// Which sockets a loop watches, and for whom.
+
+import CLinux
+
+/// What a socket is ready for, or watched for.
+struct SocketReadiness: OptionSet {
+    let rawValue: UInt32
+
+    static let readable = SocketReadiness(rawValue: EPOLLIN.rawValue)
+    static let writable = SocketReadiness(rawValue: EPOLLOUT.rawValue)
+    static let failed = SocketReadiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    /// The peer sends nothing more; bytes that came before may still be unread.
+    static let peerClosed = SocketReadiness(rawValue: EPOLLRDHUP.rawValue)
+    /// Every readiness, reported once when it begins (edge-triggered, epoll(7)).
+    static let edges = SocketReadiness(
+        rawValue: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue)
+}
+
+/// Takes the readiness of sockets; called on the loop's thread.
+protocol SocketWatcher: AnyObject {
+    func socket(_ descriptor: Int32, isReady readiness: SocketReadiness)
+}
+
+/// The table of registered sockets, indexed by descriptor.
+///
+/// A socket is registered once, for its edges, and stays registered until it is closed. The watcher remembers what the
+/// socket is ready for until a call to it says otherwise, so that neither pausing nor resuming costs a system call.
+struct SocketRegistry {
+    private struct Entry {
+        /// Grows each time the registration ends; events of an older generation are dropped.
+        var generation: UInt32 = 0
+        /// `nil` for a descriptor that is not registered.
+        var watcher: (any SocketWatcher)?
+    }
+
+    private let poller: Poller
+    private var entries: [Entry] = []
+
+    init(poller: Poller) {
+        self.poller = poller
+    }
+
+    /// Registers a descriptor for everything that happens on it; `willClose` ends it.
+    mutating func watchEdges(of descriptor: Int32, for watcher: any SocketWatcher) {
+        let missing = Int(descriptor) + 1 - entries.count
+        if missing > 0 { entries.append(contentsOf: repeatElement(Entry(), count: max(missing, 64))) }
+        willClose(descriptor)
+        entries[Int(descriptor)].watcher = watcher
+        poller.add(descriptor, events: SocketReadiness.edges.rawValue, tag: tag(of: descriptor))
+    }
+
+    /// Gives a registered descriptor to another watcher.
+    mutating func hand(_ descriptor: Int32, to watcher: any SocketWatcher) {
+        entries[Int(descriptor)].watcher = watcher
+    }
+
+    /// Forgets a descriptor, registered or not; to be called just before it is closed.
+    mutating func willClose(_ descriptor: Int32) {
+        let index = Int(descriptor)
+        guard index < entries.count, entries[index].watcher != nil else { return }
+        poller.remove(descriptor)
+        entries[index].watcher = nil
+        entries[index].generation &+= 1
+    }
+
+    /// The watcher of the socket that an event is about; `nil` when the registration has ended.
+    func receiver(of tag: UInt64) -> (descriptor: Int32, watcher: any SocketWatcher)? {
+        let descriptor = Int32(truncatingIfNeeded: tag & 0xFFFF_FFFF)
+        let index = Int(descriptor)
+        guard index < entries.count, entries[index].generation == UInt32(tag >> 32),
+            let watcher = entries[index].watcher
+        else { return nil }
+        return (descriptor, watcher)
+    }
+
+    private func tag(of descriptor: Int32) -> UInt64 {
+        UInt64(entries[Int(descriptor)].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+    }
+}

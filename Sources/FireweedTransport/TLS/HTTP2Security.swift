@@ -1,0 +1,22 @@
+// What HTTP/2 asks of the TLS below it.
+
+import COpenSSL
+
+/// The requirements of RFC 9113 §9.2 on a connection that has agreed on HTTP/2.
+enum HTTP2Security {
+    /// What the connection lacks, as a part of a sentence; `nil` when it may carry HTTP/2.
+    ///
+    /// TLS 1.3 has no other ciphers than those that are allowed. Renegotiation is off in every connection, and
+    /// compression too (`TLSClient`; it is OpenSSL's default).
+    static func flaw(of ssl: OpaquePointer) -> String? {
+        let version = SSL_version(ssl)
+        guard version < TLS1_3_VERSION else { return nil }
+        guard version == TLS1_2_VERSION else { return "\(String(cString: SSL_get_version(ssl))) (RFC 9113 §9.2)" }
+        guard let cipher = SSL_get_current_cipher(ssl) else { return "no cipher" }
+        let exchanges = [NID_kx_ecdhe, NID_kx_dhe, NID_kx_ecdhe_psk, NID_kx_dhe_psk]
+        guard SSL_CIPHER_is_aead(cipher) == 1, exchanges.contains(SSL_CIPHER_get_kx_nid(cipher)) else {
+            return "the cipher \(String(cString: SSL_CIPHER_get_name(cipher))) (RFC 9113 §9.2.2)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,42 @@
+// The secrets of TLS connections, for those who may read them.
+
+import COpenSSL
+import Foundation
+import Glibc
+
+/// A file that takes TLS secrets, in the form that Wireshark reads.
+///
+/// It is chosen by code alone (`TransportOptions.keyLogFile`): the variable `SSLKEYLOGFILE`, which anyone may set, must
+/// not open a program's connections.
+final class KeyLog {
+    private let descriptor: Int32
+
+    /// Opens or makes the file, readable for this user alone; `nil` when that fails.
+    init?(_ url: URL) {
+        descriptor = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes the secrets of the connections of an `SSL_CTX` here; the log has to outlive them.
+    func install(on context: OpaquePointer) {
+        SSL_CTX_set_keylog_callback(context, writeKeyLog)
+        SSL_CTX_set_ex_data(context, Self.index, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Where an `SSL_CTX` keeps its log.
+    fileprivate static let index = fw_ssl_ctx_index()
+
+    fileprivate func append(_ line: UnsafePointer<CChar>) {
+        var bytes = Array(UnsafeBufferPointer(start: line, count: strlen(line)))
+        bytes.append(0x0A)
+        _ = write(descriptor, bytes, bytes.count)
+    }
+}
+
+/// OpenSSL has a secret, on the loop's thread; the TLS client keeps the log longer than any connection.
+private func writeKeyLog(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
+    guard let ssl, let line, let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), KeyLog.index) else { return }
+    Unmanaged<KeyLog>.fromOpaque(owner).takeUnretainedValue().append(line)
+}

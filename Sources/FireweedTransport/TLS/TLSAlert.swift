@@ -1,0 +1,27 @@
+// The alert with which a peer ends a TLS connection.
+
+import COpenSSL
+import Foundation
+
+/// An alert of TLS (RFC 8446 §6).
+struct TLSAlert: Equatable {
+    let description: UInt8
+
+    /// OpenSSL's words for it; OpenSSL 3.0 has none for the alert that is new in TLS 1.3.
+    var text: String {
+        Int32(description) == TLS13_AD_CERTIFICATE_REQUIRED
+            ? "certificate required" : String(cString: SSL_alert_desc_string_long(Int32(description)))
+    }
+
+    /// The code of an alert by which a server says what it thinks of the client's certificate; `nil` for any other
+    /// alert.
+    var urlErrorCode: URLError.Code? {
+        switch Int32(description) {
+        case TLS13_AD_CERTIFICATE_REQUIRED: .clientCertificateRequired
+        case SSL3_AD_BAD_CERTIFICATE, SSL3_AD_UNSUPPORTED_CERTIFICATE, SSL3_AD_CERTIFICATE_REVOKED,
+            SSL3_AD_CERTIFICATE_EXPIRED, SSL3_AD_CERTIFICATE_UNKNOWN, TLS1_AD_UNKNOWN_CA:
+            .clientCertificateRejected
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// Data that only the owner of a key can read or change, by OpenSSL.
+
+import COpenSSL
+
+/// AES-256-GCM (NIST SP 800-38D): encrypts data, and notices every change of it.
+///
+/// The sealed form is 12 random bytes, the ciphertext, and 16 bytes of authentication tag. Random nonces of 96 bits are
+/// good for about 2^32 seals with one key.
+package enum SealedData {
+    /// The key has 32 bytes.
+    package static let keyByteCount = 32
+    private static let nonceByteCount = 12
+    private static let tagByteCount = 16
+
+    /// Encrypts data, and binds it to a context that has to be the same when it is opened; `nil` when OpenSSL fails.
+    package static func seal(_ plain: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
+        guard key.count == keyByteCount, let cipher = EVP_CIPHER_CTX_new() else { return nil }
+        defer { EVP_CIPHER_CTX_free(cipher) }
+        var nonce = [UInt8](repeating: 0, count: nonceByteCount)
+        var sealed = [UInt8](repeating: 0, count: plain.count)
+        var tag = [UInt8](repeating: 0, count: tagByteCount)
+        var count: Int32 = 0
+        guard RAND_bytes(&nonce, Int32(nonceByteCount)) == 1,
+            EVP_EncryptInit_ex(cipher, EVP_aes_256_gcm(), nil, key, nonce) == 1,
+            EVP_EncryptUpdate(cipher, nil, &count, context, Int32(context.count)) == 1,
+            EVP_EncryptUpdate(cipher, &sealed, &count, plain, Int32(plain.count)) == 1,
+            EVP_EncryptFinal_ex(cipher, nil, &count) == 1,
+            EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, Int32(tagByteCount), &tag) == 1
+        else {
+            _ = OpenSSLError.drain()
+            return nil
+        }
+        return nonce + sealed + tag
+    }
+
+    /// Decrypts what `seal` made; `nil` for anything else: another key, another context, a single changed bit.
+    package static func open(_ sealed: [UInt8], context: [UInt8], key: [UInt8]) -> [UInt8]? {
+        guard key.count == keyByteCount, sealed.count >= nonceByteCount + tagByteCount,
+            let cipher = EVP_CIPHER_CTX_new()
+        else { return nil }
+        defer { EVP_CIPHER_CTX_free(cipher) }
+        let nonce = Array(sealed.prefix(nonceByteCount))
+        var tag = Array(sealed.suffix(tagByteCount))
+        let content = Array(sealed.dropFirst(nonceByteCount).dropLast(tagByteCount))
+        var plain = [UInt8](repeating: 0, count: content.count)
+        var count: Int32 = 0
+        var final = [UInt8](repeating: 0, count: tagByteCount)
+        guard EVP_DecryptInit_ex(cipher, EVP_aes_256_gcm(), nil, key, nonce) == 1,
+            EVP_DecryptUpdate(cipher, nil, &count, context, Int32(context.count)) == 1,
+            EVP_DecryptUpdate(cipher, &plain, &count, content, Int32(content.count)) == 1,
+            EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, Int32(tagByteCount), &tag) == 1,
+            EVP_DecryptFinal_ex(cipher, &final, &count) == 1
+        else {
+            _ = OpenSSLError.drain()
+            return nil
+        }
+        return plain
+    }
+}

@@ -1,0 +1,110 @@
+// Endpoints that take their time, and those that send much.
+
+import Foundation
+
+/// `/status`, `/delay`, `/bytes`, `/stream`, `/stream-bytes`, `/drip`, `/sse`.
+enum TimingEndpoints {
+    private static let mostBytes = 16 << 30
+
+    static func answer(_ name: String, _ rest: [String], _ request: ReceivedRequest) -> FixtureResponse? {
+        switch name {
+        case "status": status(rest, request)
+        case "delay": delay(rest, request)
+        case "bytes": bytes(rest, isChunked: false)
+        case "stream-bytes": bytes(rest, isChunked: true)
+        case "stream": stream(rest, request)
+        case "drip": drip(request)
+        case "sse": events(request)
+        default: nil
+        }
+    }
+
+    private static func status(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
+        let codes = (rest.first ?? "").split(separator: ",").compactMap { Int($0) }.filter { (200...599).contains($0) }
+        guard let code = codes.randomElement() else { return .json(["error": "no status"], status: 400) }
+        switch code {
+        case 301, 302, 303, 307, 308: return FixtureResponse(status: code, fields: [("Location", "/redirect/1")])
+        case 401: return FixtureResponse(status: code, fields: [("WWW-Authenticate", "Basic realm=\"fixture\"")])
+        default: return FixtureResponse(status: code)
+        }
+    }
+
+    private static func delay(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
+        guard let seconds = rest.first.flatMap(Double.init), seconds >= 0, seconds <= 600 else {
+            return .json(["error": "no number of seconds"], status: 400)
+        }
+        var response = FixtureResponse.json(EchoEndpoints.description(request))
+        response.delay = seconds
+        return response
+    }
+
+    private static func bytes(_ rest: [String], isChunked: Bool) -> FixtureResponse {
+        guard let count = rest.first.flatMap(Int.init), (0...mostBytes).contains(count) else {
+            return .json(["error": "no number of bytes"], status: 400)
+        }
+        let size = 64 * 1024
+        let block = Self.block
+        return FixtureResponse(
+            fields: [("Content-Type", "application/octet-stream")],
+            body: .pieces(byteCount: isChunked ? nil : count) { number in
+                let left = count - number * size
+                return left <= 0 ? .end : .bytes(left >= size ? block : block.prefix(left))
+            })
+    }
+
+    /// 64 KiB that always are the same and hardly compress.
+    private static let block: Data = {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        return Data(
+            (0..<64 * 1024).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return UInt8(truncatingIfNeeded: state >> 33)
+            })
+    }()
+
+    private static func stream(_ rest: [String], _ request: ReceivedRequest) -> FixtureResponse {
+        guard let count = rest.first.flatMap(Int.init), (0...100).contains(count) else {
+            return .json(["error": "no number of lines up to 100"], status: 400)
+        }
+        let target = request.target
+        return FixtureResponse(
+            fields: [("Content-Type", "application/json")],
+            body: .pieces(byteCount: nil) { number in
+                number >= count ? .end : .bytes(Data("{\"id\": \(number), \"url\": \"\(target)\"}\n".utf8))
+            })
+    }
+
+    /// `numbytes` bytes (or `bytes`), spread over `duration` seconds, after `delay` seconds, with status `code`.
+    private static func drip(_ request: ReceivedRequest) -> FixtureResponse {
+        func number(_ names: String..., default fallback: Double) -> Double {
+            names.lazy.compactMap(request.parameter).compactMap(Double.init).first ?? fallback
+        }
+        let count = Int(min(max(number("numbytes", "bytes", default: 10), 0), 10_000_000))
+        let pause = count > 0 ? min(max(number("duration", default: 2), 0), 600) / Double(count) : 0
+        let status = Int(number("code", default: 200))
+        guard (200...599).contains(status) else { return .json(["error": "no status"], status: 400) }
+        return FixtureResponse(
+            status: status, fields: [("Content-Type", "application/octet-stream")],
+            body: .pieces(byteCount: count) { number in
+                if number / 2 >= count { return .end }
+                return number % 2 == 0 ? .bytes(Data("*".utf8)) : .wait(pause)
+            }, delay: min(max(number("delay", default: 0), 0), 600))
+    }
+
+    /// `count` server-sent events (10), spread over `duration` seconds (count / 2), after the one that `Last-Event-ID`
+    /// names.
+    private static func events(_ request: ReceivedRequest) -> FixtureResponse {
+        let count = min(max(request.parameter("count").flatMap(Int.init) ?? 10, 0), 100_000)
+        let duration = request.parameter("duration").flatMap(Double.init) ?? Double(count) / 2
+        let pause = count > 0 ? min(max(duration, 0), 600) / Double(count) : 0
+        let first = min(max(request.field("Last-Event-ID").flatMap(Int.init) ?? 0, 0), count)
+        return FixtureResponse(
+            fields: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
+            body: .pieces(byteCount: nil) { number in
+                let id = first + number / 2 + 1
+                if id > count { return .end }
+                return number % 2 == 0
+                    ? .bytes(Data("id: \(id)\nevent: tick\ndata: {\"id\": \(id)}\n\n".utf8)) : .wait(pause)
+            })
+    }
+}

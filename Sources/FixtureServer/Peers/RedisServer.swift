@@ -1,0 +1,96 @@
+// redis-server from Debian.
+
+public import Foundation
+import Glibc
+import Synchronization
+
+/// A redis-server of our own on a free loopback port and a Unix-domain socket, which keeps nothing.
+///
+/// It ends with its last reference, and with this process in any case.
+public final class RedisServer: Sendable {
+    /// The port, for clear text; 0 for a server with TLS alone.
+    public let port: UInt16
+    /// The port for TLS; 0 without a certificate.
+    public let securePort: UInt16
+    /// The path of the Unix-domain socket.
+    public var socket: URL { folder.file("redis.sock") }
+    private let folder: TemporaryFolder
+    private let program: String
+    private let arguments: [String]
+    private let process: Mutex<ChildProcess?>
+
+    /// `redis://` and the port.
+    public var url: String { "redis://127.0.0.1:\(port)" }
+    /// `redis+unix://` and the path of the socket.
+    public var socketURL: String { "redis+unix://\(socket.path)" }
+    /// `rediss://` and the port for TLS.
+    public var secureURL: String { "rediss://localhost:\(securePort)" }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - arguments: options of redis.conf, as `["--maxmemory", "2mb"]`.
+    ///   - port: the port; `nil` for a free one.
+    ///   - certificate: the certificate of a port for TLS.
+    ///   - sentinelConfiguration: lines of sentinel.conf, which make the server a sentinel.
+    /// - Throws: when redis-server is missing or does not start.
+    public init(
+        _ arguments: [String] = [], port: UInt16? = nil, certificate: CertificateAuthority.Issued? = nil,
+        sentinelConfiguration: String? = nil
+    ) throws {
+        let port = try port ?? LoopbackSocket.freePort()
+        let folder = try TemporaryFolder()
+        self.port = port
+        self.folder = folder
+        var all = ["--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder.url.path]
+        all += ["--pidfile", folder.file("redis.pid").path]
+        if let certificate {
+            securePort = try LoopbackSocket.freePort()
+            all += ["--tls-port", "\(securePort)", "--tls-cert-file", certificate.certificate.path]
+            all += ["--tls-key-file", certificate.key.path, "--tls-auth-clients", "no"]
+            all += ["--tls-ca-cert-file", certificate.certificate.path]
+        } else {
+            securePort = 0
+        }
+        if let sentinelConfiguration {
+            let file = folder.file("sentinel.conf")
+            try sentinelConfiguration.write(to: file, atomically: true, encoding: .utf8)
+            all = [file.path, "--sentinel"] + all
+        } else {
+            all += ["--save", "", "--appendonly", "no", "--unixsocket", folder.file("redis.sock").path]
+            all += ["--enable-debug-command", "yes", "--daemonize", "no"]
+        }
+        program = "redis-server"
+        self.arguments = all + arguments
+        process = Mutex(nil)
+        try start()
+    }
+
+    /// Starts the server again, which has forgotten everything, on the same port.
+    public func start() throws {
+        let made = try ChildProcess(program, arguments, package: "redis-server")
+        process.withLock { $0 = made }
+        try ChildProcess.waitForPort(port)
+    }
+
+    /// A port without a listener.
+    public static func unusedPort() throws -> UInt16 { try LoopbackSocket.freePort() }
+
+    /// Kills the server.
+    public func stop() throws {
+        process.withLock { $0.take() }?.stop()
+        try ChildProcess.wait("the end of the redis-server on port \(port)") { kill(identifier, 0) != 0 }
+    }
+
+    /// Stops the server's process, which then answers nothing, until `resume()`.
+    public func suspend() { kill(identifier, SIGSTOP) }
+
+    /// Lets a suspended process continue.
+    public func resume() { kill(identifier, SIGCONT) }
+
+    /// The process, which may have ended.
+    public var identifier: Int32 {
+        let text = try? String(contentsOf: folder.file("redis.pid"), encoding: .utf8)
+        return Int32((text ?? "").trimmingCharacters(in: .whitespacesAndNewlines)) ?? Int32.max
+    }
+}

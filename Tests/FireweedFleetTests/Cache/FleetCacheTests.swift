@@ -1,0 +1,320 @@
+import Fireweed
+import FireweedTransport
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+
+@testable import FireweedFleet
+
+@Suite("The cache of a fleet", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct FleetCacheTests {
+    private let redis: RedisServer
+    private let asked = Asked()
+
+    init() throws {
+        redis = try RedisServer()
+    }
+
+    private func fleet() throws -> Fleet {
+        try Fleet(url: redis.url, configuration: .patient)
+    }
+
+    /// A cache without a memory of its own, unless the test wants one.
+    private func cache(_ fleet: Fleet, _ change: (inout FleetCache.Options) -> Void = { _ in }) -> FleetCache {
+        var options = FleetCache.Options()
+        options.memoryByteCount = 0
+        options.fetchTimeout = TestTimeouts.limit
+        change(&options)
+        return FleetCache(fleet: fleet, options: options)
+    }
+
+    private func response(
+        _ content: String, _ control: String = "max-age=60", at time: Date = Date(), selection: String = "",
+        credentials: Data? = nil
+    ) -> StoredResponse {
+        let names = selection.isEmpty ? [] : ["accept"]
+        let head = StoredHead(
+            response: ResponseHead(status: 200, fields: [Field(name: "Cache-Control", value: control)]),
+            requestTime: time, responseTime: time,
+            variant: ResponseVariant(names: names, selection: Data(selection.utf8), credentials: credentials))
+        return StoredResponse(head: head, content: Data(content.utf8))
+    }
+
+    private func text(
+        _ cache: FleetCache, _ key: String = "k",
+        _ choose: @escaping @Sendable ([StoredHead]) -> Int? = { $0.isEmpty ? nil : 0 }
+    ) async throws -> String? {
+        try await cache.lookUp(key, claimsFetch: false, choosing: choose).response
+            .map { String(decoding: $0.content, as: UTF8.self) }
+    }
+
+    @Test("a response is found by other processes, large or small", arguments: [0, 10, 64 << 10, 70_000, 900_000])
+    func found(byteCount: Int) async throws {
+        let (one, two) = (try fleet(), try fleet())
+        defer { [one, two].forEach { $0.shutDown() } }
+        let content = String(repeating: "x", count: byteCount)
+        try await cache(one).store(response(content), for: "k", revision: 0)
+        #expect(try await text(cache(two)) == content)
+        #expect(try await text(cache(two), "l") == nil)
+    }
+
+    @Test("variants are kept apart, and the most recent comes first")
+    func variants() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet)
+        let now = Date()
+        try await cache.store(response("a", at: now - 2, selection: "a"), for: "k", revision: 0)
+        try await cache.store(response("b", at: now, selection: "b"), for: "k", revision: 0)
+        try await cache.store(response("c", at: now - 1, selection: "c"), for: "k", revision: 0)
+        let order = Seen<[Data]>([])
+        let last = try await text(cache) { heads in
+            order.set(heads.map(\.variant.selection))
+            return heads.count - 1
+        }
+        #expect(last == "a" && order.value == ["b", "c", "a"].map { Data($0.utf8) })
+        for number in 0..<40 {
+            try await cache.store(response("x", at: now, selection: "\(number)"), for: "k", revision: 0)
+        }
+        let count = Seen(0)
+        _ = try await text(cache) { heads in
+            count.set(heads.count)
+            return nil
+        }
+        #expect(count.value == 16, "variants are bounded")
+    }
+
+    @Test("a response is kept while it is fresh, and for its stale window")
+    func expiry() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet)
+        let key = fleet.key("cache", "k")
+        for (control, seconds) in [
+            ("max-age=60", 60), ("max-age=60, stale-while-revalidate=100, stale-if-error=40", 160),
+            ("max-age=60, stale-if-error=1000", 1060), ("max-age=60, must-revalidate, stale-if-error=40", 60),
+        ] {
+            try await cache.removeAllResponses()
+            try await cache.store(response("one", control), for: "k", revision: 0)
+            let rest = try await fleet.command("PTTL", key).integer ?? 0
+            #expect(rest <= seconds * 1000 && rest > (seconds - 30) * 1000, "\(control)")
+        }
+        for control in ["max-age=0", "no-store, max-age=60", "no-cache"] {
+            try await cache.store(response("two", control), for: "k", revision: 0)
+            #expect(try await text(cache) == nil, "\(control) only replaces")
+        }
+        try await cache.store(response("old", at: Date() - 100), for: "k", revision: 0)
+        #expect(try await text(cache) == nil)
+    }
+
+    @Test("what was removed after the look is not stored, and not brought back by a 304")
+    func removed() async throws {
+        let (one, two) = (try fleet(), try fleet())
+        defer { [one, two].forEach { $0.shutDown() } }
+        let (mine, other) = (cache(one), cache(two))
+        let before = try await mine.lookUp("k", claimsFetch: false) { _ in nil }
+        try await other.removeResponses(for: "k")
+        try await mine.store(response("late"), for: "k", revision: before.revision)
+        #expect(try await text(mine) == nil)
+        try await mine.store(response("unlooked"), for: "k", revision: nil)
+        #expect(try await text(mine) == nil, "without a look nothing is known")
+        let after = try await mine.lookUp("k", claimsFetch: false) { _ in nil }
+        let stored = response("new")
+        try await mine.store(stored, for: "k", revision: after.revision)
+        #expect(try await text(other) == "new")
+        try await other.removeResponses(for: "k")
+        try await mine.updateHead(stored.head, for: "k")
+        #expect(try await text(mine) == nil)
+    }
+
+    @Test("neither an older response nor an older head replaces a newer one")
+    func older() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet)
+        let now = Date()
+        let new = response("new", at: now)
+        try await cache.store(new, for: "k", revision: 0)
+        try await cache.store(response("old", at: now - 10), for: "k", revision: 0)
+        #expect(try await text(cache) == "new")
+        // A 304 about content that has been replaced.
+        let gone = response("gone", "max-age=1000", at: now + 5)
+        try await cache.updateHead(gone.head, for: "k")
+        let found = try await cache.lookUp("k", claimsFetch: false) { _ in 0 }
+        #expect(found.response?.head.identifier == new.head.identifier)
+        let fresh = StoredHead(
+            replacing: new.head,
+            response: ResponseHead(status: 200, fields: [Field(name: "Cache-Control", value: "max-age=500")]))
+        try await cache.updateHead(fresh, for: "k")
+        let updated = try await cache.lookUp("k", claimsFetch: false) { _ in 0 }
+        #expect(updated.response?.head.response.value(of: "Cache-Control") == "max-age=500")
+        #expect(updated.response.map { String(decoding: $0.content, as: UTF8.self) } == "new")
+    }
+
+    @Test(
+        "private responses are for their partition alone",
+        arguments: [("max-age=60, private", nil), ("max-age=60", Data([1])), ("max-age=60", nil)] as [(String, Data?)])
+    func partitions(control: String, credentials: Data?) async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let isPrivate = control.contains("private") || credentials != nil
+        let (none, one, two) = (cache(fleet), cache(fleet) { $0.partition = "1" }, cache(fleet) { $0.partition = "2" })
+        try await none.store(response("none", control, credentials: credentials), for: "k", revision: 0)
+        #expect(try await text(none) == (isPrivate ? nil : "none"))
+        try await one.store(response("one", control, credentials: credentials), for: "k", revision: 0)
+        #expect(try await text(one) == "one")
+        #expect(try await text(two) == (isPrivate ? nil : "one"))
+        #expect(try await text(none) == (isPrivate ? nil : "one"))
+        try await one.removeResponses(for: "k")
+        #expect(try await text(one) == nil)
+    }
+
+    @Test("a size limit keeps large responses out")
+    func large() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet) { $0.maximumEntryByteCount = 1_000 }
+        try await cache.store(response("small"), for: "k", revision: 0)
+        try await cache.store(response(String(repeating: "x", count: 2_000)), for: "k", revision: 0)
+        #expect(try await text(cache) == nil)
+    }
+
+    @Test("the memory of a process answers without the server, and forgets what it changes itself")
+    func memory() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet) {
+            $0.memoryByteCount = 1 << 20
+            $0.memoryLifetime = .seconds(3600)
+        }
+        try await cache.store(response("one"), for: "k", revision: 0)
+        try await fleet.command("FLUSHALL")
+        #expect(try await text(cache) == "one")
+        try await cache.removeResponses(for: "k")
+        #expect(try await text(cache) == nil)
+    }
+
+    @Test("foreign values under our keys are a miss", arguments: ["string", "list", "hash", "our hash", "no number"])
+    func foreign(kind: String) async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet)
+        let key = fleet.key("cache", "k")
+        switch kind {
+        case "string": try await fleet.command("SET", key, "x")
+        case "list": try await fleet.command("RPUSH", key, "x")
+        case "hash": try await fleet.command("HSET", key, "x", "y", "m", "z", "m1", "1 2 3 4")
+        case "our hash":
+            try await cache.store(response("one"), for: "k", revision: 0)
+            let fields = try await fleet.command("HKEYS", key).elements?.compactMap(\.text) ?? []
+            for field in fields where field.hasPrefix("h") {
+                try await fleet.command("HSET", key, RESPArgument(field), "foreign")
+            }
+        default: try await fleet.command("SET", fleet.key("cache-removed", "k"), "x")
+        }
+        let found = try? await cache.lookUp("k", claimsFetch: true) { $0.isEmpty ? nil : 0 }
+        #expect(found?.response == nil)
+        try? await cache.store(response("two"), for: "k", revision: found?.revision)
+        if kind == "hash" || kind == "our hash" { #expect(try await text(cache) == "two") }
+        let session = session(cache)
+        #expect(await session.request("http://a.test/k").serializingString().response.value != nil)
+    }
+
+    // MARK: Sessions
+
+    private func session(
+        _ cache: FleetCache, _ control: String = "max-age=60", before: @escaping @Sendable () -> Void = {}
+    ) -> Session {
+        let transport = ScriptedTransport { [asked] message in
+            let count = asked.add(message.url)
+            before()
+            let fields = [Field(name: "Cache-Control", value: control)]
+            return [.head(ResponseHead(status: 200, fields: fields)), .content(Data("\(count)".utf8))]
+        }
+        return Session(
+            transport: transport, configuration: .af.ephemeral, asyncResponseStore: cache, coalescesRequests: true)
+    }
+
+    @Test("fifty cold clients fetch once", arguments: [1, 50])
+    func cold(sessionCount: Int) async throws {
+        let fleets = try (0..<min(5, sessionCount)).map { _ in try fleet() }
+        defer { fleets.forEach { $0.shutDown() } }
+        let sessions = (0..<sessionCount).map { session(cache(fleets[$0 % fleets.count])) }
+        let tasks = (0..<50).map { sessions[$0 % sessionCount].request("http://a.test/").serializingString() }
+        for task in tasks { #expect(await task.response.value == "1") }
+        #expect(asked.count == 1)
+    }
+
+    @Test("a private response is fetched by each process, and later requests do not wait")
+    func unshared() async throws {
+        let fleets = try (0..<4).map { _ in try fleet() }
+        defer { fleets.forEach { $0.shutDown() } }
+        let sessions = fleets.map { session(cache($0), "no-store") }
+        for session in sessions {
+            let tasks = (0..<2).map { _ in session.request("http://a.test/").serializingString() }
+            for task in tasks { #expect(await task.response.value != nil) }
+            await session.flushResponseStore()
+        }
+        #expect(asked.count == 8)
+    }
+
+    @Test("an unsafe method removes what all processes have (RFC 9111 §4.4)")
+    func unsafe() async throws {
+        let fleets = try (0..<2).map { _ in try fleet() }
+        defer { fleets.forEach { $0.shutDown() } }
+        let sessions = fleets.map { session(cache($0)) }
+        #expect(await sessions[0].request("http://a.test/").serializingString().response.value == "1")
+        await sessions[0].flushResponseStore()
+        #expect(await sessions[1].request("http://a.test/").serializingString().response.value == "1")
+        #expect(await sessions[1].request("http://a.test/", method: .post).serializingString().response.value == "2")
+        await sessions[1].flushResponseStore()
+        #expect(await sessions[0].request("http://a.test/").serializingString().response.value == "3")
+    }
+
+    @Test("a server that hangs, or is away, is a miss", arguments: [true, false])
+    func away(hangs: Bool) async throws {
+        var configuration = Fleet.Configuration()
+        configuration.commandDeadline = .milliseconds(50)
+        let fleet = try Fleet(url: redis.url, configuration: configuration)
+        defer { fleet.shutDown() }
+        let session = session(FleetCache(fleet: fleet))
+        if hangs { redis.suspend() } else { try redis.stop() }
+        defer { redis.resume() }
+        for number in 0..<5 {
+            let response = await session.request("http://a.test/\(number)").serializingString().response
+            #expect(response.value == "\(number + 1)")
+        }
+    }
+}
+
+/// The URLs that an origin was asked for.
+private final class Asked: Sendable {
+    private let urls = Mutex<[String]>([])
+
+    var count: Int { urls.withLock { $0.count } }
+
+    /// Notes a URL, and returns how many there are.
+    func add(_ url: String) -> Int {
+        urls.withLock { urls in
+            urls.append(url)
+            return urls.count
+        }
+    }
+}
+
+/// What a closure has seen last.
+private final class Seen<Value: Sendable>: Sendable {
+    private let last: Mutex<Value>
+
+    init(_ value: Value) {
+        last = Mutex(value)
+    }
+
+    var value: Value { last.withLock { $0 } }
+
+    func set(_ value: Value) {
+        last.withLock { $0 = value }
+    }
+}

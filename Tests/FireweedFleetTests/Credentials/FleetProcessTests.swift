@@ -1,0 +1,171 @@
+// Several processes, some of which are killed.
+
+import Fireweed
+import FireweedFleet
+import FireweedTesting
+import FixtureServer
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// An origin that takes one token, and renews the token before it.
+private final class TokenOrigin: Sendable {
+    private let current = Mutex(1)
+    let refreshCount = Counter()
+
+    func start() throws -> MockServer {
+        try MockServer.start {
+            Stub.post("/refresh/{n}").reply { [self] in refresh($0) }.optional()
+            Stub.get("/work").reply { [self] in work($0) }.optional()
+        }
+    }
+
+    /// The answer to a second request with a renewed token is the same new token: a process may be killed after the
+    /// answer and before the token is stored.
+    private func refresh(_ request: RecordedRequest) -> MockResponse {
+        refreshCount.increment()
+        let old = request.path.split(separator: "/").last.flatMap { Int($0) } ?? 0
+        return current.withLock { current in
+            guard old == current || old + 1 == current else { return .status(400) }
+            current = old + 1
+            return .text("\(current)")
+        }
+    }
+
+    private func work(_ request: RecordedRequest) -> MockResponse {
+        let token = current.withLock { $0 }
+        return token > 1 && request.headers["Authorization"] == "Bearer \(token)" ? .text("ok") : .status(401)
+    }
+}
+
+@Suite("Processes of a fleet", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct FleetProcessTests {
+    private let server: RedisServer
+    private let folder: TemporaryFolder
+
+    init() throws {
+        server = try RedisServer()
+        folder = try TemporaryFolder()
+    }
+
+    private func probe(_ arguments: [String], output: FileHandle = .nullDevice) throws -> Process {
+        let process = Process()
+        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("FleetProbe")
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.start()
+        return process
+    }
+
+    private func status(of process: Process) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                process.waitUntilExit()
+                continuation.resume(returning: process.terminationStatus)
+            }
+        }
+    }
+
+    /// How many rounds are played: `FIREWEED_FLEET_ROUNDS` has more for Scripts/fleet-rounds.
+    private static var rounds: Int {
+        ProcessInfo.processInfo.environment["FIREWEED_FLEET_ROUNDS"].flatMap { Int($0) } ?? 2
+    }
+
+    @Test("eight processes with eight requests each and an expired token make one refresh", arguments: [true, false])
+    func once(isShared: Bool) async throws {
+        for round in 0..<Self.rounds {
+            let origin = TokenOrigin()
+            let service = try origin.start()
+            defer { service.stop() }
+            let store = isShared ? "\(server.url)/\(round % 16)" : folder.file("vault-\(round).sqlite").path
+            if isShared { try await Fleet(url: store, configuration: .patient).command("FLUSHDB") }
+            let address = "http://127.0.0.1:\(service.port)"
+            let processes = try (0..<8).map { _ in try probe(["token", store, address, "8"]) }
+            var codes: [Int32] = []
+            for process in processes { codes.append(await status(of: process)) }
+            #expect(codes == Array(repeating: 0, count: 8), "round \(round)")
+            #expect(origin.refreshCount.value == 1, "round \(round)")
+        }
+    }
+
+    @Test("processes that are killed at any moment hold the others up no longer than their lease")
+    func killed() async throws {
+        for round in 0..<Self.rounds {
+            let origin = TokenOrigin()
+            let service = try origin.start()
+            defer { service.stop() }
+            let store = "\(server.url)/\(round % 16)"
+            try await Fleet(url: store, configuration: .patient).command("FLUSHDB")
+            let address = "http://127.0.0.1:\(service.port)"
+            let victims = try (0..<2).map { _ in try probe(["token", store, address, "8"]) }
+            // Another moment in each round: after so many requests of anybody.
+            let count = round % 7
+            while service.stubs.requests.count < count, victims.contains(where: \.isRunning) { await Task.yield() }
+            for victim in victims { kill(victim.processIdentifier, SIGKILL) }
+            for victim in victims { _ = await status(of: victim) }
+            let processes = try (0..<6).map { _ in try probe(["token", store, address, "8"]) }
+            for process in processes { #expect(await status(of: process) == 0, "round \(round)") }
+            let refreshCount = origin.refreshCount.value
+            #expect((1...2).contains(refreshCount), "at most one of those that were killed had begun")
+        }
+    }
+
+    @Test("eight processes keep to a rate of 100 in a second together, and use it", arguments: [true, false])
+    func rate(isShared: Bool) async throws {
+        let store = isShared ? server.url : folder.file("limits.sqlite").path
+        let files = (0..<8).map { folder.file("slots-\($0)") }
+        let processes = try files.map { file in
+            try Data().write(to: file)
+            return try probe(
+                ["slots", store, "100", "3", "16"], output: FileHandle(forWritingTo: file))
+        }
+        for process in processes { #expect(await status(of: process) == 0) }
+        let moments = try files.flatMap { file in
+            try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { Int64($0) }
+        }.sorted()
+        let first = try #require(moments.first)
+        let last = try #require(moments.last)
+        for (index, moment) in moments.enumerated() where index >= 101 {
+            #expect(moment - moments[index - 101] >= 1_000_000, "never more than 101 in a second")
+        }
+        let allowed = Double(last - first) / 10_000
+        #expect(Double(moments.count) >= 0.95 * allowed, "\(moments.count) of \(allowed)")
+        #expect(moments.count > 200)
+    }
+
+    @Test(
+        "the origin gets the requests of eight processes at 100 in a second, and all of them", arguments: [true, false])
+    func sends(isShared: Bool) async throws {
+        let store = isShared ? server.url : folder.file("limits.sqlite").path
+        let service = try MockServer.start { Stub.get("/work").reply(.text("ok")) }
+        defer { service.stop() }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let processes = try (0..<8).map { _ in
+            try probe(["send", store, "http://127.0.0.1:\(service.port)", "100", "40"])
+        }
+        for process in processes { #expect(await status(of: process) == 0) }
+        #expect(service.stubs.requests.count == 320)
+        // The first slot comes after the start, and the last one 319 hundredths of a second after the first.
+        #expect(clock.now - start >= .milliseconds(3190))
+    }
+
+    @Test("fifty clients in five processes that miss the same URL fetch it once")
+    func coldClients() async throws {
+        for round in 0..<Self.rounds {
+            let count = Counter()
+            let service = try MockServer.start {
+                Stub.get("/cold").reply { _ in
+                    .text("\(count.increment())").header("Cache-Control", "max-age=600")
+                }
+            }
+            defer { service.stop() }
+            let processes = try (0..<5).map { _ in
+                try probe(["cache", "\(server.url)/\(round % 16)", "http://127.0.0.1:\(service.port)/cold", "10"])
+            }
+            for process in processes { #expect(await status(of: process) == 0, "round \(round)") }
+            #expect(count.value == 1, "round \(round)")
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// The order of a fleet's events.
+
+import FixtureServer
+import Synchronization
+import Testing
+
+@testable import FireweedFleet
+
+@Suite("Health of a fleet's server")
+struct ServerHealthTests {
+    @Test("a change while the handler runs is reported after it, never before")
+    func order() {
+        let log = EventLog<String>()
+        let health = Mutex<ServerHealth?>(nil)
+        let made = ServerHealth { event in
+            switch event {
+            case .degraded:
+                // As another thread does, which gets an answer at this moment.
+                health.withLock { $0 }?.succeeded(at: 7)
+                log.note("degraded")
+            case .recovered: log.note("recovered")
+            }
+        }
+        health.withLock { $0 = made }
+        for now: UInt64 in 0..<3 { made.failed(at: now, since: now, with: .busy) }
+        #expect(log.events == ["degraded", "recovered"])
+        health.withLock { $0 = nil }
+    }
+}

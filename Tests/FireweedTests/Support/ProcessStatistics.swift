@@ -1,0 +1,26 @@
+// Statistics of this process, from /proc.
+
+import Foundation
+
+/// Memory and connections of this process at one moment.
+struct ProcessStatistics {
+    let residentKibibytes: Int
+    private let remotePorts: [Int]
+
+    init() {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        residentKibibytes = line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+        // Established connections of the machine, by their remote port in hexadecimal: only ours go to our server.
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        remotePorts = table.split(separator: "\n").dropFirst().compactMap { row in
+            let columns = row.split(separator: " ")
+            guard columns.count > 3, columns[3] == "01" else { return nil }
+            return Int(columns[2].suffix(4), radix: 16)
+        }
+    }
+
+    func connections(to url: URL) -> Int {
+        remotePorts.count { $0 == url.port }
+    }
+}

@@ -1,1 +1,0 @@
-../../../Sources/FireweedTransport/Sanitizing/Mutex.swift

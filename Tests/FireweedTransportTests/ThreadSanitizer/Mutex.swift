@@ -1,0 +1,1 @@
+../../../Sources/FireweedTransport/ThreadSanitizer/Mutex.swift
