@@ -42,7 +42,7 @@ deps:
 python: deps
 	@Scripts/make-python .build/python
 
-# Builds the library, the command and the probes for debugging.
+# Builds the library, the command and the tests' programs for debugging.
 build: deps
 	$(SWIFT) build
 
@@ -102,14 +102,14 @@ bench: deps
 	@Scripts/install-packages $(CURL)
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
 	$(SWIFT) build $(OPTIMISED) --product fireweed
-	$(SWIFT) build $(OPTIMISED) --product FleetProbe
+	$(SWIFT) build $(OPTIMISED) --product TestPrograms
 	.build/release/FireweedBench
-	Scripts/bench-fleet .build/release/FleetProbe
+	Scripts/bench-fleet .build/release/TestPrograms
 
 # Shows what processes share through a redis-server of its own.
 fleet-demo: deps
-	$(SWIFT) build --product FleetProbe
-	Scripts/fleet-demo .build/debug/FleetProbe
+	$(SWIFT) build --product TestPrograms
+	Scripts/fleet-demo .build/debug/TestPrograms
 
 # Plays ROUNDS rounds of processes that share a token, and of processes that are killed meanwhile.
 fleet-rounds: deps

@@ -63,15 +63,6 @@ let package = Package(
             name: "FireweedChaos",
             dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "CAllocationCount"],
             swiftSettings: settings),
-        .executableTarget(
-            name: "ExitProbe", dependencies: ["Fireweed", "CAllocationCount"], swiftSettings: settings),
-        .executableTarget(name: "StoreProbe", dependencies: ["Fireweed", "CSQLite"], swiftSettings: settings),
-        .executableTarget(
-            name: "CostProbe", dependencies: ["Fireweed", "FireweedTesting", "CAllocationCount"],
-            swiftSettings: settings),
-        .target(name: "CAllocationCount"),
-        .executableTarget(name: "FleetProbe", dependencies: ["FireweedFleet"], swiftSettings: settings),
-        .executableTarget(name: "NetworkProbe", dependencies: ["Fireweed"], swiftSettings: settings),
         .target(
             name: "FuzzTargets",
             dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "FireweedTransport", "CommandLanguage"],
@@ -80,12 +71,17 @@ let package = Package(
         .executableTarget(
             name: "FireweedFuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Runner", swiftSettings: settings),
 
+        .target(name: "CAllocationCount"),
+        // No target depends on these programs: their code would be linked into the tests, and with it the `malloc` that
+        // counts. They are built with everything else of the package.
+        .executableTarget(
+            name: "TestPrograms",
+            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "CSQLite", "CAllocationCount"],
+            path: "Tests/TestPrograms", swiftSettings: settings),
         .testTarget(
             name: "FireweedTransportTests",
             dependencies: ["FireweedTransport", "FixtureServer"],
             swiftSettings: settings),
-        // The probes that these tests run are no dependencies: their code would be linked into the tests, and with it
-        // the `malloc` that counts. They are built all the same, with everything else of the package.
         .testTarget(
             name: "FireweedTests",
             dependencies: ["Fireweed", "FireweedTesting", "FixtureServer", "FuzzTargets"],

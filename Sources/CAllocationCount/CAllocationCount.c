@@ -6,6 +6,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #endif
 #endif
 
+static atomic_bool is_counting;
 static atomic_long allocations;
 // In use, in the sizes that blocks really have. The library's own figures count what its threads keep for their next allocations.
 static atomic_long bytes;
@@ -109,6 +111,7 @@ static int forget(void *block) {
 }
 
 static void *made(void *block, void *caller) {
+    if (!atomic_load_explicit(&is_counting, memory_order_relaxed)) return block;
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     if (block && !note(block, caller)) {
         atomic_fetch_add_explicit(&bytes, (long)malloc_usable_size(block), memory_order_relaxed);
@@ -117,7 +120,8 @@ static void *made(void *block, void *caller) {
 }
 
 static void unmade(void *block) {
-    if (block && !forget(block)) {
+    if (!block || !atomic_load_explicit(&is_counting, memory_order_relaxed)) return;
+    if (!forget(block)) {
         atomic_fetch_sub_explicit(&bytes, (long)malloc_usable_size(block), memory_order_relaxed);
     }
 }
@@ -159,6 +163,10 @@ void free(void *block) {
 }
 
 #endif
+
+void fw_count_allocations(void) {
+    atomic_store_explicit(&is_counting, true, memory_order_relaxed);
+}
 
 long fw_allocation_count(void) {
     return atomic_load_explicit(&allocations, memory_order_relaxed);

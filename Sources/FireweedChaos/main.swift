@@ -3,6 +3,7 @@
 // A seed makes a plan (Plan/), which is run (Execution/) against servers in a process of their own (Servers/), and
 // judged (Judgement/). The exit code is 0 when nothing was wrong, 1 for a fault, and 2 when a round stood still.
 
+import CAllocationCount
 import Foundation
 
 let options = CommandLine.arguments.dropFirst()
@@ -15,4 +16,5 @@ if arguments.printsPlan {
     Report.write("\(arguments.plan(of: arguments.round ?? 0))")
     exit(0)
 }
+fw_count_allocations()
 exit(try await ChaosRunner(arguments: arguments).run())

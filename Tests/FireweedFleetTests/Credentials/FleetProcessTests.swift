@@ -49,10 +49,10 @@ struct FleetProcessTests {
         folder = try TemporaryFolder()
     }
 
-    private func probe(_ arguments: [String], output: FileHandle = .nullDevice) throws -> Process {
+    private func program(_ arguments: [String], output: FileHandle = .nullDevice) throws -> Process {
         let process = Process()
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("FleetProbe")
-        process.arguments = arguments
+        process.executableURL = TestPrograms.url
+        process.arguments = ["fleet"] + arguments
         process.standardOutput = output
         try process.start()
         return process
@@ -81,7 +81,7 @@ struct FleetProcessTests {
             let store = isShared ? "\(server.url)/\(round % 16)" : folder.file("vault-\(round).sqlite").path
             if isShared { try await Fleet(url: store, configuration: .patient).command("FLUSHDB") }
             let address = "http://127.0.0.1:\(service.port)"
-            let processes = try (0..<8).map { _ in try probe(["token", store, address, "8"]) }
+            let processes = try (0..<8).map { _ in try program(["token", store, address, "8"]) }
             var codes: [Int32] = []
             for process in processes { codes.append(await status(of: process)) }
             #expect(codes == Array(repeating: 0, count: 8), "round \(round)")
@@ -98,13 +98,13 @@ struct FleetProcessTests {
             let store = "\(server.url)/\(round % 16)"
             try await Fleet(url: store, configuration: .patient).command("FLUSHDB")
             let address = "http://127.0.0.1:\(service.port)"
-            let victims = try (0..<2).map { _ in try probe(["token", store, address, "8"]) }
+            let victims = try (0..<2).map { _ in try program(["token", store, address, "8"]) }
             // Another moment in each round: after so many requests of anybody.
             let count = round % 7
             while service.stubs.requests.count < count, victims.contains(where: \.isRunning) { await Task.yield() }
             for victim in victims { kill(victim.processIdentifier, SIGKILL) }
             for victim in victims { _ = await status(of: victim) }
-            let processes = try (0..<6).map { _ in try probe(["token", store, address, "8"]) }
+            let processes = try (0..<6).map { _ in try program(["token", store, address, "8"]) }
             for process in processes { #expect(await status(of: process) == 0, "round \(round)") }
             let refreshCount = origin.refreshCount.value
             #expect((1...2).contains(refreshCount), "at most one of those that were killed had begun")
@@ -117,7 +117,7 @@ struct FleetProcessTests {
         let files = (0..<8).map { folder.file("slots-\($0)") }
         let processes = try files.map { file in
             try Data().write(to: file)
-            return try probe(
+            return try program(
                 ["slots", store, "100", "3", "16"], output: FileHandle(forWritingTo: file))
         }
         for process in processes { #expect(await status(of: process) == 0) }
@@ -143,7 +143,7 @@ struct FleetProcessTests {
         let clock = ContinuousClock()
         let start = clock.now
         let processes = try (0..<8).map { _ in
-            try probe(["send", store, "http://127.0.0.1:\(service.port)", "100", "40"])
+            try program(["send", store, "http://127.0.0.1:\(service.port)", "100", "40"])
         }
         for process in processes { #expect(await status(of: process) == 0) }
         #expect(service.stubs.requests.count == 320)
@@ -162,7 +162,7 @@ struct FleetProcessTests {
             }
             defer { service.stop() }
             let processes = try (0..<5).map { _ in
-                try probe(["cache", "\(server.url)/\(round % 16)", "http://127.0.0.1:\(service.port)/cold", "10"])
+                try program(["cache", "\(server.url)/\(round % 16)", "http://127.0.0.1:\(service.port)/cold", "10"])
             }
             for process in processes { #expect(await status(of: process) == 0, "round \(round)") }
             #expect(count.value == 1, "round \(round)")

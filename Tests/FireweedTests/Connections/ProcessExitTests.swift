@@ -11,12 +11,11 @@ struct ProcessExitTests {
         let secure = try NginxServer(certificate: authority.issue())
         // In clear text content flows; the handshake of the other one is under way, or refused, when the process ends.
         let arguments = [server.url("/bytes/1000000000").absoluteString, secure.secureURL?.absoluteString ?? ""]
-        let probe = Bundle.main.bundleURL.appendingPathComponent("ExitProbe")
         let failures = await withTaskGroup(of: [String].self) { group in
             for _ in 0..<2 {
                 group.addTask {
                     var failures: [String] = []
-                    for _ in 0..<500 { failures += await failure(of: probe, arguments) }
+                    for _ in 0..<500 { failures += await failure(arguments) }
                     return failures
                 }
             }
@@ -35,8 +34,8 @@ struct ProcessExitTests {
         let server = try NginxServer()
         let folder = try TemporaryFolder()
         let output = try await Program.run(
-            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
-            ["--growth", server.url.appendingPathComponent("small").absoluteString], in: folder.url)
+            TestPrograms.url.path,
+            ["process", "growth", server.url.appendingPathComponent("small").absoluteString], in: folder.url)
         let facts = try JSONDecoder().decode([Facts].self, from: output.data)
         let (first, last) = (try #require(facts.first), try #require(facts.last))
         // Six connections, whatever comes and goes; Swift's own pools of threads may still be filling, and Dispatch
@@ -53,8 +52,8 @@ struct ProcessExitTests {
         ])
         let folder = try TemporaryFolder()
         let output = try await Program.run(
-            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
-            ["--starved", server.url().absoluteString], in: folder.url)
+            TestPrograms.url.path,
+            ["process", "starved", server.url().absoluteString], in: folder.url)
         #expect(output.text == "error \(URLError.cannotLoadFromNetwork.rawValue)\nok\nok\n", "\(output.errors)")
         #expect(output.code == 0)
     }
@@ -68,8 +67,8 @@ struct ProcessExitTests {
         let server = try FixtureServer.start()
         let folder = try TemporaryFolder()
         let output = try await Program.run(
-            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
-            ["--drops", server.url("/bytes/1000000000").absoluteString], in: folder.url)
+            TestPrograms.url.path,
+            ["process", "drops", server.url("/bytes/1000000000").absoluteString], in: folder.url)
         let facts = try JSONDecoder().decode([Facts].self, from: output.data)
         let (first, last) = (try #require(facts.first), try #require(facts.last))
         // Dispatch opens a descriptor when it first has a timer of another kind.
@@ -107,7 +106,7 @@ struct ProcessExitTests {
     private func heapGrowth(_ arguments: [String]) async throws -> Int {
         let folder = try TemporaryFolder()
         let output = try await Program.run(
-            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path, ["--repeat"] + arguments, in: folder.url)
+            TestPrograms.url.path, ["process", "repeat"] + arguments, in: folder.url)
         let counts = try JSONDecoder().decode([Int].self, from: output.data)
         return try #require(counts.last) - #require(counts.first)
     }
@@ -117,8 +116,8 @@ struct ProcessExitTests {
         let server = try FixtureServer.start()
         let folder = try TemporaryFolder()
         let output = try await Program.run(
-            Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path,
-            ["--fork", server.url("/get").absoluteString],
+            TestPrograms.url.path,
+            ["process", "fork", server.url("/get").absoluteString],
             in: folder.url)
         let lines = String(decoding: output.data, as: UTF8.self).split(separator: "\n")
         #expect(lines.count == 2)
@@ -127,11 +126,11 @@ struct ProcessExitTests {
     }
 
     /// How a run ended, when that was not as it should be.
-    private func failure(of program: URL, _ arguments: [String]) async -> [String] {
+    private func failure(_ arguments: [String]) async -> [String] {
         await withCheckedContinuation { continuation in
             let process = Process()
-            process.executableURL = program
-            process.arguments = arguments
+            process.executableURL = TestPrograms.url
+            process.arguments = ["process", "exit"] + arguments
             process.standardError = FileHandle.nullDevice
             process.terminationHandler = { ended in
                 let isClean = ended.terminationReason == .exit && ended.terminationStatus == 0

@@ -9,7 +9,8 @@ struct CostTests {
     func allocations() async throws {
         let server = try NginxServer()
         let url = server.url.appendingPathComponent("small").absoluteString
-        let text = try await run(probe.path, [url, "2000"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = try await run(TestPrograms.url.path, ["cost", url, "2000"]).trimmingCharacters(
+            in: .whitespacesAndNewlines)
         let count = try #require(Double(text))
         // A debug build makes a third more than an optimised one.
         #expect(count / 2000 < allocationLimit)
@@ -17,7 +18,8 @@ struct CostTests {
 
     @Test("a stub's allocations stay few")
     func stubAllocations() async throws {
-        let text = try await run(probe.path, ["stub", "2000"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = try await run(TestPrograms.url.path, ["cost", "stub", "2000"]).trimmingCharacters(
+            in: .whitespacesAndNewlines)
         let count = try #require(Double(text))
         #expect(count / 2000 < stubAllocationLimit)
     }
@@ -27,7 +29,7 @@ struct CostTests {
         let server = try NginxServer()
         let url = server.url.appendingPathComponent("small").absoluteString
         // Whether the loop sleeps when a request comes is the scheduler's choice, so that two runs differ by nearly one
-        // wake-up for each request that both have: those must be few. They are the hundred that the probe makes first.
+        // wake-up for each request that both have: those must be few. They are the hundred that are made first.
         let none = try await systemCalls(url, count: 0)
         let many = try await systemCalls(url, count: 1500)
         for (name, limit) in systemCallLimits {
@@ -48,15 +50,13 @@ struct CostTests {
         "futex": 12,
     ]
 
-    private var probe: URL { Bundle.main.bundleURL.appendingPathComponent("CostProbe") }
-
     /// Calls by name, as strace(1) counts them.
     private func systemCalls(_ url: String, count: Int) async throws -> [String: Int] {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("calls")
         _ = try await run(
             "strace",
-            ["-f", "-c", "-U", "calls,name", "-o", file.path, probe.path, url, String(count)])
+            ["-f", "-c", "-U", "calls,name", "-o", file.path, TestPrograms.url.path, "cost", url, String(count)])
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
         return lines.reduce(into: [:]) { calls, line in
             let columns = line.split(separator: " ")

@@ -45,9 +45,8 @@ struct HostileRemainsTests {
                 + plain.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2, speaksPlainHTTP2: true) },
             authority: testCertificates.root.certificate.path, rounds: 4)
         let folder = try TemporaryFolder()
-        let probe = Bundle.main.bundleURL.appendingPathComponent("ExitProbe").path
         let output = try await Program.run(
-            probe, ["--hostile"], input: try JSONEncoder().encode(plan), in: folder.url)
+            TestPrograms.url.path, ["process", "hostile"], input: try JSONEncoder().encode(plan), in: folder.url)
         try #require(output.code == 0, "\(output.errors)")
         let report = try JSONDecoder().decode(Report.self, from: output.data)
         let facts = report.facts

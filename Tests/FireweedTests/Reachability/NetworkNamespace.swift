@@ -107,10 +107,9 @@ final class NamespacedProgram: Sendable {
         }.start()
     }
 
-    /// The probe that belongs to these tests.
-    convenience init(probe arguments: String..., in namespace: NetworkNamespace) throws {
-        let program = Bundle.main.bundleURL.appendingPathComponent("NetworkProbe").path
-        try self.init([program] + arguments, in: namespace.name)
+    /// A program of Tests/TestPrograms/Network.
+    convenience init(network arguments: String..., in namespace: NetworkNamespace) throws {
+        try self.init([TestPrograms.url.path, "network"] + arguments, in: namespace.name)
     }
 
     /// Waits for a line that says `text` behind its time, later than `moment`; gives its time.

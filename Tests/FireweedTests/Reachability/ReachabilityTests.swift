@@ -109,7 +109,7 @@ struct NamespaceTests {
     private func playAnyDestination() async throws -> [Delay] {
         var delays: [Delay] = []
         let namespace = try NetworkNamespace()
-        let program = try NamespacedProgram(probe: "watch", in: namespace)
+        let program = try NamespacedProgram(network: "watch", in: namespace)
         _ = try await program.time(of: Self.up)
         var moment = try namespace.ip("route del default")
         delays.append(try await delay("default route removed", program, "notReachable", since: moment))
@@ -143,7 +143,7 @@ struct NamespaceTests {
     private func playHost() async throws -> [Delay] {
         var delays: [Delay] = []
         let namespace = try NetworkNamespace()
-        let program = try NamespacedProgram(probe: "watch", "198.51.100.7", in: namespace)
+        let program = try NamespacedProgram(network: "watch", "198.51.100.7", in: namespace)
         _ = try await program.time(of: Self.up)
         var moment = try namespace.ip("route del default")
         delays.append(try await delay("default route removed, for a host", program, "notReachable", since: moment))
@@ -162,7 +162,7 @@ struct NamespaceTests {
         try namespace.ip("link set veth0 name wwan0")
         try namespace.ip("link set wwan0 up")
         try namespace.ip("route add default via 10.77.0.2")
-        let program = try NamespacedProgram(probe: "watch", in: namespace)
+        let program = try NamespacedProgram(network: "watch", in: namespace)
         _ = try await program.time(of: Self.up.replacingOccurrences(of: "ethernetOrWiFi", with: "cellular"))
     }
 
@@ -187,7 +187,7 @@ struct NamespaceTests {
         let namespace = try NetworkNamespace()
         let server = try await server(namespace)
         try namespace.ip("route del default")
-        let program = try NamespacedProgram(probe: "retry", "http://198.51.100.7:8080/", in: namespace)
+        let program = try NamespacedProgram(network: "retry", "http://198.51.100.7:8080/", in: namespace)
         _ = try await program.time(of: "started")
         try namespace.ip("addr add 10.78.0.1/24 dev veth0")  // a change that is of no use to it
         let moment = try namespace.ip("route add default via 10.77.0.2")
@@ -201,12 +201,12 @@ struct NamespaceTests {
         let namespace = try NetworkNamespace()
         let server = try await server(namespace)
         try namespace.ip("route del default")
-        let program = try NamespacedProgram(probe: "wait", "http://198.51.100.7:8080/", in: namespace)
+        let program = try NamespacedProgram(network: "wait", "http://198.51.100.7:8080/", in: namespace)
         _ = try await program.time(of: "waiting")
         let moment = try namespace.ip("route add default via 10.77.0.2")
         _ = try await program.time(of: "done", after: moment.start)
         try namespace.ip("route del default")
-        let hopeless = try NamespacedProgram(probe: "wait", "http://198.51.100.7:8080/", "3", in: namespace)
+        let hopeless = try NamespacedProgram(network: "wait", "http://198.51.100.7:8080/", "3", in: namespace)
         let line = try await hopeless.lines.first { $0.contains("failed") }
         #expect(line.hasSuffix("failed -1001"))
         withExtendedLifetime(server) {}
@@ -216,7 +216,7 @@ struct NamespaceTests {
     func offlineError() async throws {
         let namespace = try NetworkNamespace()
         try namespace.ip("route del default")
-        let program = try NamespacedProgram(probe: "retry", "http://198.51.100.7:8080/", "3", in: namespace)
+        let program = try NamespacedProgram(network: "retry", "http://198.51.100.7:8080/", "3", in: namespace)
         try await program.lines.first { $0.contains("failed") }
         #expect(program.said.last == "failed -1009")
     }

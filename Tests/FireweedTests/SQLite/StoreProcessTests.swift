@@ -13,10 +13,10 @@ struct StoreProcessTests {
         folder = try TemporaryFolder()
     }
 
-    private func probe(_ arguments: [String], output: Pipe? = nil) throws -> Process {
+    private func program(_ arguments: [String], output: Pipe? = nil) throws -> Process {
         let process = Process()
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("StoreProbe")
-        process.arguments = arguments
+        process.executableURL = TestPrograms.url
+        process.arguments = ["store"] + arguments
         process.standardOutput = output ?? FileHandle.nullDevice
         try process.start()
         return process
@@ -34,11 +34,11 @@ struct StoreProcessTests {
 
     @Test("four processes that store and read at once read nothing torn, and none is refused")
     func together() async throws {
-        let processes = try (0..<4).map { _ in try probe(["mix", file.path, "250"]) }
+        let processes = try (0..<4).map { _ in try program(["mix", file.path, "250"]) }
         var codes: [Int32] = []
         for process in processes { codes.append(await status(of: process)) }
         #expect(codes == [0, 0, 0, 0])
-        #expect(try await status(of: probe(["check", file.path])) == 0)
+        #expect(try await status(of: program(["check", file.path])) == 0)
         #expect(try SQLiteResponseStore(url: file).byteCount <= 4 << 20)
     }
 
@@ -46,14 +46,14 @@ struct StoreProcessTests {
     func killed() async throws {
         for round in 0..<25 {
             let output = Pipe.closedOnExec()
-            let writer = try probe(["write", file.path], output: output)
+            let writer = try program(["write", file.path], output: output)
             // It is in the middle of writing when it has said something: more each round, so that it dies at different
             // places.
             for _ in 0...(round % 5) { _ = output.fileHandleForReading.nextContent() }
             kill(writer.processIdentifier, SIGKILL)
             writer.waitUntilExit()
             #expect(writer.terminationReason == .uncaughtSignal)
-            #expect(try await status(of: probe(["check", file.path])) == 0, "round \(round)")
+            #expect(try await status(of: program(["check", file.path])) == 0, "round \(round)")
         }
         #expect(try !SQLiteResponseStore(url: file).byteCount.isMultiple(of: 1 << 30))
     }
@@ -61,7 +61,7 @@ struct StoreProcessTests {
     /// Runs `body` while another process has a lock on the file.
     private func whileLocked(_ body: () async throws -> Void) async throws {
         let output = Pipe.closedOnExec()
-        let process = try probe(["lock", file.path], output: output)
+        let process = try program(["lock", file.path], output: output)
         _ = output.fileHandleForReading.nextContent()
         defer {
             kill(process.processIdentifier, SIGKILL)

@@ -38,7 +38,7 @@ struct Drops {
         var facts = try Growth.Facts.now()
         var unchanged = 0
         while unchanged < 20 {
-            // The kernel reports no change of these numbers: the probe can only look again.
+            // The kernel reports no change of these numbers: this program can only look again.
             try await Task.sleep(for: .milliseconds(50))
             let now = try Growth.Facts.now()
             unchanged = now.descriptors == facts.descriptors && now.threads == facts.threads ? unchanged + 1 : 0

@@ -44,6 +44,7 @@ struct Hostility {
     let plan: Plan
 
     func run() async throws {
+        fw_count_allocations()
         var report = Report()
         for _ in 0..<plan.rounds {
             let left = try await round(&report.outcomes)

@@ -31,6 +31,7 @@ struct Repetitions {
     }
 
     func run() async throws {
+        fw_count_allocations()
         // Other streams use the connection all the time.
         let lasting = job == .download ? nil : await undecided("/bytes/100000")
         for _ in 0..<10 { await work() }

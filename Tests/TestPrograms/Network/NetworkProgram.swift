@@ -1,0 +1,64 @@
+// Watches the network, or makes a request, inside the namespace that a test starts it in.
+
+import Fireweed
+import Foundation
+import FoundationNetworking
+
+/// Prints a line for each thing that happens: nanoseconds since 1970, then what happened.
+///
+/// - `network watch [HOST]` prints each status.
+/// - `network retry URL [SECONDS]` makes a request with an `OfflineRetrier` that waits so long; two minutes by default.
+/// - `network wait URL [SECONDS]` makes a request of a session that waits for connectivity, so long in all.
+struct NetworkProgram {
+    private let arguments: [String]
+
+    init(_ arguments: [String]) {
+        self.arguments = arguments
+    }
+
+    func run() async throws {
+        let seconds = arguments.count > 2 ? Int(arguments[2]) ?? 0 : 120
+        switch (arguments.first, arguments.dropFirst().first) {
+        case ("watch", let host): await watch(host)
+        case ("retry", let url?): await retry(url, seconds: seconds)
+        case ("wait", let url?): await wait(url, seconds: seconds)
+        default: exit(64)
+        }
+    }
+
+    private func watch(_ host: String?) async {
+        let manager = host.map { NetworkReachabilityManager(host: $0) } ?? NetworkReachabilityManager()
+        guard let manager else { exit(64) }
+        for await status in manager.statuses() { Self.say("\(status)") }
+    }
+
+    private func retry(_ url: String, seconds: Int) async {
+        let monitor = ClosureEventMonitor()
+        monitor.requestIsRetrying = { _ in Self.say("retrying") }
+        monitor.taskDidComplete = { _, _, error in Self.say("attempt \((error as? URLError)?.code.rawValue ?? 0)") }
+        let session = Session(
+            configuration: .af.ephemeral, interceptor: OfflineRetrier.offlineRetrier(maximumWait: .seconds(seconds)),
+            eventMonitors: [monitor])
+        await request(url, of: session)
+    }
+
+    private func wait(_ url: String, seconds: Int) async {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.timeoutIntervalForResource = TimeInterval(seconds)
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "monitor"))
+        monitor.taskIsWaitingForConnectivity = { _, _ in Self.say("waiting") }
+        await request(
+            url, of: Session(configuration: configuration, eventMonitors: [monitor], waitsForConnectivity: true))
+    }
+
+    private func request(_ url: String, of session: Session) async {
+        Self.say("started")
+        let response = await session.request(url).serializingData().response
+        Self.say(response.error.map { "failed \(($0.underlyingError as? URLError)?.code.rawValue ?? 0)" } ?? "done")
+    }
+
+    private static func say(_ text: String) {
+        let nanoseconds = UInt64(Date().timeIntervalSince1970 * 1e9)
+        FileHandle.standardOutput.write(Data("\(nanoseconds) \(text)\n".utf8))
+    }
+}
