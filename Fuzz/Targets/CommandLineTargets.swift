@@ -43,12 +43,12 @@ extension FuzzTarget {
 
     /// Every URL of a pattern can be made, and a word without ranges stands for itself.
     private static func checkPattern(_ word: String) throws {
-        guard let pattern = try? URLPattern(word) else { return }
+        guard let pattern = try? URLGlob(word) else { return }
         try expect(pattern.count >= 1 || word.isEmpty, "a pattern stands for a URL")
         for index in [0, pattern.count / 2, pattern.count - 1] where index >= 0 { _ = pattern.url(at: index) }
         if !word.contains("{"), !word.contains("[") {
             try expectEqual(pattern.url(at: 0).text, word, "a word without a range stands for itself")
         }
-        try expectEqual(URLPattern(literal: word).url(at: 0).text, word, "a literal stands for itself")
+        try expectEqual(URLGlob(literal: word).url(at: 0).text, word, "a literal stands for itself")
     }
 }

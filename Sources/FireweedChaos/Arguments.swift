@@ -17,7 +17,7 @@ struct Arguments {
     /// Whether to print the plan of the round and to run nothing.
     var printsPlan = false
     /// Seconds without any event after which a round counts as stuck.
-    var patience = 60
+    var stallLimit = 60
 
     /// Reads `--name value` pairs; `nil` when there is something else.
     init?(_ arguments: [String]) {
@@ -43,7 +43,7 @@ struct Arguments {
         case ("--round", let number?): round = Int(number)
         case ("--repeat", let number?): repetitions = Int(number)
         case ("--operations", let number?): operationCount = Int(number)
-        case ("--patience", let number?): patience = Int(number)
+        case ("--stall-limit", let number?): stallLimit = Int(number)
         default: return false
         }
         return true
@@ -56,6 +56,6 @@ struct Arguments {
 
     static let usage = """
         usage: FireweedChaos [--seed N] [--time SECONDS] [--round N [--repeat N] [--only N,N…] [--plan]]
-                             [--operations N] [--patience SECONDS]
+                             [--operations N] [--stall-limit SECONDS]
         """
 }

@@ -15,7 +15,7 @@ struct ChaosRunner {
         let temporary = work.file("temporary")
         try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
         let activity = Activity()
-        let watchdog = Watchdog(activity, limit: .seconds(arguments.patience))
+        let watchdog = Watchdog(activity, limit: .seconds(arguments.stallLimit))
         var servers: ServerProcess? = try startServers(work, temporary)
         let remains = Remains(temporaryFiles: temporary)
         var growth = HeapGrowth()
@@ -30,7 +30,7 @@ struct ChaosRunner {
             let folder = work.file("round-\(run)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let plan = arguments.plan(of: arguments.round ?? run)
-            let round = Round(
+            let round = ChaosRound(
                 plan: plan, addresses: servers.addresses, remains: remains, watchdog: watchdog, activity: activity,
                 folder: folder, run: run)
             var problems = try await round.run()
@@ -42,9 +42,9 @@ struct ChaosRunner {
             }
             run += 1
         }
-        Report.write(
+        StandardOutput.write(
             "\(run) rounds of \(arguments.operationCount) operations with seed \(arguments.seed): nothing was wrong")
-        Report.write("the heap has \(growth.last) bytes")
+        StandardOutput.write("the heap has \(growth.last) bytes")
         return 0
     }
 
@@ -56,8 +56,8 @@ struct ChaosRunner {
     }
 
     private func report(_ problems: [String], _ plan: RoundPlan) {
-        Report.write("seed \(plan.seed), round \(plan.number):")
-        for problem in problems { Report.write(problem) }
-        Report.write("\nAgain: make chaos SEED=\(plan.seed) ROUND=\(plan.number) REPEAT=20")
+        StandardOutput.write("seed \(plan.seed), round \(plan.number):")
+        for problem in problems { StandardOutput.write(problem) }
+        StandardOutput.write("\nAgain: make chaos SEED=\(plan.seed) ROUND=\(plan.number) REPEAT=20")
     }
 }

@@ -9,11 +9,11 @@ import Foundation
 let options = CommandLine.arguments.dropFirst()
 if options.first == "--servers" { try await ServerProcess.serve() }
 guard let arguments = Arguments(Array(options)) else {
-    Report.write(Arguments.usage)
+    StandardOutput.write(Arguments.usage)
     exit(64)
 }
 if arguments.printsPlan {
-    Report.write("\(arguments.plan(of: arguments.round ?? 0))")
+    StandardOutput.write("\(arguments.plan(of: arguments.round ?? 0))")
     exit(0)
 }
 fw_count_allocations()

@@ -124,14 +124,15 @@ struct JSONTests {
 
     @Test("colours without a new layout leave the text as it is")
     func colours() {
-        let text = JSONText(appearance: Appearance(isColoured: true, isFormatted: false)).formatted(#"{"a" :[1, 2]}"#)
+        let text = JSONFormatter(appearance: Appearance(isColoured: true, isFormatted: false)).formatted(
+            #"{"a" :[1, 2]}"#)
         let plain = text?.text.replacing(/\u{1B}\[[0-9]*m/, with: "")
         #expect(plain == #"{"a" :[1, 2]}"# && text?.text.contains("\u{1B}[34m\"a\"") == true)
-        let mono = JSONText(appearance: Appearance(isColoured: true, style: .mono)).formatted("[1]")
+        let mono = JSONFormatter(appearance: Appearance(isColoured: true, style: .mono)).formatted("[1]")
         #expect(mono?.text == "[\n    1\n]")
-        let sorted = JSONText(appearance: Appearance(isSorted: true, indent: 1)).formatted(#"{"b":1,"a":2}"#)
+        let sorted = JSONFormatter(appearance: Appearance(isSorted: true, indent: 1)).formatted(#"{"b":1,"a":2}"#)
         #expect(sorted?.text == "{\n \"a\": 2,\n \"b\": 1\n}")
-        #expect(JSONText(appearance: Appearance()).formatted("{}\n{}")?.text == "{}\n{}")
+        #expect(JSONFormatter(appearance: Appearance()).formatted("{}\n{}")?.text == "{}\n{}")
     }
 
     @Test("a format of --write-out is filled, and what is not known stays")

@@ -15,17 +15,17 @@ struct OutputTests {
             ("[]", "[]"), ("  42 ", "42"), (#""text""#, #""text""#),
         ])
     func json(text: String, expected: String) {
-        #expect(JSONText(appearance: Appearance()).formatted(text)?.text == expected)
+        #expect(JSONFormatter(appearance: Appearance()).formatted(text)?.text == expected)
     }
 
     @Test("what is no JSON is left alone", arguments: ["", "hello", "{", "[1,2", "{]", "\"open", "{\"a\":nope}"])
     func noJSON(text: String) {
-        #expect(JSONText(appearance: Appearance()).formatted(text) == nil)
+        #expect(JSONFormatter(appearance: Appearance()).formatted(text) == nil)
     }
 
     @Test("deep nesting does not exhaust anything")
     func deep() {
-        #expect(JSONText(appearance: Appearance()).formatted(String(repeating: "[", count: 100_000)) == nil)
+        #expect(JSONFormatter(appearance: Appearance()).formatted(String(repeating: "[", count: 100_000)) == nil)
     }
 
     @Test(

@@ -38,13 +38,13 @@ struct SeveralURLTests {
             ("[1-5:0]", ["[1-5:0]"]), ("[1-99999999999999999999]", ["[1-99999999999999999999]"]),
         ])
     func patterns(word: String, urls: [String]) throws {
-        let pattern = try URLPattern(word)
+        let pattern = try URLGlob(word)
         #expect((0..<pattern.count).map { pattern.url(at: $0).text } == urls)
     }
 
     @Test("a word that stands for too many URLs is refused", arguments: ["[1-99999999]", "[1-9999][1-9999][1-9999]"])
     func tooMany(word: String) {
-        #expect(throws: UsageError.self) { try URLPattern(word) }
+        #expect(throws: UsageError.self) { try URLGlob(word) }
     }
 
     @Test("words behind a URL are further URLs or items")

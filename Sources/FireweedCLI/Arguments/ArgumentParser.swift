@@ -101,7 +101,7 @@ enum ArgumentParser {
         for word in words {
             guard !isFurtherURL(word), isItem(word), let item = Item(word) else {
                 let isPattern = !invocation.takesURLsLiterally
-                invocation.urlPatterns.append(isPattern ? try URLPattern(word) : URLPattern(literal: word))
+                invocation.urlPatterns.append(isPattern ? try URLGlob(word) : URLGlob(literal: word))
                 continue
             }
             guard [.header, .headerFromFile, .emptyHeader, .removedHeader].contains(item.kind) else {
@@ -132,7 +132,7 @@ enum ArgumentParser {
         let others = words.prefix { isFurtherURL($0) }
         words = words.dropFirst(others.count)
         invocation.urlPatterns = try ([url] + others).map {
-            invocation.takesURLsLiterally ? URLPattern(literal: $0) : try URLPattern($0)
+            invocation.takesURLsLiterally ? URLGlob(literal: $0) : try URLGlob($0)
         }
         try invocation.takeURL(at: 0)
         if invocation.urlCount == 1 { invocation.urlPatterns = [] }

@@ -47,7 +47,7 @@ struct Invocation: Sendable, Equatable {
     var method: String?
     var url = ""
     /// The words for URLs, where they stand for more than one; `url` is the first one then.
-    var urlPatterns: [URLPattern] = []
+    var urlPatterns: [URLGlob] = []
     /// The texts of the URL's ranges and alternatives, for `#1` in `outputFile`.
     var patternValues: [String] = []
     /// Leave ranges and alternatives of URLs alone.

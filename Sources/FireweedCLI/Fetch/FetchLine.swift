@@ -63,13 +63,13 @@ struct FetchLineSplitter {
 ///
 /// Confined to the queue of `FetchInput`.
 private final class FetchLineReader {
-    private var patterns: ArraySlice<URLPattern>
+    private var patterns: ArraySlice<URLGlob>
     private var patternIndex = 0
     private var descriptor: Int32?
     private var splitter = FetchLineSplitter()
     private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
 
-    init(patterns: [URLPattern], descriptor: Int32?) {
+    init(patterns: [URLGlob], descriptor: Int32?) {
         self.patterns = patterns[...]
         self.descriptor = descriptor
     }
@@ -109,7 +109,7 @@ final class FetchInput: Sendable {
     private let queue = DispatchQueue(label: "fireweed.fetch.input")
     // SAFETY: used on `queue` alone.
     private nonisolated(unsafe) let reader: FetchLineReader
-    private let patterns: [URLPattern]
+    private let patterns: [URLGlob]
     /// The path of the list; `nil` for standard input and for none.
     private let path: String?
 

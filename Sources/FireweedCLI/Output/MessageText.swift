@@ -69,7 +69,7 @@ struct MessageText {
     /// JSON, indented and coloured as far as that is wanted; text that is not JSON as it is.
     func json(_ text: String) -> TerminalText {
         guard appearance.isFormatted || appearance.isColoured,
-            let formatted = JSONText(appearance: appearance).formatted(text)
+            let formatted = JSONFormatter(appearance: appearance).formatted(text)
         else { return TerminalText(foreign: text) }
         return formatted
     }
@@ -93,7 +93,7 @@ struct MessageText {
             guard halves.count == 2, !halves[0].isEmpty else { return "\(line)\n" }
             let value = halves[1].hasPrefix(" ") ? String(halves[1].dropFirst()) : halves[1]
             let looksLikeJSON = halves[0] == "data" && isAlone && (value.hasPrefix("{") || value.hasPrefix("["))
-            guard looksLikeJSON, let json = JSONText(appearance: appearance).formatted(value) else {
+            guard looksLikeJSON, let json = JSONFormatter(appearance: appearance).formatted(value) else {
                 return field(halves[0], value)
             }
             return "\(name("data")): \(json)\n"

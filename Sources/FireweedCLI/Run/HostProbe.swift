@@ -9,7 +9,7 @@ struct HostProbe {
     let target: StatusTarget
     let port: Int
 
-    private static let patience: Int32 = 10_000
+    private static let timeoutMilliseconds: Int32 = 10_000
 
     func run() async -> ExitCode {
         guard (1...65535).contains(port) else {
@@ -27,7 +27,7 @@ struct HostProbe {
         var isConnected = false
         for address in addresses {
             let start = ContinuousClock.now
-            let failure = address.connect(within: Self.patience)
+            let failure = address.connect(within: Self.timeoutMilliseconds)
             let time = Self.milliseconds(since: start)
             Terminal.write("connect   \(address.text) port \(port): \(failure ?? "connected in \(time)")\n")
             isConnected = isConnected || failure == nil
@@ -42,7 +42,7 @@ struct HostProbe {
         let host = target.host.contains(":") ? "[\(target.host)]" : target.host
         guard let url = URL(string: "https://\(host):\(port)/") else { return .usage }
         let configuration = URLSessionConfiguration.af.ephemeral
-        configuration.timeoutIntervalForRequest = Double(Self.patience) / 1000
+        configuration.timeoutIntervalForRequest = Double(Self.timeoutMilliseconds) / 1000
         let session = Session(configuration: configuration, redirectHandler: .doNotFollow)
         let response = await session.request(url, method: .head).serializingData(emptyResponseCodes: Set(100..<600))
             .response

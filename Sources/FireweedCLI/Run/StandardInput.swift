@@ -27,7 +27,7 @@ enum StandardInput {
     /// So much content is kept in memory; more is read as it is sent.
     private static let memoryLimit = 1 << 20
     /// After so many milliseconds without content the user is told what is being waited for.
-    private static let patience: Int32 = 10_000
+    private static let timeoutMilliseconds: Int32 = 10_000
 
     /// The content of standard input when it is a file, a pipe or a socket, and nothing else gives content; `nil` when
     /// it is empty.
@@ -63,7 +63,7 @@ enum StandardInput {
 
     private static func announceWaiting() {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        guard poll(&input, 1, patience) == 0 else { return }
+        guard poll(&input, 1, timeoutMilliseconds) == 0 else { return }
         Terminal.tell("fireweed: waiting for content on standard input; --ignore-stdin sends none\n")
     }
 

@@ -35,7 +35,7 @@ final class Watchdog: Sendable {
             if activity.eventCount != count { return }
         }
         guard let report = report.withLock({ $0 }) else { return }
-        Report.write("\(report())\nNothing has happened for \(limit).")
+        StandardOutput.write("\(report())\nNothing has happened for \(limit).")
         exit(2)
     }
 }

@@ -47,19 +47,20 @@ extension Operation {
         }
     }
 
-    private static func target(for kind: Kind, _ session: SessionPlan, _ random: inout SeededNumbers) -> Target {
+    private static func target(for kind: Kind, _ session: SessionPlan, _ random: inout SeededNumbers) -> PlannedTarget {
         switch kind {
         case .data, .stream, .download:
             if session.route == .clear, random.happens(25) {
                 let act = HostileAct.allCases[random.number(0...(HostileAct.allCases.count - 1))]
-                return Target(server: .hostile(act), id: HostileAct.id, byteCount: HostileAct.byteCount)
+                return PlannedTarget(server: .hostile(act), id: HostileAct.id, byteCount: HostileAct.byteCount)
             }
-            var target = Target.random(&random, sharing: session.cache != .none && random.happens(70))
+            var target = PlannedTarget.random(&random, sharing: session.cache != .none && random.happens(70))
             target.isForeign =
                 session.route == .clear && target.redirectCount > 0 && !target.isGuarded && random.happens(60)
             return target
         case .upload:
-            var target = Target(id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 5_000, 200_000))
+            var target = PlannedTarget(
+                id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 5_000, 200_000))
             if random.happens(15) {
                 target.redirectCount = random.number(1...2)
                 target.redirectStatus = random.choice(307, 308)
@@ -68,10 +69,10 @@ extension Operation {
         case .webSocket:
             let acts = SocketAct.allCases
             let act = acts[random.number(0...(acts.count - 1))]
-            return Target(
+            return PlannedTarget(
                 server: .socket(act), id: random.number(1...1_000_000), byteCount: random.choice(0, 10, 1_000, 40_000))
         case .events:
-            return Target(id: random.number(1...1_000_000), byteCount: random.number(1...12))
+            return PlannedTarget(id: random.number(1...1_000_000), byteCount: random.number(1...12))
         }
     }
 

@@ -49,7 +49,7 @@ struct Operation: Sendable {
     /// Microseconds after the start of the round.
     let start: Int
     let kind: Kind
-    let target: Target
+    let target: PlannedTarget
     let reading: Reading
     var validates = false
     /// A short idle time-out; `nil` leaves a long one.

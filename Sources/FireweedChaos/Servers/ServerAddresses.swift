@@ -11,7 +11,7 @@ struct ServerAddresses: Codable, Sendable {
     var authority: String
 
     /// The URL of a target for a session on a route.
-    func url(of target: Target, on route: SessionPlan.Route, key: String, endpoint: String) -> String {
+    func url(of target: PlannedTarget, on route: SessionPlan.Route, key: String, endpoint: String) -> String {
         let path = target.path(key: key, endpoint: endpoint)
         switch (target.server, route) {
         case (.hostile(let act), _): return "http://127.0.0.1:\(hostile[act.rawValue] ?? 1)\(path)"

@@ -81,7 +81,7 @@ final class FormParser {
         guard let type = request.field("Content-Type") else { return parser }
         if type.lowercased().hasPrefix("application/x-www-form-urlencoded") {
             parser.isForm = true
-            parser.fields = RequestTarget.query(of: "?" + String(decoding: request.body, as: UTF8.self))
+            parser.fields = ReceivedTarget.query(of: "?" + String(decoding: request.body, as: UTF8.self))
         } else if type.lowercased().hasPrefix("multipart/form-data") {
             parser.isForm = true
             parser.parseMultipart(request.body, type)

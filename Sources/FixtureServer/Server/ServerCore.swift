@@ -123,11 +123,11 @@ final class ServedExchange {
             _ = MHD_get_connection_values(connection, fw_header_kind, collectField, pointer)
         }
         request = ReceivedRequest(
-            method: method, target: target, path: RequestTarget.path(of: target),
-            query: RequestTarget.query(of: target),
+            method: method, target: target, path: ReceivedTarget.path(of: target),
+            query: ReceivedTarget.query(of: target),
             fields: fields,
             body: Data(), bodyByteCount: 0, bodyChecksum: crc32(0, nil, 0))
-        if RequestTarget.path(of: target) == "/parts" { form = FormReader(connection) }
+        if ReceivedTarget.path(of: target) == "/parts" { form = FormReader(connection) }
         core.events.record(.requestReceived(target))
     }
 

@@ -14,7 +14,9 @@ struct ChaosTests {
 
     @Test("a short round of the chaos program ends, and finds nothing wrong")
     func shortRound() async throws {
-        let arguments = ["--seed", "1", "--round", "0", "--operations", "60", "--patience", "\(TestTimeouts.seconds)"]
+        let arguments = [
+            "--seed", "1", "--round", "0", "--operations", "60", "--stall-limit", "\(TestTimeouts.seconds)",
+        ]
         let output = try await Program.run(program, arguments, in: folder.url)
         #expect(output.code == 0, "\(output.text)")
     }

@@ -18,7 +18,7 @@ final class StubHost: LinkHost {
         with: URL(fileURLWithPath: "/"))
     let httpURLResponse = HTTPURLResponse(
         url: URL(fileURLWithPath: "/"), statusCode: 302, httpVersion: nil, headerFields: nil)
-    let storingWishes = StoringWishes()
+    let storingPolicy = StoringPolicy()
     let announced = ProtectedList<String>()
 
     init(

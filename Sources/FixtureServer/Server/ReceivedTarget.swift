@@ -3,7 +3,7 @@
 import Foundation
 
 /// The parts of a request target (RFC 9112 §3.2), decoded.
-enum RequestTarget {
+enum ReceivedTarget {
     static func path(of target: String) -> String {
         let path = target.prefix { $0 != "?" }
         return String(path).removingPercentEncoding ?? String(path)

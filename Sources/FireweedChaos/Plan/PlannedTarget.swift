@@ -1,7 +1,7 @@
 // What a request asks for.
 
 /// A resource of one of the servers; its content is a function of `id` and `byteCount` alone.
-struct Target: Sendable, CustomStringConvertible {
+struct PlannedTarget: Sendable, CustomStringConvertible {
     enum Server: Sendable, Equatable {
         /// The server that answers as it was asked to, by the route of the session.
         case orderly
@@ -33,10 +33,10 @@ struct Target: Sendable, CustomStringConvertible {
     var pauseMilliseconds = 0
 
     /// A target that answers a request for content.
-    static func random(_ random: inout SeededNumbers, sharing: Bool) -> Target {
+    static func random(_ random: inout SeededNumbers, sharing: Bool) -> PlannedTarget {
         let size = random.choice(0, 1, 100, 1_000, 16_384, 70_000, 300_000)
         let id = sharing ? random.number(1...12) : random.number(1...1_000_000)
-        var target = Target(id: id, byteCount: sharing ? id * 1_777 : size)
+        var target = PlannedTarget(id: id, byteCount: sharing ? id * 1_777 : size)
         target.isChunked = random.happens(30)
         target.hasETag = random.happens(40)
         target.maximumAge = random.maybe(sharing ? 60 : 15) { $0.choice(0, 1, 60) }

@@ -5,7 +5,7 @@ import Testing
 @testable import FireweedTransport
 
 @Suite("Expect: 100-continue (RFC 9110 §10.1.1)", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct ContinueTests {
+struct ExpectContinueTests {
     private func upload(_ stage: EngineStage, _ server: ScriptedServer) async throws -> RecordedTransfer {
         try await stage.end(server.url()) { message in
             message.method = "PUT"

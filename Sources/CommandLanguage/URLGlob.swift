@@ -3,7 +3,7 @@
 /// A pattern for several URLs: `{a,b}` and `{1..9}`, `[1-9]`, `[001-100]`, `[a-z]` and `[0-100:10]`.
 ///
 /// Other brackets and braces are literal, as in `[::1]` and `filter[name]`.
-package struct URLPattern: Sendable, Equatable {
+package struct URLGlob: Sendable, Equatable {
     /// A part that stands for itself, or for one of several texts.
     package enum Part: Sendable, Equatable {
         case text(String)

@@ -3,7 +3,7 @@
 import Foundation
 
 /// A plan, and what comes of it.
-struct Round {
+struct ChaosRound {
     let plan: RoundPlan
     let addresses: ServerAddresses
     let remains: Remains

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 @Suite("Resumed downloads of the command", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct ContinueTests {
+struct ResumedDownloadTests {
     let folder: TemporaryFolder
 
     init() throws {

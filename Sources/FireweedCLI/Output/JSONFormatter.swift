@@ -3,7 +3,7 @@
 import CommandLanguage
 
 /// Indents and colours JSON token by token.
-struct JSONText {
+struct JSONFormatter {
     let appearance: Appearance
 
     /// The text on several lines, values that follow one another each on lines of its own; `nil` when it is not JSON,

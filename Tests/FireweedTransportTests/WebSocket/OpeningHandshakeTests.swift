@@ -4,7 +4,7 @@ import Testing
 @testable import FireweedTransport
 
 @Suite("The opening handshake (RFC 6455 §4)")
-struct HandshakeTests {
+struct OpeningHandshakeTests {
     private final class Deaf: WebSocketListener {
         func webSocketDidOpen(_ channel: any WebSocketChannel, subprotocol: String?) {}
         func webSocketDidReceive(_ message: WebSocketMessage) -> Flow { .undecided }

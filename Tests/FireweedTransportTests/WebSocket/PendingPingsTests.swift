@@ -4,7 +4,7 @@ import Testing
 @testable import FireweedTransport
 
 @Suite("Pings and their pongs (RFC 6455 §5.5.2, §5.5.3)")
-struct PingBookTests {
+struct PendingPingsTests {
     private final class Answers: Sendable {
         let list = Mutex<[String]>([])
         func note(_ name: String) -> @Sendable (TransferFailure?) -> Void {

@@ -5,7 +5,7 @@ import Testing
 
 /// Sessions against nginx over TLS: the rules decide inside the handshake.
 @Suite("Trust evaluation in the TLS handshake", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct HandshakeTests {
+struct TrustHandshakeTests {
     private static let made = Result {
         let authority = try CertificateAuthority()
         let issued = try authority.issue()
