@@ -64,7 +64,7 @@ extension Attempt {
         wire.credentials = exchange.transportCredentials
         wire.idleTimeout = core.settings.idleTimeout(of: record.existing)
         wire.deadlineNanoseconds = deadlineNanoseconds
-        wire.tellsOfLulls = gathersContent
+        wire.wantsReadComplete = gathersContent
         start(core.transport.makeTransfer(of: wire, for: self), of: exchange)
     }
 
@@ -93,7 +93,9 @@ extension Attempt {
                 links[index].observe(head, in: &exchange, for: self)
             }
             // Whatever becomes of the response: its cookies count.
-            if !exchange.chores.isEmpty { state.withLock { [exchange] in $0.exchange.chores = exchange.chores } }
+            if !exchange.deferredWork.isEmpty {
+                state.withLock { [exchange] in $0.exchange.deferredWork = exchange.deferredWork }
+            }
         }
         walkBack(head, from: (answeringLink ?? links.indices.upperBound) - 1, exchange, isInCall: true)
     }
@@ -243,31 +245,32 @@ extension Attempt {
         }
     }
 
-    // MARK: Chores
+    // MARK: Deferred work
 
     /// Whether links have deferred work that has not begun.
-    var hasChores: Bool { state.withLock { !$0.exchange.chores.isEmpty } }
+    var hasDeferredWork: Bool { state.withLock { !$0.exchange.deferredWork.isEmpty } }
 
     /// Begins the work that links have deferred, unless it has begun.
     func doChores() {
-        let (chores, group) = state.withLock { state -> ([AttemptExchange.Chore], DispatchGroup?) in
-            guard !state.exchange.chores.isEmpty else { return ([], nil) }
-            let group = state.chores ?? DispatchGroup()
-            state.chores = group
-            defer { state.exchange.chores = [] }
-            return (state.exchange.chores, group)
+        let (deferredWork, group) = state.withLock { state -> ([AttemptExchange.DeferredWork], DispatchGroup?) in
+            guard !state.exchange.deferredWork.isEmpty else { return ([], nil) }
+            let group = state.deferredWork ?? DispatchGroup()
+            state.deferredWork = group
+            defer { state.exchange.deferredWork = [] }
+            return (state.exchange.deferredWork, group)
         }
         guard let group else { return }
-        for chore in chores { chore(group) }
+        for work in deferredWork { work(group) }
     }
 
     /// Calls `body` when deferred work is done: immediately when there is none, else on `queue`.
     func afterChores(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
         doChores()
         // Without waiting: most of it is done already.
-        guard let chores = state.withLock({ $0.chores }), chores.wait(timeout: .now()) == .timedOut else {
+        guard let deferredWork = state.withLock({ $0.deferredWork }), deferredWork.wait(timeout: .now()) == .timedOut
+        else {
             return body()
         }
-        chores.notify(queue: queue, execute: body)
+        deferredWork.notify(queue: queue, execute: body)
     }
 }

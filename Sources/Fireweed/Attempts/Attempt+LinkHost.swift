@@ -19,9 +19,9 @@ extension Attempt: LinkHost {
     /// What may be stored: nothing for a download, whose content is in a file.
     ///
     /// The cache may still answer a download.
-    var storingWishes: StoringWishes {
-        guard kind != .download else { return StoringWishes(stores: false) }
-        return StoringWishes(asks: kind != .webSocket && owner?.asksAboutStoring == true)
+    var storingPolicy: StoringPolicy {
+        guard kind != .download else { return StoringPolicy(stores: false) }
+        return StoringPolicy(asks: kind != .webSocket && owner?.asksAboutStoring == true)
     }
 
     /// Decides what is stored; `nil` where the cache's rules decide.
@@ -47,7 +47,7 @@ extension Attempt: LinkHost {
         var message = message
         message.cacheUse = .refreshing(stored)
         let validation = BackgroundValidation(
-            of: message.url, in: cache, asksAboutStoring: storingWishes.asks, decision: storingDecision)
+            of: message.url, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
         Attempt(record: record, message: message, kind: kind, core: core, owner: .validation(validation)).resume()
     }
 }

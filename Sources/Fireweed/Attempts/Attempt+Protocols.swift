@@ -18,7 +18,7 @@ extension Attempt: ProtocolHost {
                     type: type, request: request, cachedResponse: stored,
                     idleTimeout: core.settings.idleTimeout(of: record.existing),
                     deadlineNanoseconds: deadlineNanoseconds,
-                    tellsOfLulls: gathersContent, clock: core.clock)
+                    wantsReadComplete: gathersContent, clock: core.clock)
                 completion(LocalAnswer(source: .network) { [self] _ in ProtocolTransfer(order, for: self) })
             }
         }
@@ -77,14 +77,14 @@ extension Attempt: ProtocolHost {
         case .made(let policy):
             if let cache = core.cache {
                 let exchange = state.withLock { $0.exchange }
-                var chores: [AttemptExchange.Chore] = []
+                var deferredWork: [AttemptExchange.DeferredWork] = []
                 let recorder = ResponseRecorder.note(
                     head, to: CacheQuery(exchange, policy: cachePolicy, in: cache), sentAt: cache.moment,
                     isValidated: false, isMemoryOnly: policy == .allowedInMemoryOnly, cache: cache,
-                    storing: storingWishes, chores: &chores)
-                state.withLock { [chores] state in
+                    storing: storingPolicy, deferredWork: &deferredWork)
+                state.withLock { [deferredWork] state in
                     state.exchange.recorder = recorder
-                    state.exchange.chores += chores
+                    state.exchange.deferredWork += deferredWork
                 }
             }
         case .stored: state.withLock { $0.source = .cache }

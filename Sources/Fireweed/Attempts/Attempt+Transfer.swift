@@ -50,7 +50,7 @@ extension Attempt: TransferConsumer {
         return hold(after: intake, offeredAt: delivery.roomCount, delivery.flow)
     }
 
-    func transferDidReachLull() {
+    func transferDidCompleteRead() {
         let request = state.withLock { $0.life.stage == .delivering ? $0.owner?.request : nil }
         request?.parts.receiver.readComplete()
     }

@@ -38,7 +38,7 @@ final class Attempt: Sendable {
         /// The first cause of the end, when it is not the transport's.
         var failure: TransferFailure?
         /// Entered while deferred work of links is under way; `nil` before there is any.
-        var chores: DispatchGroup?
+        var deferredWork: DispatchGroup?
         var receivedByteCount: Int64 = 0
         /// Bytes that an earlier download has left: the response brings the rest.
         var firstByteOffset: Int64 = 0

@@ -7,7 +7,7 @@ import FoundationNetworking
 import Synchronization
 
 /// Whether the responses of a request are stored.
-struct StoringWishes {
+struct StoringPolicy {
     /// Whether its responses are stored.
     var stores = true
     /// Whether a handler is asked about every response that could be stored.
@@ -22,7 +22,7 @@ struct StoringWishes {
 /// The attempt that receives the response owns the recorder, so the recorder holds no reference to the attempt.
 final class ResponseRecorder: Sendable {
     /// Work that ends before the request ends; the group is entered until then.
-    typealias Chore = @Sendable (DispatchGroup) -> Void
+    typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     private let head: StoredHead
     /// False for a response that is stored only if a handler changes it.
@@ -54,19 +54,19 @@ final class ResponseRecorder: Sendable {
     /// Applies the head of a new response to the cache, and returns a recorder when the response is to be stored.
     ///
     /// `isValidated` is true for the response to a validation of a stored response. `isMemoryOnly` is true when the
-    /// response must not reach a disk. `chores` receives the work that must end before the request ends.
+    /// response must not reach a disk. `deferredWork` receives the work that must end before the request ends.
     static func note(
         _ head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isValidated: Bool,
-        isMemoryOnly: Bool = false, cache: ResponseCache, storing wishes: StoringWishes,
-        chores: inout [Chore]
+        isMemoryOnly: Bool = false, cache: ResponseCache, storing policy: StoringPolicy,
+        deferredWork: inout [DeferredWork]
     ) -> ResponseRecorder? {
         if request.isUnsafe {
             cache.invalidate(Invalidation.keys(after: head, to: request))
             return nil
         }
         if request.method == "HEAD" || (head.status == 304 && request.facts.validatesOwn) {
-            if let chore = learning(from: head, to: request, requestTime: moment.time, cache: cache) {
-                chores.append(chore)
+            if let work = learning(from: head, to: request, requestTime: moment.time, cache: cache) {
+                deferredWork.append(work)
             }
             return nil
         }
@@ -75,7 +75,7 @@ final class ResponseRecorder: Sendable {
             && (isValidated || !request.looksIntoCache)
         let recorder = recorder(
             of: head, to: request, sentAt: moment, isNewer: isNewer, isMemoryOnly: isMemoryOnly, cache: cache,
-            storing: wishes)
+            storing: policy)
         if recorder == nil, isNewer { cache.invalidate([CacheKey.text(of: request.url)]) }
         return recorder
     }
@@ -85,7 +85,7 @@ final class ResponseRecorder: Sendable {
     /// A look into a `ResponseStore` comes after it in any case, since both are made on one queue.
     private static func learning(
         from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
-    ) -> Chore? {
+    ) -> DeferredWork? {
         guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return nil }
         let now = cache.now()
         guard cache.mayHold(request.url) else { return nil }
@@ -109,10 +109,10 @@ final class ResponseRecorder: Sendable {
     /// A recorder for a response that is to be stored, or that a handler is asked about; `nil` for any other.
     private static func recorder(
         of head: ResponseHead, to request: CacheQuery, sentAt moment: ResponseCache.Moment, isNewer: Bool,
-        isMemoryOnly: Bool, cache: ResponseCache, storing wishes: StoringWishes
+        isMemoryOnly: Bool, cache: ResponseCache, storing policy: StoringPolicy
     ) -> ResponseRecorder? {
         let isWorthALook = head.marks.contains(.mayBeWorthStoring) || request.policy == .returnCacheDataElseLoad
-        guard isWorthALook || wishes.asks, wishes.stores,
+        guard isWorthALook || policy.asks, policy.stores,
             cache.maximumEntryByteCount > 0, (head.contentLength ?? 0) <= Int64(cache.maximumEntryByteCount)
         else { return nil }
         let control = CacheControl(head.value(of: "Cache-Control"))
@@ -121,7 +121,7 @@ final class ResponseRecorder: Sendable {
             isWorthALook && variant != nil && (!isMemoryOnly || cache.storesInMemory)
             && StoringRules.maySave(head, to: request, control: control)
         if !isStorable {
-            guard wishes.asks,
+            guard policy.asks,
                 StoringRules.mayBecomeStorable(head, to: request, control: control)
             else { return nil }
             // Another one is made of what the handler gives.

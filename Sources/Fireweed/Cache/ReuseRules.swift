@@ -40,15 +40,15 @@ enum ReuseRules {
     }
 
     private static func decideByProtocol(_ request: CacheQuery, stored: StoredHead?, now: Date) -> CacheDecision {
-        let wishes = request.facts.control
-        guard let stored else { return wishes.onlyIfCached ? .gatewayTimeout : .fetch }
+        let policy = request.facts.control
+        guard let stored else { return policy.onlyIfCached ? .gatewayTimeout : .fetch }
         let standing = Standing(stored, now: now)
-        switch standing.suitability(to: wishes) {
+        switch standing.suitability(to: policy) {
         case .suitable: return .answer(stored, refreshes: false)
-        case .suitableWhileRevalidating where !wishes.onlyIfCached: return .answer(stored, refreshes: true)
+        case .suitableWhileRevalidating where !policy.onlyIfCached: return .answer(stored, refreshes: true)
         case .suitableWhileRevalidating, .unsuitable:
-            if wishes.onlyIfCached { return .gatewayTimeout }
-            return .validate(stored, toleratesError: standing.toleratesError(wishes))
+            if policy.onlyIfCached { return .gatewayTimeout }
+            return .validate(stored, toleratesError: standing.toleratesError(policy))
         }
     }
 }
@@ -73,28 +73,28 @@ private struct Standing {
     private var staleness: TimeInterval { age - lifetime }
 
     /// Whether the response may be used without validation (§4, §5.2.1).
-    func suitability(to wishes: CacheControl) -> Suitability {
-        if wishes.noCache || control.noCache { return .unsuitable }
-        if let maxAge = wishes.maxAge, age > maxAge { return .unsuitable }
-        if let minFresh = wishes.minFresh, lifetime - age < minFresh { return .unsuitable }
+    func suitability(to policy: CacheControl) -> Suitability {
+        if policy.noCache || control.noCache { return .unsuitable }
+        if let maxAge = policy.maxAge, age > maxAge { return .unsuitable }
+        if let minFresh = policy.minFresh, lifetime - age < minFresh { return .unsuitable }
         if isFresh { return .suitable }
         if control.mustRevalidate { return .unsuitable }  // §5.2.2.2
-        switch wishes.maxStale {
+        switch policy.maxStale {
         case .any: return .suitable
         case .seconds(let limit) where staleness <= limit: return .suitable
         case .seconds, nil: break
         }
         // A client that says how old is too old takes nothing stale without `max-stale` (§5.2.1.1).
-        if let window = control.staleWhileRevalidate, staleness <= window, wishes.maxAge == nil {
+        if let window = control.staleWhileRevalidate, staleness <= window, policy.maxAge == nil {
             return .suitableWhileRevalidating
         }
         return .unsuitable
     }
 
     /// Whether the response may be used when the origin fails (RFC 5861 §4), as the response or the request says.
-    func toleratesError(_ wishes: CacheControl) -> Bool {
+    func toleratesError(_ policy: CacheControl) -> Bool {
         guard !control.mustRevalidate, !control.noCache else { return false }
-        let windows = [control.staleIfError, wishes.staleIfError].compactMap { $0 }
+        let windows = [control.staleIfError, policy.staleIfError].compactMap { $0 }
         return windows.contains { staleness <= $0 }
     }
 }

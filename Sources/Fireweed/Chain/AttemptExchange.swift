@@ -38,10 +38,10 @@ struct AttemptExchange: Sendable {
     var isUnsent = false
     /// Deferred work, which runs off the transport's thread, before another message is sent and before handlers are
     /// called.
-    var chores: [Chore] = []
+    var deferredWork: [DeferredWork] = []
 
     /// Deferred work; it enters the group until it is done.
-    typealias Chore = @Sendable (DispatchGroup) -> Void
+    typealias DeferredWork = @Sendable (DispatchGroup) -> Void
 
     init(_ message: OutgoingMessage) {
         box = MessageBox(message)

@@ -92,7 +92,7 @@ struct CacheLink: Link {
                 act(on: cache.finding(for: query), for: query, &exchange, host, cache, waiting: waiting, since: start)
             }
         }
-        let claims = SharedFetches.Key.isPossible(for: query) && host.storingWishes.mayLead
+        let claims = SharedFetches.Key.isPossible(for: query) && host.storingPolicy.mayLead
         return .wait(
             Wait { resume in
                 cache.look(for: query, claimsFetch: claims) { finding in
@@ -137,7 +137,7 @@ struct CacheLink: Link {
         if case .allowed = waiting, let fetches = cache.fetches,
             let key = SharedFetches.Key(query, idleTimeout: host.idleTimeout)
         {
-            switch fetches.enter(key, mayLead: host.storingWishes.mayLead) {
+            switch fetches.enter(key, mayLead: host.storingPolicy.mayLead) {
             case .leads(let lead): exchange.lead = lead
             // A request that others wait for in turn does not wait.
             case .waits(let waiter) where claim != nil: fetches.leave(key, waiter)
@@ -258,7 +258,7 @@ struct CacheLink: Link {
         exchange.cacheNote = CacheNote(lookup: lookup, moment: cache.moment(after: finding?.moment.revision))
         // Most answers to a plain GET mean nothing to a cache, unless somebody is asked about every response.
         if stored != nil || exchange.method != "GET" || host.cachePolicy != .useProtocolCachePolicy
-            || host.storingWishes.asks || exchange.lead != nil
+            || host.storingPolicy.asks || exchange.lead != nil
         {
             exchange.awaitsHead = true
         }
@@ -280,7 +280,7 @@ struct CacheLink: Link {
         }
         exchange.recorder = ResponseRecorder.note(
             head, to: query, sentAt: note.moment, isValidated: note.lookup?.stored != nil, cache: cache,
-            storing: host.storingWishes, chores: &exchange.chores)
+            storing: host.storingPolicy, deferredWork: &exchange.deferredWork)
         if let lead = exchange.lead, exchange.recorder?.answersEqualRequests != true { lead.end(.unshared) }
         return .pass
     }
@@ -355,14 +355,14 @@ extension FieldBlock {
     ///
     /// As in browsers: a reload past all caches sends `no-cache`, a reload that revalidates sends `max-age=0`.
     fileprivate func adding(_ policy: URLRequest.CachePolicy) -> FieldBlock {
-        let wishes: [Field] =
+        let directives: [Field] =
             switch policy {
             case .reloadIgnoringLocalAndRemoteCacheData:
                 [Field(name: "Cache-Control", value: "no-cache"), Field(name: "Pragma", value: "no-cache")]
             case .reloadRevalidatingCacheData: [Field(name: "Cache-Control", value: "max-age=0")]
             default: []
             }
-        let missing = wishes.filter { !contains($0.name) }
+        let missing = directives.filter { !contains($0.name) }
         return missing.isEmpty ? self : FieldBlock(fields + missing)
     }
 }

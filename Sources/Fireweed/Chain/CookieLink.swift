@@ -20,7 +20,7 @@ struct CookieLink: Link {
     /// Cookies of a redirect, a challenge or a 304 count too.
     func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {
         guard settings.storesCookies, head.marks.contains(.setsCookies), host.handlesCookies else { return }
-        exchange.chores.append { [jar, settings, url = exchange.url, mainDocument = host.mainDocument] group in
+        exchange.deferredWork.append { [jar, settings, url = exchange.url, mainDocument = host.mainDocument] group in
             group.enter()
             jar.store(head, for: url, mainDocument: mainDocument, settings: settings) { group.leave() }
         }

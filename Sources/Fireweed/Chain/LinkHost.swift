@@ -25,7 +25,7 @@ protocol LinkHost: AnyObject, Sendable {
     /// The present response, as handlers and monitors get it.
     var httpURLResponse: HTTPURLResponse? { get }
     /// Whether responses are stored, and whether a handler is asked first; cheap.
-    var storingWishes: StoringWishes { get }
+    var storingPolicy: StoringPolicy { get }
 
     /// Notifies monitors of a redirect that is about to be followed, or to be shown to a handler.
     func announceRedirect(to next: OutgoingMessage)

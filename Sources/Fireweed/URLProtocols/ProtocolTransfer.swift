@@ -45,7 +45,7 @@ final class ProtocolTransfer: Sendable {
         /// The moment of `clock` at which the exchange is over time.
         let deadlineNanoseconds: UInt64?
         /// Whether the consumer gathers content.
-        let tellsOfLulls: Bool
+        let wantsReadComplete: Bool
         /// The session's.
         let clock: any SessionClock
 
@@ -164,7 +164,7 @@ final class ProtocolTransfer: Sendable {
             case .end(let failure): end(failure)
             }
         }
-        if order.tellsOfLulls { state.withLock { $0.host }?.transferDidReachLull() }
+        if order.wantsReadComplete { state.withLock { $0.host }?.transferDidCompleteRead() }
     }
 
     private func nextReport() -> (ProtocolInbox.Report, any ProtocolHost)? {

@@ -58,7 +58,7 @@ final class WebSocketReceiver: ResponseReceiver {
     /// The handshake is done.
     func opened(_ channel: any WebSocketChannel, subprotocol: String?, of request: Request) {
         // The cookies of the handshake's response are stored now: the attempt lasts as long as the WebSocket.
-        if let attempt = request.lastAttempt, attempt.hasChores {
+        if let attempt = request.lastAttempt, attempt.hasDeferredWork {
             request.core.options.rootQueue.async { attempt.doChores() }
         }
         // The channel is known before a listener is notified: the listener may send or ping at once.

@@ -49,7 +49,7 @@ final class RESPConnection: Sendable {
     /// Throws `FleetError` or `CancellationError`.
     func reply(to command: [RESPArgument], within limit: Duration) async throws -> RESPValue {
         // In a forked child no loop runs that could end the wait.
-        guard !connector.isLeftBehind else { throw FleetError.shutDown }
+        guard !connector.isFromParentProcess else { throw FleetError.shutDown }
         guard !overdue.covers(limit.wholeNanoseconds) else { throw FleetError.timedOut(after: limit) }
         let now = clock.monotonicNanoseconds
         let pending = PendingReply(deadline: now.addingSaturating(limit.wholeNanoseconds), limit: limit)
@@ -90,7 +90,7 @@ final class RESPConnection: Sendable {
     }
 
     private func begin(_ purpose: RESPHandshake.Purpose, at place: ByteConnector.Place) {
-        guard connector.loopCount > 0, !connector.isLeftBehind else {
+        guard connector.loopCount > 0, !connector.isFromParentProcess else {
             return fail(.shutDown)
         }
         let link = RESPLink(purpose, at: place, owner: self, limits: limits)

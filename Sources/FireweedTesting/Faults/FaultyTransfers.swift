@@ -50,7 +50,7 @@ final class CuttingConsumer: TransferConsumer {
     func transferDidReceiveInterim(_ head: ResponseHead) { base.transferDidReceiveInterim(head) }
     func transferDidAnswerChallenge(_ head: ResponseHead) { base.transferDidAnswerChallenge(head) }
     func transferDidReceive(_ head: ResponseHead) -> Flow { base.transferDidReceive(head) }
-    func transferDidReachLull() { base.transferDidReachLull() }
+    func transferDidCompleteRead() { base.transferDidCompleteRead() }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
         base.transferDidSend(byteCount, total: total, expected: expected)

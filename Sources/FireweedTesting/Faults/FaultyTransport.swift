@@ -136,7 +136,7 @@ public final class FaultyTransport: Transport {
     ) -> any TransferControl {
         let stubs = Stubs([Stub.any().reply(response)])
         return StubTransfer(
-            message: message, consumer: consumer, stage: StubStage(answering: stubs, clock: clock))
+            message: message, consumer: consumer, context: StubContext(answering: stubs, clock: clock))
     }
 }
 

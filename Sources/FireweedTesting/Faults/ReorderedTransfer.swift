@@ -118,7 +118,7 @@ final class ReorderingConsumer: TransferConsumer {
     func transferDidAnswerChallenge(_ head: ResponseHead) { base.transferDidAnswerChallenge(head) }
     func transferDidReceive(_ head: ResponseHead) -> Flow { base.transferDidReceive(head) }
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { base.transferDidReceive(content) }
-    func transferDidReachLull() { base.transferDidReachLull() }
+    func transferDidCompleteRead() { base.transferDidCompleteRead() }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
         base.transferDidSend(byteCount, total: total, expected: expected)

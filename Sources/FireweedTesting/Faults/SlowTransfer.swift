@@ -44,7 +44,7 @@ final class SlowConsumer: TransferConsumer {
         case head(ResponseHead)
         case sent(Int, total: Int64, expected: Int64?)
         case content(Data)
-        case lull
+        case readComplete
         case end(TransferEnd)
     }
 
@@ -82,7 +82,7 @@ final class SlowConsumer: TransferConsumer {
             switch first {
             case .end: break
             case .interim, .challenge, .head, .sent: if wanted.level == .suspended { return nil }
-            case .lull: if isPausing || wanted.level != .running { return nil }
+            case .readComplete: if isPausing || wanted.level != .running { return nil }
             case .content(let data):
                 guard !isPausing, wanted.level == .running else { return nil }
                 guard data.count > pieceByteCount else { break }
@@ -131,7 +131,7 @@ final class SlowConsumer: TransferConsumer {
             state.isUnwanted = true
             state.events.removeAll { event in
                 switch event {
-                case .content, .lull: true
+                case .content, .readComplete: true
                 default: false
                 }
             }
@@ -143,7 +143,7 @@ final class SlowConsumer: TransferConsumer {
 
     func transferDidReceiveInterim(_ head: ResponseHead) { add(.interim(head)) }
     func transferDidAnswerChallenge(_ head: ResponseHead) { add(.challenge(head)) }
-    func transferDidReachLull() { add(.lull) }
+    func transferDidCompleteRead() { add(.readComplete) }
     func transferDidFinish(_ end: consuming TransferEnd) { add(.end(end)) }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
@@ -185,7 +185,7 @@ final class SlowConsumer: TransferConsumer {
         switch event {
         case .interim(let head): base.transferDidReceiveInterim(head)
         case .challenge(let head): base.transferDidAnswerChallenge(head)
-        case .lull: base.transferDidReachLull()
+        case .readComplete: base.transferDidCompleteRead()
         case .sent(let count, let total, let expected):
             base.transferDidSend(count, total: total, expected: expected)
         case .head(let head):

@@ -49,7 +49,7 @@ final class ExchangeObserver: TransferConsumer {
 
     func transferDidReceiveInterim(_ head: ResponseHead) { base.transferDidReceiveInterim(head) }
     func transferDidAnswerChallenge(_ head: ResponseHead) { base.transferDidAnswerChallenge(head) }
-    func transferDidReachLull() { base.transferDidReachLull() }
+    func transferDidCompleteRead() { base.transferDidCompleteRead() }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {
         base.transferDidSend(byteCount, total: total, expected: expected)

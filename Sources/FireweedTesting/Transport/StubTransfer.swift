@@ -10,20 +10,20 @@ import Synchronization
 /// behind that turn, which therefore ends as soon as a command is on its way.
 final class StubTransfer: TransferControl, @unchecked Sendable {
     let message: RequestMessage
-    let stage: StubStage
+    let context: StubContext
     /// Commands that are queued and have not run.
     private let commandCount = Atomic(0)
     /// The transfer that took over, where no stub matched: commands go to it from then on.
     private let successor = Mutex<(any TransferControl)?>(nil)
 
-    // SAFETY: everything below is touched on the stage's serial queue alone.
+    // SAFETY: everything below is touched on the serial queue of the context alone.
     private(set) var consumer: (any TransferConsumer)?
     private var steps: ArraySlice<PlayStep> = []
     private var hasStarted = false
     private var hasDeliveredHead = false
     /// What has to happen before the next step: a clock, the content of the request, a feed, or nothing that ever will.
     private var isWaiting = true
-    /// Content came since the consumer was told of a lull.
+    /// Content came since the last `transferDidCompleteRead()`.
     private var isInBurst = false
     private var upload: StubUpload?
     private var webSocket: StubWebSocket?
@@ -36,10 +36,10 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private var report = TransferReport()
     private(set) var flow = Flow.undecided
 
-    init(message: RequestMessage, consumer: any TransferConsumer, stage: StubStage) {
+    init(message: RequestMessage, consumer: any TransferConsumer, context: StubContext) {
         self.message = message
         self.consumer = consumer
-        self.stage = stage
+        self.context = context
     }
 
     // MARK: Commands
@@ -82,9 +82,9 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     /// Runs on the queue, behind what the consumer is being told, and plays on afterwards.
     func command(_ body: @escaping @Sendable (StubTransfer) -> Void) {
         commandCount.add(1, ordering: .relaxed)
-        stage.queue.async { [self] in
+        context.queue.async { [self] in
             commandCount.subtract(1, ordering: .relaxed)
-            guard consumer != nil || (stage.fallback != nil && successor.withLock { $0 != nil }) else { return }
+            guard consumer != nil || (context.fallback != nil && successor.withLock { $0 != nil }) else { return }
             body(self)
             play()
         }
@@ -93,14 +93,14 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     // MARK: The request
 
     private func begin() {
-        startNanoseconds = stage.clock.monotonicNanoseconds
-        report.startNanoseconds = stage.wallNanoseconds
-        guard stage.enter(self) else { return end(.cancelled) }
+        startNanoseconds = context.clock.monotonicNanoseconds
+        report.startNanoseconds = context.wallNanoseconds
+        guard context.enter(self) else { return end(.cancelled) }
         switch message.body {
         case .none: respond(to: Data())
         case .data(let data):
             // A transfer that takes over reports what it sends.
-            if !data.isEmpty, stage.fallback == nil {
+            if !data.isEmpty, context.fallback == nil {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
             respond(to: data)
@@ -122,9 +122,9 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         let request = RecordedRequest(
             method: message.method, url: message.url, fields: message.fields.fields, body: content,
             isWebSocket: message.webSocket != nil)
-        switch stage.answer(request) {
+        switch context.answer(request) {
         case .failure(let error):
-            if error is UnmatchedRequestError, let fallback = stage.fallback {
+            if error is UnmatchedRequestError, let fallback = context.fallback {
                 return handOver(to: fallback, content)
             }
             end(.reported(error))
@@ -146,7 +146,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         if case .reader = message.body { message.body = .data(content) }
         self.consumer = nil
         timeout?.cancel()
-        stage.leave(self)
+        context.leave(self)
         let control = transport.makeTransfer(of: message, for: consumer)
         successor.withLock { $0 = control }
         control.start(flow)
@@ -206,7 +206,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
             isStalled = true
         case .wait(let duration):
             isWaiting = true
-            stage.clock.schedule(.delay, after: duration, on: stage.queue) { [weak self] in
+            context.clock.schedule(.delay, after: duration, on: context.queue) { [weak self] in
                 self?.isWaiting = false
                 self?.play()
             }
@@ -251,11 +251,11 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
 
     /// Nothing can be played: the idle time-out begins, and the deadline remains.
     private func restartTimeout() {
-        if isInBurst, message.tellsOfLulls { consumer?.transferDidReachLull() }
+        if isInBurst, message.wantsReadComplete { consumer?.transferDidCompleteRead() }
         isInBurst = false
         timeout?.cancel()
         timeout = nil
-        let now = stage.clock.monotonicNanoseconds
+        let now = context.clock.monotonicNanoseconds
         // The idle time-out stands still while content may not come in, and on an open WebSocket.
         let isIdle = flow.level == .running && message.idleTimeout > 0 && !(webSocket?.isOpen ?? false)
         let idle = isIdle ? min(message.idleTimeout, 1e9) * 1e9 : .infinity
@@ -264,8 +264,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         guard nanoseconds < 1e18 else { return }
         // Where the stub never says more, the time-out is what comes next.
         let purpose: SchedulingPurpose = isStalled && flow.level == .running ? .delay : .limit
-        timeout = stage.clock.schedule(
-            purpose, after: .nanoseconds(Int64(nanoseconds)), on: stage.queue
+        timeout = context.clock.schedule(
+            purpose, after: .nanoseconds(Int64(nanoseconds)), on: context.queue
         ) {
             [weak self] in
             self?.end(
@@ -281,8 +281,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         timeout?.cancel()
         upload?.stop()
         webSocket?.end(failure)
-        stage.leave(self)
-        if report.startNanoseconds == 0 { report.startNanoseconds = stage.wallNanoseconds }
+        context.leave(self)
+        if report.startNanoseconds == 0 { report.startNanoseconds = context.wallNanoseconds }
         report.total = elapsedMicroseconds
         let sent: TransferEnd.SentContent = hasStarted ? .whole : .untouched
         consumer.transferDidFinish(TransferEnd(failure, report: report, requestContent: sent))
@@ -291,11 +291,11 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     /// At least 1: in a report, 0 means that something did not happen.
     private var elapsedMicroseconds: Int64 {
         guard startNanoseconds > 0 else { return 1 }
-        return max(1, Int64((stage.clock.monotonicNanoseconds &- startNanoseconds) / 1000))
+        return max(1, Int64((context.clock.monotonicNanoseconds &- startNanoseconds) / 1000))
     }
 }
 
-extension StubStage {
+extension StubContext {
     /// Nanoseconds since 1970.
     var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
 }

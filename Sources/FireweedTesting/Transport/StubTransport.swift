@@ -22,7 +22,7 @@ public final class StubTransport: Transport {
     public let stubs: Stubs
     /// The clock of delays and time-outs, and of the session.
     public let clock: any SessionClock
-    private let stage: StubStage
+    private let context: StubContext
 
     /// Makes a transport.
     ///
@@ -39,7 +39,7 @@ public final class StubTransport: Transport {
     init(stubs: Stubs, clock: any SessionClock, fallback: (any Transport)? = nil) {
         self.stubs = stubs
         self.clock = clock
-        stage = StubStage(answering: stubs, clock: clock, fallback: fallback)
+        context = StubContext(answering: stubs, clock: clock, fallback: fallback)
     }
 
     deinit {
@@ -53,11 +53,11 @@ public final class StubTransport: Transport {
     public func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer)
         -> any TransferControl
     {
-        StubTransfer(message: message, consumer: consumer, stage: stage)
+        StubTransfer(message: message, consumer: consumer, context: context)
     }
 
     /// Ends every transfer as cancelled, later ones too.
-    public func shutDown() { stage.shutDown() }
+    public func shutDown() { context.shutDown() }
 
     /// None: stubs answer on a queue.
     public var executor: (any TaskExecutor)? { nil }

@@ -42,7 +42,7 @@ final class StubUpload: @unchecked Sendable {
         case .success(let data) where data.isEmpty: transfer.respond(to: content)
         case .success(let data):
             content.append(data)
-            if transfer.stage.fallback == nil {
+            if transfer.context.fallback == nil {
                 transfer.consumer?.transferDidSend(
                     data.count, total: Int64(content.count), expected: reader.byteCount)
             }

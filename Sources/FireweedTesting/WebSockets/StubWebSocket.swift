@@ -100,7 +100,7 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
             completion?(.closedStub)
             return
         }
-        transfer.stage.queue.async { [self] in
+        transfer.context.queue.async { [self] in
             guard isOpen else {
                 completion?(.closedStub)
                 return

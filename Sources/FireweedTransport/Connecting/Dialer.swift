@@ -87,7 +87,7 @@ final class Dialer: Timed {
         parts: EngineParts, tls: TLSClient, owner: any DialerOwner
     ) {
         self.target = target
-        self.userTimeout = userTimeout > 0 ? userTimeout : KeepAlive.kernelPatience
+        self.userTimeout = userTimeout > 0 ? userTimeout : KeepAlive.kernelTimeout
         self.context = context
         self.timers = timers
         self.parts = parts

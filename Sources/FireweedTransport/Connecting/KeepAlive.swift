@@ -13,7 +13,7 @@ enum KeepAlive {
     /// The shortest time, in seconds, after which the kernel gives up a connection whose peer acknowledges nothing.
     private static let shortestUserTimeout: Double = 60
     /// About how long, in seconds, the kernel sends data again that nobody acknowledges (`tcp_retries2` of tcp(7)).
-    static let kernelPatience: Double = 920
+    static let kernelTimeout: Double = 920
 
     /// Lets the kernel ask a silent peer whether it is there (tcp(7)); without effect on sockets that are not TCP.
     static func enable(on descriptor: Int32) {
@@ -36,7 +36,7 @@ enum KeepAlive {
     private static func set(
         _ value: Int32, _ option: Int32, level: Int32 = Int32(IPPROTO_TCP), on descriptor: Int32
     ) {
-        // A refusal leaves the kernel's own patience, which is right for what is not TCP.
+        // A refusal leaves the kernel's own time-out, which is right for what is not TCP.
         withUnsafePointer(to: value) { value in
             _ = setsockopt(descriptor, level, option, value, socklen_t(MemoryLayout<Int32>.size))
         }

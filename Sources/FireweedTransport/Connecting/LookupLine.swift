@@ -12,7 +12,7 @@ struct NameQuestion: Sendable, Hashable {
 /// name server that does not answer must not keep other names waiting.
 struct LookupLine {
     /// A look-up that takes so long hangs, in nanoseconds.
-    static let patience: LoopInstant = 1_000_000_000
+    static let slowLookupTime: LoopInstant = 1_000_000_000
     /// So many names are remembered as slow.
     private static let memoryLimit = 1024
 
@@ -41,7 +41,7 @@ struct LookupLine {
     /// The question that a free thread asks next; `nil` when none may be asked.
     mutating func next(at now: LoopInstant) -> NameQuestion? {
         guard running.count < threadLimit else { return nil }
-        let slowCount = running.count { slowHosts.contains($0.key.host) || $0.value + Self.patience <= now }
+        let slowCount = running.count { slowHosts.contains($0.key.host) || $0.value + Self.slowLookupTime <= now }
         let index = waiting.firstIndex { slowCount < threadLimit / 2 || !slowHosts.contains($0.host) }
         guard let index else { return nil }
         let question = waiting.remove(at: index)
@@ -52,7 +52,7 @@ struct LookupLine {
     /// Notes that a question was answered.
     mutating func didEnd(_ question: NameQuestion, at now: LoopInstant) {
         guard let start = running.removeValue(forKey: question) else { return }
-        if start + Self.patience > now {
+        if start + Self.slowLookupTime > now {
             slowHosts.remove(question.host)
         } else {
             if slowHosts.count >= Self.memoryLimit { slowHosts.removeAll() }

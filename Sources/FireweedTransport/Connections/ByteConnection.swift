@@ -28,7 +28,7 @@ package final class ByteConnector: Sendable {
         case unixSocket(String)
     }
 
-    fileprivate let lanes: [(plain: EngineLane, settings: PoolSettings)]
+    fileprivate let pools: [(pool: LoopPool, settings: PoolSettings)]
 
     /// Makes a connector, on `options.eventLoops` event loops of the process.
     ///
@@ -39,33 +39,33 @@ package final class ByteConnector: Sendable {
         var options = options
         options.offersALPN = false
         let settings = PoolSettings(options: options, trustRules: trustRules)
-        lanes = EventLoopGroup.loops(options.eventLoops).map {
-            (EngineLane(loop: $0, settings: settings, parts: EngineParts()), settings)
+        pools = EventLoopGroup.loops(options.eventLoops).map {
+            (LoopPool(loop: $0, settings: settings, parts: EngineParts()), settings)
         }
     }
 
     deinit {
-        for lane in lanes { lane.plain.shutDown() }
+        for entry in pools { entry.pool.shutDown() }
     }
 
     /// How many event loops there are; zero when the process was out of descriptors.
-    package var loopCount: Int { lanes.count }
+    package var loopCount: Int { pools.count }
 
     /// The index of the loop whose thread the caller runs on.
-    package var currentLoop: Int? { lanes.firstIndex { $0.plain.loop.isCurrent } }
+    package var currentLoop: Int? { pools.firstIndex { $0.pool.loop.isCurrent } }
 
     /// Whether the process was forked from the one that made the connector: no loop runs here.
-    package var isLeftBehind: Bool { lanes.first?.plain.loop.isLeftBehind ?? false }
+    package var isFromParentProcess: Bool { pools.first?.pool.loop.isFromParentProcess ?? false }
 
     /// Begins to connect; the listener is notified of the outcome.
     package func connect(
         to place: Place, loop: Int, timeout: Duration, listener: any ByteConnectionListener
     ) -> ByteConnection {
-        let (lane, settings) = lanes[loop]
+        let (loopPool, settings) = pools[loop]
         var options = settings.options
         options.connectTimeout = timeout
         if case .unixSocket(let path) = place { options.unixSocketPath = path }
-        let connection = ByteConnection(place, lane: lane, options: options, listener: listener)
+        let connection = ByteConnection(place, loopPool: loopPool, options: options, listener: listener)
         connection.begin()
         return connection
     }
@@ -77,12 +77,12 @@ package final class ByteConnector: Sendable {
 package final class ByteConnection: @unchecked Sendable {
     // SAFETY: the variables are touched on the loop's thread alone, which is where `onLoop` goes.
     private let place: ByteConnector.Place
-    private let lane: EngineLane
+    private let loopPool: LoopPool
     private let options: TransportOptions
     /// `nil` once the connection is over: listeners keep their connections.
     private var listener: (any ByteConnectionListener)?
     private var connection: DialedConnection?
-    private var table: ConnectionTable?
+    private var pool: ConnectionPool?
     private let timer = ConnectionTimer()
     private var outgoing: [UInt8] = []
     private var sentCount = 0
@@ -94,25 +94,26 @@ package final class ByteConnection: @unchecked Sendable {
     private static let readByteCount = 64 * 1024
 
     fileprivate init(
-        _ place: ByteConnector.Place, lane: EngineLane, options: TransportOptions, listener: any ByteConnectionListener
+        _ place: ByteConnector.Place, loopPool: LoopPool, options: TransportOptions,
+        listener: any ByteConnectionListener
     ) {
         self.place = place
-        self.lane = lane
+        self.loopPool = loopPool
         self.options = options
         self.listener = listener
     }
 
     private func onLoop(_ body: @escaping @Sendable (ByteConnection) -> Void) {
-        lane.loop.post { [self] _ in if !isOver { body(self) } }
+        loopPool.loop.post { [self] _ in if !isOver { body(self) } }
     }
 
     fileprivate func begin() {
-        lane.loop.post { [self] context in
+        loopPool.loop.post { [self] context in
             guard !isOver else { return }
-            let table = lane.table(in: context)
-            self.table = table
+            let pool = loopPool.pool(in: context)
+            self.pool = pool
             timer.owner = self
-            let made = DialedConnection(to: url, options: options, in: table, owner: self)
+            let made = DialedConnection(to: url, options: options, in: pool, owner: self)
             connection = made
             made.dial()
         }
@@ -150,7 +151,7 @@ package final class ByteConnection: @unchecked Sendable {
     // MARK: On the loop
 
     private func lowerTimer(to moment: UInt64) {
-        table?.timers.lower(timer, to: moment)
+        pool?.timers.lower(timer, to: moment)
     }
 
     fileprivate func timeReached(at now: LoopInstant) {
@@ -180,7 +181,7 @@ package final class ByteConnection: @unchecked Sendable {
     }
 
     private func read() {
-        guard let context = table?.context else { return }
+        guard let context = pool?.context else { return }
         var count = 0
         while let connection, connection.mayHoldBytes, count < Self.readLimit {
             count += 1
@@ -205,10 +206,10 @@ package final class ByteConnection: @unchecked Sendable {
     private func end() {
         guard !isOver else { return }
         isOver = true
-        table?.timers.remove(timer)
+        pool?.timers.remove(timer)
         connection?.hangUp()
         connection = nil
-        table = nil
+        pool = nil
         outgoing = []
         timer.owner = nil
         listener = nil

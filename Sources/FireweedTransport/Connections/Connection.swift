@@ -5,7 +5,7 @@
 /// The socket is registered once, for its edges: the connection remembers what it is ready for. Each version of HTTP
 /// has a subclass. It lives on its loop's thread.
 class Connection: Timed {
-    unowned final let origin: Origin
+    unowned final let origin: OriginPool
     final let context: LoopContext
     final let channel: ByteChannel
     private let socket: ConnectedSocket
@@ -24,11 +24,11 @@ class Connection: Timed {
     /// The peer sends nothing more, so that reading goes on to the end.
     final var hasPeerClosed = false
 
-    init(_ socket: ConnectedSocket, origin: Origin) {
+    init(_ socket: ConnectedSocket, origin: OriginPool) {
         self.socket = socket
         userTimeout = socket.userTimeout
         self.origin = origin
-        context = origin.table.context
+        context = origin.pool.context
         channel = socket.channel
         isReadable = socket.isReadable
         super.init()
@@ -58,7 +58,7 @@ class Connection: Timed {
     final func close() {
         guard !isClosed else { return }
         isClosed = true
-        origin.table.timers.remove(self)
+        origin.pool.timers.remove(self)
         context.sockets.willClose(channel.descriptor)
         channel.close()
         didClose()
@@ -70,12 +70,12 @@ class Connection: Timed {
     /// Nobody uses the connection from now on.
     final func becomeIdle() {
         idleSince = context.now
-        if let limit = idleLimit { origin.table.timers.lower(self, to: idleSince.addingSaturating(limit)) }
+        if let limit = idleLimit { origin.pool.timers.lower(self, to: idleSince.addingSaturating(limit)) }
     }
 
     /// How long the connection is kept; a server's own limit ends half a second before it closes.
     private var idleLimit: LoopInstant? {
-        let own = origin.table.settings.options.maximumConnectionIdleTime.nanoseconds
+        let own = origin.pool.settings.options.maximumConnectionIdleTime.nanoseconds
         guard let seconds = keepAliveSeconds else { return own }
         let (announced, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? own : min(own, announced - min(announced, 500_000_000))
@@ -98,7 +98,7 @@ class Connection: Timed {
     final override func timeReached(at now: LoopInstant) {
         guard isIdle, !isClosed, let limit = idleLimit else { return }
         let end = idleSince.addingSaturating(limit)
-        if end <= now { close() } else { origin.table.timers.set(self, to: end) }
+        if end <= now { close() } else { origin.pool.timers.set(self, to: end) }
     }
 
     /// Room for a head that an idle connection keeps.
@@ -106,7 +106,7 @@ class Connection: Timed {
 
     /// How many bytes are read at once, where the options say it.
     final var givenReadByteCount: Int? {
-        origin.table.settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
+        origin.pool.settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
     }
 
     // MARK: Reports
@@ -128,7 +128,7 @@ class Connection: Timed {
 
     /// Lets the kernel wait as long as an exchange may stand still, which may be longer than earlier ones might.
     private func allow(idleTimeout: Double) {
-        let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelPatience
+        let wanted = idleTimeout > 0 ? idleTimeout : KeepAlive.kernelTimeout
         guard wanted > userTimeout else { return }
         userTimeout = wanted
         KeepAlive.set(userTimeout: wanted, on: channel.descriptor)

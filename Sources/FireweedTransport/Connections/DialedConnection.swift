@@ -6,7 +6,7 @@
 /// thread.
 final class DialedConnection: DedicatedConnection {
     private let destination: Destination
-    private let table: ConnectionTable
+    private let pool: ConnectionPool
     private unowned let owner: any DedicatedConnectionOwner
     private var dialer: Dialer?
     private var socket: ConnectedSocket?
@@ -21,23 +21,23 @@ final class DialedConnection: DedicatedConnection {
 
     /// What the connection is for.
     private enum Destination {
-        /// The origin of a message, through its proxy, by the options of the table.
+        /// The origin of a message, through its proxy, by the options of the pool.
         case origin(of: RequestMessage)
         /// The host of a URL, without a proxy.
         case host(url: String, TransportOptions)
     }
 
     /// Makes a connection for a message, which is not dialled yet.
-    init(for message: RequestMessage, in table: ConnectionTable, owner: any DedicatedConnectionOwner) {
+    init(for message: RequestMessage, in pool: ConnectionPool, owner: any DedicatedConnectionOwner) {
         destination = .origin(of: message)
-        self.table = table
+        self.pool = pool
         self.owner = owner
     }
 
     /// Makes a connection to the host and port of a URL, for another protocol than HTTP; it is not dialled yet.
-    init(to url: String, options: TransportOptions, in table: ConnectionTable, owner: any DedicatedConnectionOwner) {
+    init(to url: String, options: TransportOptions, in pool: ConnectionPool, owner: any DedicatedConnectionOwner) {
         destination = .host(url: url, options)
-        self.table = table
+        self.pool = pool
         self.owner = owner
     }
 
@@ -46,8 +46,8 @@ final class DialedConnection: DedicatedConnection {
         switch destination {
         case .origin(let message):
             let target = try RequestTarget(message.url)
-            let proxy = try ProxyChoice().proxy(for: target, table.settings.options)
-            return (try OriginKey(target, tunnelledBy: proxy, for: message), table.settings.options)
+            let proxy = try ProxyChoice().proxy(for: target, pool.settings.options)
+            return (try OriginKey(target, tunnelledBy: proxy, for: message), pool.settings.options)
         case .host(let url, let options): return (OriginKey(try RequestTarget(url), proxy: nil), options)
         }
     }
@@ -57,8 +57,8 @@ final class DialedConnection: DedicatedConnection {
             let (key, options) = try origin()
             // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
             let made = Dialer(
-                DialTarget(key, options: options, isForUpgrade: true), userTimeout: 0, context: table.context,
-                timers: table.timers, parts: table.parts, tls: table.tls, owner: self)
+                DialTarget(key, options: options, isForUpgrade: true), userTimeout: 0, context: pool.context,
+                timers: pool.timers, parts: pool.parts, tls: pool.tls, owner: self)
             dialer = made
             made.begin()
         } catch {
@@ -71,7 +71,7 @@ final class DialedConnection: DedicatedConnection {
         dialer = nil
         guard let socket else { return }
         self.socket = nil
-        table.context.sockets.willClose(socket.channel.descriptor)
+        pool.context.sockets.willClose(socket.channel.descriptor)
         socket.channel.close()
     }
 
@@ -102,7 +102,7 @@ final class DialedConnection: DedicatedConnection {
     func wait(for readiness: SocketReadiness) {
         interest = readiness
         // The socket tells of an edge once, whether somebody waited for it or not.
-        if isReady { table.context.continueAfterSockets(self) }
+        if isReady { pool.context.continueAfterSockets(self) }
     }
 
     private var isReady: Bool {
@@ -144,7 +144,7 @@ extension DialedConnection: DialerOwner {
         self.dialer = nil
         self.socket = socket
         isReadable = socket.isReadable
-        table.context.sockets.hand(socket.channel.descriptor, to: self)
+        pool.context.sockets.hand(socket.channel.descriptor, to: self)
         owner.connectionDidOpen()
     }
 
@@ -153,7 +153,7 @@ extension DialedConnection: DialerOwner {
         owner.connectionDidFail(failure)
     }
 
-    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { table.closeOldestIdle() }
+    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { pool.closeOldestIdle() }
 }
 
 extension DialedConnection: SocketWatcher {

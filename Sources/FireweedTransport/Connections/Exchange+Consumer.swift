@@ -15,9 +15,9 @@ extension Exchange {
         guard let consumer else { return }
         report.responseDecodedByteCount += Int64(content.count)
         _ = flow.follow(consumer.transferDidReceive(ContentBytes(content)))
-        guard message.tellsOfLulls, !isInBurst, let table else { return }
+        guard message.wantsReadComplete, !isInBurst, let pool else { return }
         isInBurst = true
-        table.context.atEndOfTurn(self)
+        pool.context.atEndOfTurn(self)
     }
 
     /// Content of the request was handed to the connection.
@@ -32,9 +32,9 @@ extension Exchange {
 
     /// The content of the request was handed to the connection whole.
     func didSendAll() {
-        guard requestContent == .begun, let table else { return }
+        guard requestContent == .begun, let pool else { return }
         requestContent = .whole
-        report.requestEnd = moment(table.context.now)
+        report.requestEnd = moment(pool.context.now)
     }
 }
 
@@ -44,7 +44,7 @@ extension Exchange: TurnEnding {
         guard let consumer else { return }
         if isInBurst {
             isInBurst = false
-            if pendingFailure == nil { consumer.transferDidReachLull() }
+            if pendingFailure == nil { consumer.transferDidCompleteRead() }
         }
         guard stage == .finished else { return }
         self.consumer = nil

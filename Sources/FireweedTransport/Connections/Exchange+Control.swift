@@ -5,48 +5,48 @@ import Glibc
 
 extension Exchange: TransferControl {
     func start(_ flow: Flow) {
-        guard !lane.loop.isLeftBehind else { return failLeftBehind() }
+        guard !loopPool.loop.isFromParentProcess else { return failInForkedChild() }
         // Most exchanges run from the start, and there was no other decision.
-        if flow == .undecided { return lane.loop.post(self) }
-        lane.withTable { [self] table in
+        if flow == .undecided { return loopPool.loop.post(self) }
+        loopPool.withPool { [self] pool in
             _ = self.flow.follow(flow)
-            table.start(self)
+            pool.start(self)
         }
     }
 
     // What is called from inside the consumer's methods holds when they have returned.
 
     func setFlow(_ flow: Flow) {
-        if lane.loop.isCurrent {
-            if self.flow.follow(flow) { lane.withTable { [self] _ in flowChanged() } }
+        if loopPool.loop.isCurrent {
+            if self.flow.follow(flow) { loopPool.withPool { [self] _ in flowChanged() } }
         } else {
-            lane.withTable { [self] _ in if self.flow.follow(flow) { flowChanged() } }
+            loopPool.withPool { [self] _ in if self.flow.follow(flow) { flowChanged() } }
         }
     }
 
     func discard() {
-        if lane.loop.isCurrent {
+        if loopPool.loop.isCurrent {
             guard hasDeliveredHead else { return cancel() }
             discardedByteCount = discardedByteCount ?? 0
         }
-        lane.withTable { [self] table in
-            self.table = table
+        loopPool.withPool { [self] pool in
+            self.pool = pool
             discardRest()
         }
     }
 
     func cancel() {
-        guard !lane.loop.isLeftBehind else { return failLeftBehind() }
-        if lane.loop.isCurrent { pendingFailure = pendingFailure ?? .cancelled }
-        lane.withTable { [self] table in
-            self.table = table
+        guard !loopPool.loop.isFromParentProcess else { return failInForkedChild() }
+        if loopPool.loop.isCurrent { pendingFailure = pendingFailure ?? .cancelled }
+        loopPool.withPool { [self] pool in
+            self.pool = pool
             if report.startNanoseconds == 0 { report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME)) }
             end(.cancelled)
         }
     }
 
     /// Ends the exchange on the caller's thread, in a process that has no thread of the loop.
-    private func failLeftBehind() {
+    private func failInForkedChild() {
         let consumer = consumer.take()
         consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
     }
@@ -55,7 +55,7 @@ extension Exchange: TransferControl {
 extension Exchange: LoopAction {
     /// The start, on the loop's thread.
     func perform(in context: LoopContext) {
-        lane.table(in: context).start(self)
+        loopPool.pool(in: context).start(self)
     }
 }
 
@@ -78,7 +78,7 @@ extension Exchange {
         case .made, .finished: break
         case .waiting:
             setTimer()
-            if place == nil, flow.level != .suspended { table?.arrive(self) }
+            if place == nil, flow.level != .suspended { pool?.arrive(self) }
         case .running:
             touch()
             setTimer()
@@ -95,9 +95,9 @@ extension Exchange {
 
     private func discardRest() {
         guard hasDeliveredHead else { return end(.cancelled) }
-        guard stage == .running, discardDeadline == nil, let table else { return }
+        guard stage == .running, discardDeadline == nil, let pool else { return }
         discardedByteCount = discardedByteCount ?? 0
-        discardDeadline = table.context.now &+ Self.discardTime
+        discardDeadline = pool.context.now &+ Self.discardTime
         flowChanged()
     }
 }

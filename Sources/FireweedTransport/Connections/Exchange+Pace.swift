@@ -3,31 +3,31 @@
 extension Exchange {
     /// Whether the rate lets content come in.
     var isInReceivingPace: Bool {
-        guard let pace, let table else { return true }
-        return pace.mayReceive(at: table.context.now)
+        guard let pace, let pool else { return true }
+        return pace.mayReceive(at: pool.context.now)
     }
 
     /// Whether the rate lets content go out.
     var isInSendingPace: Bool {
-        guard let pace, let table else { return true }
-        return pace.maySend(at: table.context.now)
+        guard let pace, let pool else { return true }
+        return pace.maySend(at: pool.context.now)
     }
 
     /// How many bytes may come in one read, and go in one write.
-    var receivingAllowance: Int { pace?.receivingAllowance(at: table?.context.now ?? 0) ?? .max }
-    var sendingAllowance: Int { pace?.sendingAllowance(at: table?.context.now ?? 0) ?? .max }
+    var receivingAllowance: Int { pace?.receivingAllowance(at: pool?.context.now ?? 0) ?? .max }
+    var sendingAllowance: Int { pace?.sendingAllowance(at: pool?.context.now ?? 0) ?? .max }
 
     /// Content came, its coding still on.
     func noteReceived(_ byteCount: Int) {
-        guard let pace, let table else { return }
-        pace.received(byteCount, at: table.context.now)
+        guard let pace, let pool else { return }
+        pace.received(byteCount, at: pool.context.now)
         setTimer()
     }
 
     /// Content was handed over to be sent.
     func noteSent(_ byteCount: Int) {
-        guard let pace, let table else { return }
-        pace.sent(byteCount, at: table.context.now)
+        guard let pace, let pool else { return }
+        pace.sent(byteCount, at: pool.context.now)
         setTimer()
     }
 }

@@ -18,19 +18,19 @@ extension Exchange {
     ///
     /// Otherwise a token is asked for, and the exchange arrives when it is known.
     var hasTicket: Bool {
-        guard message.wantsNegotiateToken, let table, let host = target?.host else { return true }
+        guard message.wantsNegotiateToken, let pool, let host = target?.host else { return true }
         switch ticket {
         case .known: return true
         case .asked: return false
         case .unasked: break
         }
         ticket = .asked
-        let getToken = table.parts.negotiateToken
+        let getToken = pool.parts.negotiateToken
         ticketThreads.run { [self] failure in
             let token = failure == nil ? getToken(host) : nil
-            lane.withTable { [self] table in
+            loopPool.withPool { [self] pool in
                 ticket = .known(token)
-                if stage == .waiting, flow.level != .suspended { table.arrive(self) }
+                if stage == .waiting, flow.level != .suspended { pool.arrive(self) }
             }
         }
         return false

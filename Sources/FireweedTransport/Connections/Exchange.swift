@@ -11,7 +11,7 @@ import Glibc
 final class Exchange: Timed, @unchecked Sendable {
     // SAFETY: everything that varies is touched on the loop's thread alone, once `start` or `cancel` has posted the
     // exchange; what is constant is `Sendable`.
-    let lane: EngineLane
+    let loopPool: LoopPool
     var message: RequestMessage
     /// Held until the end, and no longer: the consumer holds the exchange.
     var consumer: (any TransferConsumer)?
@@ -24,14 +24,14 @@ final class Exchange: Timed, @unchecked Sendable {
 
     // MARK: Where it is
 
-    // SAFETY: the lane, which the exchange holds, holds its table for as long as the lane lives.
-    unowned(unsafe) var table: ConnectionTable?
+    // SAFETY: the loopPool, which the exchange holds, holds its pool for as long as the loopPool lives.
+    unowned(unsafe) var pool: ConnectionPool?
     /// The parts of the message's URL.
     var target: RequestTarget?
-    var origin: Origin?
+    var origin: OriginPool?
     /// The place in the origin's line.
     var place: Int?
-    /// The place among the table's active exchanges.
+    /// The place among the pool's active exchanges.
     var slot: Int?
     var isArriving = false
     /// The dialer that makes a connection for this exchange.
@@ -69,22 +69,22 @@ final class Exchange: Timed, @unchecked Sendable {
     var discardedByteCount: Int?
     var discardDeadline: LoopInstant?
 
-    init(message: consuming RequestMessage, consumer: any TransferConsumer, lane: EngineLane) {
+    init(message: consuming RequestMessage, consumer: any TransferConsumer, loopPool: LoopPool) {
         self.message = message
         self.consumer = consumer
-        self.lane = lane
+        self.loopPool = loopPool
     }
 
     // MARK: The stages
 
     /// Begins; false when there is nothing to begin.
-    func begin(in table: ConnectionTable) -> Bool {
-        self.table = table
+    func begin(in pool: ConnectionPool) -> Bool {
+        self.pool = pool
         guard stage.handle(.start) == .enter else { return false }
         // A task may have kept the loop's thread for a while: its time is not the exchange's.
-        table.context.updateNow()
-        startInstant = table.context.now
-        pace = ExchangePace.make(table.settings.options)
+        pool.context.updateNow()
+        startInstant = pool.context.now
+        pace = ExchangePace.make(pool.settings.options)
         report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
         return true
     }
@@ -103,8 +103,8 @@ final class Exchange: Timed, @unchecked Sendable {
     /// - Parameter isAnswered: whether the server asked for that (417): the rule for a lost connection does not count
     ///   it.
     func sendAgain(isAnswered: Bool = false) {
-        guard stage.handle(.detach) == .enterFirst, let table else { return }
-        report.total = moment(table.context.now)
+        guard stage.handle(.detach) == .enterFirst, let pool else { return }
+        report.total = moment(pool.context.now)
         earlierReports.append(report)
         let start = report.startNanoseconds
         report = TransferReport()
@@ -116,7 +116,7 @@ final class Exchange: Timed, @unchecked Sendable {
         sentByteCount = 0
         requestContent = .untouched
         setTimer()
-        table.arrive(self)
+        pool.arrive(self)
     }
 
     /// Ends the exchange; only the first end counts.
@@ -133,12 +133,12 @@ final class Exchange: Timed, @unchecked Sendable {
         // Whatever became of a rest that was not wanted, unless it was cancelled.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
-        guard let table else { return }
-        report.total = startInstant > 0 ? moment(table.context.now) : 0
+        guard let pool else { return }
+        report.total = startInstant > 0 ? moment(pool.context.now) : 0
         released?.release(self, keeps: keepsConnection)
-        table.forget(self)
+        pool.forget(self)
         origin.take()?.exchangeCount -= 1
-        table.context.atEndOfTurn(self)
+        pool.context.atEndOfTurn(self)
     }
 
     /// Why the exchange ended or is about to, so that nothing more is told.
@@ -153,19 +153,19 @@ final class Exchange: Timed, @unchecked Sendable {
 
     /// Notes that a byte moved, or that the connection is being made.
     func touch() {
-        lastActivity = table?.context.now
+        lastActivity = pool?.context.now
     }
 
     /// Has the exchange looked at when it may be over at the earliest.
     func setTimer() {
-        guard let table, let moment = nextLook else { return }
-        table.timers.lower(self, to: moment)
+        guard let pool, let moment = nextLook else { return }
+        pool.timers.lower(self, to: moment)
     }
 
     private var nextLook: LoopInstant? {
         var moment = message.deadlineNanoseconds
         for other in [
-            idleDeadline, discardDeadline, continueDeadline, table.flatMap { pace?.wakeUp(at: $0.context.now) },
+            idleDeadline, discardDeadline, continueDeadline, pool.flatMap { pace?.wakeUp(at: $0.context.now) },
         ] {
             if let other { moment = min(moment ?? other, other) }
         }

@@ -45,7 +45,7 @@ extension HTTP1Connection {
     /// pieces.
     private var readByteCount: Int {
         if let givenReadByteCount { return givenReadByteCount }
-        return exchange?.message.tellsOfLulls == true ? Self.turnByteCount : Self.usualReadByteCount
+        return exchange?.message.wantsReadComplete == true ? Self.turnByteCount : Self.usualReadByteCount
     }
 
     private func bytesCame(_ count: Int, for exchange: Exchange) {
@@ -147,10 +147,10 @@ extension HTTP1Connection {
     func lost(_ failure: TransferFailure) {
         guard let exchange else { return close() }
         show(lines: parser.unfinishedLines)
-        let attempt = FailedTry(
+        let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
             isRepeated: exchange.isRepeated)
-        if attempt.mayRepeat, exchange.discardedByteCount == nil {
+        if rule.allowsResend, exchange.discardedByteCount == nil {
             detach(exchange, isAnswered: false)
         } else {
             exchange.end(failure)
@@ -172,13 +172,13 @@ extension HTTP1Connection {
 
     /// Shows a head as it came.
     private func show(_ head: ResponseHead) {
-        guard let observer = origin.table.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.settings.options.wireObserver else { return }
         observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
     }
 
     /// Shows trailers, or the lines of a head that was cut.
     private func show(lines: @autoclosure () -> [UInt8]) {
-        guard let observer = origin.table.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.settings.options.wireObserver else { return }
         let lines = lines()
         if !lines.isEmpty { observer.didReceive(headLines: lines) }
     }

@@ -42,9 +42,9 @@ final class HTTP1Connection: Connection {
     /// What the peers know of who we are.
     var conversation = Conversation()
 
-    override init(_ socket: ConnectedSocket, origin: Origin) {
-        parser = HTTP1ResponseParser(limits: origin.table.parserLimits)
-        incoming = IncomingContent(limits: origin.table.contentLimits, context: origin.table.context)
+    override init(_ socket: ConnectedSocket, origin: OriginPool) {
+        parser = HTTP1ResponseParser(limits: origin.pool.parserLimits)
+        incoming = IncomingContent(limits: origin.pool.contentLimits, context: origin.pool.context)
         super.init(socket, origin: origin)
     }
 
@@ -57,7 +57,7 @@ final class HTTP1Connection: Connection {
         isReused = exchangeCount > 0
         exchangeCount += 1
         noteConnecting(of: exchange, isReused: isReused)
-        if isReused { origin.table.settings.options.wireObserver?.didNote("Using the connection once more\n") }
+        if isReused { origin.pool.settings.options.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
     }
 
@@ -82,7 +82,7 @@ final class HTTP1Connection: Connection {
         let message = authorizedMessage(of: exchange)
         content = try OutgoingContent(message.body, loop: context.loop)
         guard let target = exchange.target else { preconditionFailure("an exchange in line has a target") }
-        let written = try origin.table.writer.write(
+        let written = try origin.pool.writer.write(
             message, to: target, form: form, contentLength: content.byteCount, into: &pending)
         framing = written.framing
         if framing == .chunked { content = content.chunkable(loop: context.loop) }
@@ -97,7 +97,7 @@ final class HTTP1Connection: Connection {
         closesAfterExchange = written.closesConnection
         headRest = pending.count
         parser.expect(written.expectation)
-        if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: pending) }
+        if let observer = origin.pool.settings.options.wireObserver { observer.didSend(head: pending) }
     }
 
     /// Detaches an exchange that has ended; with `keeps`, the connection may carry the next one.
@@ -110,7 +110,7 @@ final class HTTP1Connection: Connection {
         if pending.capacity > Self.keptRoom { pending = [] }
         let isClean = pendingOffset == pending.count || !hasWritten
         guard keeps, isClean, !isClosed, !hasPeerClosed, !isSendingStopped, unread.isEmpty, !closesAfterExchange,
-            !origin.table.isShutDown
+            !origin.pool.isShutDown
         else { return close() }
         origin.connectionIsFree(self)
     }

@@ -30,7 +30,7 @@ final class HTTP2Connection: Connection {
     /// So much is read and written at once, unless the options say otherwise.
     private static let pieceByteCount = 64 * 1024
 
-    init(_ socket: ConnectedSocket, session: HTTP2Session, origin: Origin) {
+    init(_ socket: ConnectedSocket, session: HTTP2Session, origin: OriginPool) {
         self.session = session
         super.init(socket, origin: origin)
         lastReceived = context.now
@@ -72,16 +72,16 @@ final class HTTP2Connection: Connection {
         }
         let message = exchange.authentication?.authorizing(exchange.message) ?? exchange.message
         let content = try OutgoingContent(message.body, loop: context.loop)
-        let (fields, written) = try origin.table.http2Writer.write(
+        let (fields, written) = try origin.pool.http2Writer.write(
             message, to: target, contentLength: content.byteCount)
         let id = try session.submit(fields, hasContent: written.framing != .none && written.framing != .length(0))
         streams[id] = stream
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
-        if let observer = origin.table.settings.options.wireObserver { observer.didSend(head: fields.headText) }
+        if let observer = origin.pool.settings.options.wireObserver { observer.didSend(head: fields.headText) }
         // A peer that is slow answers at least this. One that has vanished does not, and the exchange's time-out finds
         // the connection silent.
-        let isQuiet = context.now - min(lastReceived, context.now) >= origin.table.parts.quietTime
+        let isQuiet = context.now - min(lastReceived, context.now) >= origin.pool.parts.quietTime
         if stream.isReused, !hasPinged, isQuiet {
             hasPinged = true
             session.ping()
@@ -114,13 +114,13 @@ final class HTTP2Connection: Connection {
 
     /// Shows a head in the form of HTTP/1.1.
     func show(_ head: ResponseHead) {
-        guard let observer = origin.table.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.settings.options.wireObserver else { return }
         observer.didReceive(headLines: Array("HTTP/2 \(head.status) \r\n".utf8) + head.section + [0x0D, 0x0A])
     }
 
     /// Shows trailers in the form of HTTP/1.1.
     func show(trailers: FieldBlock) {
-        guard let observer = origin.table.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.settings.options.wireObserver else { return }
         let lines = trailers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         observer.didReceive(headLines: Array(lines.utf8))
     }

@@ -52,7 +52,7 @@ final class HTTP2Stream {
         self.connection = connection
         self.isReused = isReused
         start = connection.context.now
-        incoming = IncomingContent(limits: connection.origin.table.contentLimits, context: connection.context)
+        incoming = IncomingContent(limits: connection.origin.pool.contentLimits, context: connection.context)
     }
 
     /// The head was handed to the session.
@@ -288,12 +288,12 @@ final class HTTP2Stream {
             return true
         }
         if failure.requiresHTTP1 { exchange.origin?.requireHTTP1() }
-        let attempt = FailedTry(
+        let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused,
             hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,
             isRepeated: exchange.isRepeated, isUnprocessed: failure.isUnprocessed,
             tryCount: exchange.earlierReports.count + 1)
-        guard attempt.mayRepeat, exchange.discardedByteCount == nil else {
+        guard rule.allowsResend, exchange.discardedByteCount == nil else {
             guard failure.isUnprocessed, connection.session.hasSettings, connection.session.streamLimit == 0 else {
                 return false
             }

@@ -1,7 +1,9 @@
 // Whether a message may be sent a second time.
 
-/// What is known of a try that ended without an answer.
-struct FailedTry {
+/// Whether a message may be sent again, by what is known of an attempt that ended without a response.
+///
+/// A `POST` of which the kernel got a byte is sent again only if the peer did not process it.
+struct ResendRule {
     var method: String
     /// Whether the connection had carried an exchange before: only then may the peer have closed it as idle.
     var wasReused: Bool
@@ -19,15 +21,15 @@ struct FailedTry {
     /// Methods whose effect is the same when they are carried out twice (RFC 9110 §9.2.2).
     ///
     /// `DELETE` is idempotent as well, but its second answer differs from the first.
-    private static let repeatableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
+    private static let resendableMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT"]
 
     /// So often a message is sent that servers do not process.
     static let unprocessedTryLimit = 4
 
     /// Whether the message may be sent once more, on a new connection.
-    var mayRepeat: Bool {
+    var allowsResend: Bool {
         if isUnprocessed { return !hasAnswer && tryCount < Self.unprocessedTryLimit }
         guard wasReused, !hasAnswer, !isRepeated else { return false }
-        return !hasWritten || method == "GET" || Self.repeatableMethods.contains(method)
+        return !hasWritten || method == "GET" || Self.resendableMethods.contains(method)
     }
 }

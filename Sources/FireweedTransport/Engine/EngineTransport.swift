@@ -13,13 +13,13 @@ public final class EngineTransport: Transport {
     private let parts: EngineParts
     private let makeLoops: @Sendable () -> [EventLoop]
     /// Empty when the process was out of descriptors when the transport was made.
-    private let lanes: [EngineLane]
-    /// What is used instead of `lanes` where they are empty.
+    private let pools: [LoopPool]
+    /// What is used instead of `pools` where they are empty.
     private let late = Mutex(Late())
     private let next = Atomic<Int>(0)
 
     private struct Late {
-        var lanes: [EngineLane] = []
+        var pools: [LoopPool] = []
         var isShutDown = false
         var trustRules: ServerTrustRules?
     }
@@ -42,29 +42,29 @@ public final class EngineTransport: Transport {
         var settings = settings
         settings.trustDecisions = TrustDecisions()
         self.settings = settings
-        lanes = Self.makeLanes(on: makeLoops(), settings: settings, parts: parts)
+        pools = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
     }
 
-    /// One lane on each loop; the lanes share the limit of connections to a host, since each has a pool.
-    private static func makeLanes(on loops: [EventLoop], settings: PoolSettings, parts: EngineParts) -> [EngineLane] {
+    /// One pool for each loop; the pools share the limit of connections to a host.
+    private static func makePools(on loops: [EventLoop], settings: PoolSettings, parts: EngineParts) -> [LoopPool] {
         var settings = settings
         if loops.count > 1, settings.maximumConnectionsPerHost > 0 {
             settings.maximumConnectionsPerHost = max(1, settings.maximumConnectionsPerHost / loops.count)
         }
-        return loops.map { [settings] in EngineLane(loop: $0, settings: settings, parts: parts) }
+        return loops.map { [settings] in LoopPool(loop: $0, settings: settings, parts: parts) }
     }
 
     deinit {
         shutDown()
     }
 
-    /// WebSockets, the session's rules of trust, and challenges for the credentials of messages.
-    public var abilities: TransportAbilities { [.webSockets, .serverTrust, .answersConnectionChallenges] }
+    /// WebSockets, and the session's rules of trust.
+    public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
     public func judgeServers(by rules: ServerTrustRules) {
         late.withLock { $0.trustRules = rules }
-        for lane in lanes { lane.judgeServers(by: rules) }
+        for pool in pools { pool.judgeServers(by: rules) }
     }
 
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.
@@ -73,59 +73,59 @@ public final class EngineTransport: Transport {
     public func makeTransfer(
         of message: consuming RequestMessage, for consumer: any TransferConsumer
     ) -> any TransferControl {
-        guard let lane = lanes.count == 1 ? lanes[0] : laneOfCaller(among: lanes.isEmpty ? lateLanes() : lanes) else {
+        guard let pool = pools.count == 1 ? pools[0] : poolOfCaller(among: pools.isEmpty ? latePools() : pools) else {
             return FailedTransfer(
                 .exchange(
                     .cannotLoadFromNetwork, detail: "the process has no descriptor left for an event loop",
                     engineCode: Int(EMFILE)), consumer: consumer)
         }
         if let offer = message.webSocket {
-            return WebSocketTransfer(message: message, offer: offer, consumer: consumer, lane: lane)
+            return WebSocketTransfer(message: message, offer: offer, consumer: consumer, pools: pool)
         }
-        return Exchange(message: message, consumer: consumer, lane: lane)
+        return Exchange(message: message, consumer: consumer, loopPool: pool)
     }
 
-    /// The lanes of a transport that was made without one, if there can be any now.
-    private func lateLanes() -> [EngineLane] {
-        let (present, rules) = late.withLock { ($0.lanes, $0.trustRules) }
+    /// The pools of a transport that was made without one, if there can be any now.
+    private func latePools() -> [LoopPool] {
+        let (present, rules) = late.withLock { ($0.pools, $0.trustRules) }
         guard present.isEmpty else { return present }
         var settings = settings
         settings.trustRules = rules ?? settings.trustRules
-        // Made outside the lock. Of several threads the first one counts: a lane without exchanges is nothing yet.
-        let made = Self.makeLanes(on: makeLoops(), settings: settings, parts: parts)
-        let (lanes, isShutDown) = late.withLock { late in
-            if late.lanes.isEmpty { late.lanes = made }
-            return (late.lanes, late.isShutDown)
+        // Made outside the lock. Of several threads the first one counts: a pool without exchanges is nothing yet.
+        let made = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
+        let (pools, isShutDown) = late.withLock { late in
+            if late.pools.isEmpty { late.pools = made }
+            return (late.pools, late.isShutDown)
         }
-        if isShutDown { for lane in lanes { lane.shutDown() } }
-        return lanes
+        if isShutDown { for pool in pools { pool.shutDown() } }
+        return pools
     }
 
-    private func laneOfCaller(among lanes: [EngineLane]) -> EngineLane? {
-        guard !lanes.isEmpty else { return nil }
-        if let own = lanes.first(where: { $0.loop.isCurrent }) { return own }
+    private func poolOfCaller(among pools: [LoopPool]) -> LoopPool? {
+        guard !pools.isEmpty else { return nil }
+        if let own = pools.first(where: { $0.loop.isCurrent }) { return own }
         let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
-        return lanes[Int(turn.magnitude % UInt(lanes.count))]
+        return pools[Int(turn.magnitude % UInt(pools.count))]
     }
 
     /// Closes the connections that no exchange uses.
     public func closeIdleConnections() {
-        for lane in lanes + late.withLock({ $0.lanes }) { lane.closeIdleConnections() }
+        for pool in pools + late.withLock({ $0.pools }) { pool.closeIdleConnections() }
     }
 
     /// Ends every exchange as cancelled and closes all connections.
     public func shutDown() {
-        for lane in lanes { lane.shutDown() }
+        for pool in pools { pool.shutDown() }
         let late = late.withLock { late in
             late.isShutDown = true
-            return late.lanes
+            return late.pools
         }
-        for lane in late { lane.shutDown() }
+        for pool in late { pool.shutDown() }
     }
 
     /// The first event loop; `nil` when the process was out of descriptors when the transport was made.
     public var executor: (any TaskExecutor)? {
-        lanes.first?.loop
+        pools.first?.loop
     }
 
     /// The versions of the loaded libraries for TLS, HTTP/2 and content codings, as `OpenSSL/3.0.17 nghttp2/…`.

@@ -40,7 +40,7 @@ package final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// True in a process that was forked from the loop's: the loop's thread is not there.
-    var isLeftBehind: Bool { forkCount != ForkCount.current }
+    var isFromParentProcess: Bool { forkCount != ForkCount.current }
 
     /// Runs `work` on the loop's thread, soon.
     ///

@@ -12,7 +12,7 @@ package enum EventLoopGroup {
         let wanted = min(max(count, 1), 64)
         return loops.withLock { loops in
             // A process that was forked makes loops of its own.
-            if loops.first?.isLeftBehind == true { loops = [] }
+            if loops.first?.isFromParentProcess == true { loops = [] }
             while loops.count < wanted, let loop = EventLoop(name: "fireweed-loop-\(loops.count)") {
                 loops.append(loop)
             }

@@ -33,7 +33,7 @@ final class HTTP2Inbox {
     var streams: [Int32: Stream] = [:]
     weak var source: (any HTTP2ContentSource)?
     let limits: HTTP1ResponseParser.Limits
-    var guardian: FloodGuard
+    var floodGuard: FloodGuard
     /// Why the connection cannot go on.
     private(set) var failure: TransferFailure?
     /// What nghttp2 complained of since the last bytes came.
@@ -55,7 +55,7 @@ final class HTTP2Inbox {
 
     init(limits: HTTP1ResponseParser.Limits) {
         self.limits = limits
-        guardian = FloodGuard(limit: limits.framingByteCount)
+        floodGuard = FloodGuard(limit: limits.framingByteCount)
     }
 
     /// Fails the connection; the first cause counts.
@@ -74,7 +74,7 @@ final class HTTP2Inbox {
     private func fail(_ stream: Int32, _ failure: HTTP2StreamFailure, resets: Bool) {
         guard let known = streams.removeValue(forKey: stream) else { return }
         if section.stream == stream { isSectionWanted = false }
-        guardian.allowStray(known.windowByteCount + limits.headerByteCount)
+        floodGuard.allowStray(known.windowByteCount + limits.headerByteCount)
         if resets { owedResets.append(stream) }
         events.append(.failed(stream: stream, failure))
     }
@@ -242,7 +242,7 @@ final class HTTP2Inbox {
         guard streams[id] != nil, let source else { return .failed }
         let supply = source.content(of: id, into: buffer)
         if case .bytes(let count, let isLast) = supply {
-            guardian.didSend(count)
+            floodGuard.didSend(count)
             events.append(.sentContent(stream: id, byteCount: count, isLast: isLast))
         }
         return supply

@@ -120,7 +120,7 @@ package final class HTTP2Session {
     /// Takes bytes of the peer; what they bring is in `events`, also when the connection fails.
     package func receive(_ bytes: UnsafeRawBufferPointer) {
         guard inbox.failure == nil, !bytes.isEmpty else { return }
-        let isWithinLimit = inbox.guardian.read(bytes) { inbox.streams[$0] == nil ? .closed : .open }
+        let isWithinLimit = inbox.floodGuard.read(bytes) { inbox.streams[$0] == nil ? .closed : .open }
         inbox.base = bytes.baseAddress
         inbox.receivedByteCount = 0
         inbox.complaint = nil
@@ -214,7 +214,7 @@ package final class HTTP2Session {
         }
         // After both sides have ended, nghttp2 does not know the stream any more.
         guard nghttp2_session_get_stream_local_close(handle, stream) >= 0 else { return false }
-        inbox.guardian.allowStray(known.windowByteCount + inbox.limits.headerByteCount)
+        inbox.floodGuard.allowStray(known.windowByteCount + inbox.limits.headerByteCount)
         reset(stream)
         return true
     }

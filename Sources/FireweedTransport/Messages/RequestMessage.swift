@@ -56,9 +56,9 @@ public struct RequestMessage: Sendable {
     public var credentials: Credentials?
     /// Asks for a WebSocket in place of a response's content; `nil`, as nearly always, for none.
     public var webSocket: WebSocketOffer?
-    /// Whether `TransferConsumer.transferDidReachLull()` is called, for consumers that gather content; false by
+    /// Whether `TransferConsumer.transferDidCompleteRead()` is called, for consumers that gather content; false by
     /// default.
-    public var tellsOfLulls = false
+    public var wantsReadComplete = false
 
     /// Makes a message; the defaults add nothing to it.
     ///

@@ -50,7 +50,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private var isStalled = false
     /// The next step is on its way through the queue.
     private var isStepDue = false
-    /// Content came since the consumer was told of a lull.
+    /// Content came since the last `transferDidCompleteRead()`.
     private var isInBurst = false
     /// Ends the transfer when its time is over; there while it waits.
     private var timer: (any DispatchSourceTimer)?
@@ -140,7 +140,7 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
 
     /// Nothing can be played: waits for a flow, a discard, a cancel, or the end of the message's time.
     private func wait() {
-        if isInBurst, message.tellsOfLulls { consumer?.transferDidReachLull() }
+        if isInBurst, message.wantsReadComplete { consumer?.transferDidCompleteRead() }
         isInBurst = false
         let now = Self.monotonicNanoseconds
         // The idle time-out stands still while content may not come in.

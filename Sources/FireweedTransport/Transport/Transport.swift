@@ -13,7 +13,7 @@
 /// - Content codings that the transport knows are taken off; the head stays as it came, `Content-Encoding` and
 ///   `Content-Length` of the coded form included.
 /// - A response with status 401 is a head like any other, and so is a redirect. A proxy's challenge is answered by the
-///   transport; with the ability `answersConnectionChallenges` so are challenges for the message's credentials.
+///   transport; a transport with a wire also answers challenges with `RequestMessage.credentials`.
 /// - A message is sent a second time only when RFC 9110 §9.2.2 allows it; content then comes from a new reader.
 /// - The transport frames the message: it sets `Content-Length`, `Transfer-Encoding`, `Host` and the fields of the
 ///   connection, and checks those that the message has.
@@ -91,11 +91,6 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// A session with a `ServerTrustManager` is invalid on a transport without it: every request fails with
     /// `MissingAbility.serverTrust`.
     public static let serverTrust = TransportAbilities(rawValue: 2)
-    /// Challenges are answered with `RequestMessage.credentials`, also those that belong to a connection: NTLM, and
-    /// Negotiate where a Kerberos library is installed.
-    ///
-    /// The consumer is told of each answered challenge (`TransferConsumer.transferDidAnswerChallenge(_:)`).
-    public static let answersConnectionChallenges = TransportAbilities(rawValue: 4)
 }
 
 /// Steers one transfer.
@@ -128,7 +123,7 @@ public protocol TransferControl: AnyObject, Sendable {
     func cancel()
 }
 
-/// Hears what happens to one transfer, on the transport's thread.
+/// Receives the events of one transfer, on the transport's thread.
 ///
 /// No method may wait.
 public protocol TransferConsumer: AnyObject, Sendable {
@@ -145,9 +140,9 @@ public protocol TransferConsumer: AnyObject, Sendable {
     ///
     /// - Returns: which bytes may move now.
     func transferDidReceive(_ content: borrowing ContentBytes) -> Flow
-    /// No more content is at hand: what was gathered of it may be handed on. Only for messages that ask for it
-    /// (`tellsOfLulls`).
-    func transferDidReachLull()
+    /// No more content is at hand: the consumer may pass on what it has gathered. Called only for messages with
+    /// `wantsReadComplete`.
+    func transferDidCompleteRead()
     /// Bytes of the request's content were handed to the connection.
     ///
     /// - Parameters:
@@ -163,7 +158,7 @@ extension TransferConsumer {
     /// Does nothing.
     public func transferDidAnswerChallenge(_ head: ResponseHead) {}
     /// Does nothing.
-    public func transferDidReachLull() {}
+    public func transferDidCompleteRead() {}
     /// Does nothing.
     public func transferDidReceiveInterim(_ head: ResponseHead) {}
     /// Does nothing.

@@ -3,7 +3,7 @@
 import Foundation
 
 /// The loop that a WebSocket lives on, and the others there.
-protocol WebSocketLane: AnyObject, Sendable {
+protocol WebSocketPoolProvider: AnyObject, Sendable {
     var loop: EventLoop { get }
     /// The WebSockets of the transport on this loop, for work that is on the loop's thread already.
     func webSockets(in context: LoopContext) -> WebSocketPool
@@ -13,24 +13,26 @@ protocol WebSocketLane: AnyObject, Sendable {
 final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sendable {
     let message: RequestMessage
     let offer: WebSocketOffer
-    private let lane: any WebSocketLane
+    private let pools: any WebSocketPoolProvider
 
     // SAFETY: touched on the loop's thread alone, which is where `onLoop` goes.
     /// Held until the end, and no longer: the consumer holds the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?
 
-    init(message: RequestMessage, offer: WebSocketOffer, consumer: any TransferConsumer, lane: any WebSocketLane) {
+    init(
+        message: RequestMessage, offer: WebSocketOffer, consumer: any TransferConsumer, pools: any WebSocketPoolProvider
+    ) {
         self.message = message
         self.offer = offer
         self.consumer = consumer
-        self.lane = lane
+        self.pools = pools
     }
 
     private func onLoop(_ body: @escaping @Sendable (WebSocketConnection) -> Void) {
-        lane.loop.post { [self] context in
+        pools.loop.post { [self] context in
             if let connection { return body(connection) }
-            let made = WebSocketConnection(self, pool: lane.webSockets(in: context))
+            let made = WebSocketConnection(self, pool: pools.webSockets(in: context))
             connection = made
             body(made)
         }
@@ -39,7 +41,7 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
     // MARK: TransferControl
 
     func start(_ flow: Flow) {
-        guard !lane.loop.isLeftBehind else {
+        guard !pools.loop.isFromParentProcess else {
             let consumer = consumer.take()
             consumer?.transferDidFinish(TransferEnd(.forked, report: TransferReport()))
             return

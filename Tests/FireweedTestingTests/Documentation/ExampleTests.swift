@@ -5,7 +5,7 @@ import FireweedTestingTraits
 import Foundation
 import Testing
 
-@Suite("Examples of the documentation", .timeLimit(.minutes(patience)))
+@Suite("Examples of the documentation", .timeLimit(.minutes(testTimeoutMinutes)))
 struct ExampleTests {
     private struct Client {
         let session: Session

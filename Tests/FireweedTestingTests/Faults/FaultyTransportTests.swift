@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Faulty transports", .timeLimit(.minutes(patience)))
+@Suite("Faulty transports", .timeLimit(.minutes(testTimeoutMinutes)))
 struct FaultyTransportTests {
     private func outcomes(seed: UInt64, faults: [FaultyTransport.Fault: Double]) async -> [String] {
         let stubs = StubTransport { Stub.any().reply(.text("content")) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the writers of archives do, and what happens to their files.
-@Suite("HAR files of other programs", .timeLimit(.minutes(patience)))
+@Suite("HAR files of other programs", .timeLimit(.minutes(testTimeoutMinutes)))
 struct ArchiveTests {
     /// An archive with one exchange, whose response has these members, with `'` for `"`.
     private func session(response: String, method: HTTPMethod = .get, request: String = "") throws -> Session {

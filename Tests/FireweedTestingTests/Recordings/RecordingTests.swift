@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Recordings", .timeLimit(.minutes(patience)))
+@Suite("Recordings", .timeLimit(.minutes(testTimeoutMinutes)))
 struct RecordingTests {
     private static let archive = """
         {"log": {"version": "1.2", "creator": {"name": "a browser", "version": "1"}, "entries": [

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Recorded from a mock server, and replayed without one.
-@Suite("Recording transports", .timeLimit(.minutes(patience)))
+@Suite("Recording transports", .timeLimit(.minutes(testTimeoutMinutes)))
 struct RecordingTransportTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     private var file: URL { folder.appendingPathComponent("a/recording.har") }

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Mock servers with HTTP/2", .timeLimit(.minutes(patience)))
+@Suite("Mock servers with HTTP/2", .timeLimit(.minutes(testTimeoutMinutes)))
 struct HTTP2ServerTests {
     private func version<Value>(of response: DataResponse<Value, AFError>) -> String? {
         response.metrics?.transactionMetrics.last?.networkProtocolName

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Certificates of mock servers", .timeLimit(.minutes(patience)))
+@Suite("Certificates of mock servers", .timeLimit(.minutes(testTimeoutMinutes)))
 struct MockCertificateTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let certificate: MockCertificate

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Mock servers", .timeLimit(.minutes(patience)))
+@Suite("Mock servers", .timeLimit(.minutes(testTimeoutMinutes)))
 struct MockServerTests {
     @Test("a server answers with stubs, and says what came")
     func answers() async throws {

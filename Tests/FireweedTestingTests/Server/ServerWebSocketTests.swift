@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("WebSockets of mock servers", .timeLimit(.minutes(patience)))
+@Suite("WebSockets of mock servers", .timeLimit(.minutes(testTimeoutMinutes)))
 struct ServerWebSocketTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Isolation of stubbed sessions", .timeLimit(.minutes(patience)))
+@Suite("Isolation of stubbed sessions", .timeLimit(.minutes(testTimeoutMinutes)))
 struct IsolationTests {
     @Test("a thousand sessions answer at once, and none sees another's requests")
     func parallel() async throws {

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Conditions of stubs", .timeLimit(.minutes(patience)))
+@Suite("Conditions of stubs", .timeLimit(.minutes(testTimeoutMinutes)))
 struct MatcherTests {
     struct PatternRow: Sendable, CustomTestStringConvertible {
         let pattern: String

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Streamed answers of stubs", .timeLimit(.minutes(patience)))
+@Suite("Streamed answers of stubs", .timeLimit(.minutes(testTimeoutMinutes)))
 struct StreamStubTests {
     @Test("content comes piece by piece")
     func pieces() async throws {

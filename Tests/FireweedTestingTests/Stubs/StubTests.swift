@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Stubbed sessions", .timeLimit(.minutes(patience)))
+@Suite("Stubbed sessions", .timeLimit(.minutes(testTimeoutMinutes)))
 struct StubTests {
     @Test("a stub answers with JSON of a literal or of a value")
     func json() async throws {

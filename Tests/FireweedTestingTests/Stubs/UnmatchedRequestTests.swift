@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Requests that no stub matches", .timeLimit(.minutes(patience)))
+@Suite("Requests that no stub matches", .timeLimit(.minutes(testTimeoutMinutes)))
 struct UnmatchedRequestTests {
     private func message(
         _ session: Session, _ path: String, _ method: HTTPMethod = .post,

@@ -10,4 +10,4 @@ struct User: Codable, Sendable, Equatable {
 let api = "https://api.example.com"
 
 /// Minutes that a test may take on a busy machine.
-let patience = 10
+let testTimeoutMinutes = 10

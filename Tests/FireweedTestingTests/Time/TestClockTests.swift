@@ -4,7 +4,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-@Suite("Clocks of tests", .timeLimit(.minutes(patience)))
+@Suite("Clocks of tests", .timeLimit(.minutes(testTimeoutMinutes)))
 struct TestClockTests {
     @Test("five retries over two minutes take no time on an automatic clock")
     func retries() async {

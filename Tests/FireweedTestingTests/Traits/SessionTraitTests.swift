@@ -3,7 +3,7 @@ import FireweedTestingTraits
 import Foundation
 import Testing
 
-@Suite("Traits", .timeLimit(.minutes(patience)))
+@Suite("Traits", .timeLimit(.minutes(testTimeoutMinutes)))
 struct SessionTraitTests {
     private func user(_ number: Int) async throws -> User {
         try await Session.testing.request("\(api)/users/\(number)").serializingDecodable(User.self).value

@@ -2,7 +2,7 @@ import FireweedTesting
 import Foundation
 import Testing
 
-@Suite("Stubbed WebSockets", .timeLimit(.minutes(patience)))
+@Suite("Stubbed WebSockets", .timeLimit(.minutes(testTimeoutMinutes)))
 struct StubbedWebSocketTests {
     @Test("a script talks to the client")
     func conversation() async throws {

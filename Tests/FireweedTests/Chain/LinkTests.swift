@@ -116,11 +116,11 @@ struct LinkTests {
         let link = CookieLink(jar: jar, settings: settings)
         var exchange = AttemptExchange(OutgoingMessage("http://a.test/"))
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost(handlesCookies: false))
-        #expect(exchange.chores.isEmpty)
+        #expect(exchange.deferredWork.isEmpty)
         link.observe(ResponseHead(401, ["Set-Cookie": "a=1"]), in: &exchange, for: StubHost())
-        #expect(exchange.chores.count == 1)
+        #expect(exchange.deferredWork.count == 1)
         let group = DispatchGroup()
-        for chore in exchange.chores { chore(group) }
+        for work in exchange.deferredWork { work(group) }
         _ = link.send(&exchange, for: StubHost(handlesCookies: false))
         #expect(!exchange.fields.contains("Cookie"))
         _ = link.send(&exchange, for: StubHost())

@@ -55,7 +55,7 @@ final class ConformanceStage: Sendable {
         var message = RequestMessage(url: try subject.url(of: scenario), idleTimeout: 0)
         change(&message)
         let recorder = TransferRecorder(
-            wantsLulls: message.tellsOfLulls, afterHead: afterHead, afterContent: afterContent,
+            wantsReadComplete: message.wantsReadComplete, afterHead: afterHead, afterContent: afterContent,
             whenReleased: { [recorderReleases, releaseCount] in
                 recorderReleases.note(releaseCount.next())
             })

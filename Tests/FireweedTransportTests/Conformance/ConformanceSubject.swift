@@ -10,6 +10,9 @@ protocol ConformanceSubject: Sendable, CustomTestStringConvertible {
     /// The name in the results.
     var name: String { get }
 
+    /// Whether the transport answers challenges with the credentials of a message.
+    var answersChallenges: Bool { get }
+
     /// Makes a transport that shares no connection with another one.
     func makeTransport() throws -> any Transport
 
@@ -22,6 +25,8 @@ protocol ConformanceSubject: Sendable, CustomTestStringConvertible {
 
 extension ConformanceSubject {
     var testDescription: String { name }
+
+    var answersChallenges: Bool { true }
 
     func obstacle(to scenario: Scenario) -> String? { nil }
 

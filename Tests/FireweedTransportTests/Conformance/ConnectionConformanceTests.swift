@@ -79,7 +79,7 @@ struct ConnectionConformanceTests {
     @Test("a transport that is dropped ends its transfers", arguments: ConformanceSubjects.all)
     func dropped(subject: any ConformanceSubject) async throws {
         let recorder = TransferRecorder(
-            wantsLulls: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
+            wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
             whenReleased: {})
         try subject.requires(.silent)
         func start() throws -> RecordedTransfer {

@@ -63,7 +63,8 @@ struct ContentConformanceTests {
     }
 
     @Test(
-        "with the ability, a challenge is answered with the message's credentials", arguments: ConformanceSubjects.all)
+        "a transport with a wire answers a challenge with the message's credentials", arguments: ConformanceSubjects.all
+    )
     func credentials(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .unauthorized) { stage in
             let transfer = try stage.transfer(of: .unauthorized) { message in
@@ -71,7 +72,7 @@ struct ContentConformanceTests {
             }
             transfer.start()
             #expect(try await transfer.end().failure == nil)
-            let isAble = stage.transport.abilities.contains(.answersConnectionChallenges)
+            let isAble = subject.answersChallenges
             #expect(transfer.record.challenges.map(\.status) == (isAble ? [401] : []))
             #expect(transfer.record.head?.status == (isAble ? 200 : 401))
         }

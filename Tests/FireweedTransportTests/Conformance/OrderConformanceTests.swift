@@ -179,13 +179,13 @@ struct OrderConformanceTests {
     }
 
     @Test("a message that asks for it is told when no more content is at hand", arguments: ConformanceSubjects.all)
-    func lulls(subject: any ConformanceSubject) async throws {
+    func readCompletes(subject: any ConformanceSubject) async throws {
         try await ConformanceStage.play(subject, .stalled) { stage in
-            let transfer = try stage.transfer(of: .stalled) { $0.tellsOfLulls = true }
+            let transfer = try stage.transfer(of: .stalled) { $0.wantsReadComplete = true }
             transfer.start()
             try await transfer.content()
-            let lull = try await transfer.recorder.calls.first { $0 == .lull || $0 == .end }
-            #expect(lull == .lull)
+            let readComplete = try await transfer.recorder.calls.first { $0 == .readComplete || $0 == .end }
+            #expect(readComplete == .readComplete)
             transfer.cancel()
         }
     }

@@ -6,6 +6,7 @@ import Foundation
 /// `ScriptedTransport`.
 struct ScriptedSubject: ConformanceSubject {
     let name = "script"
+    let answersChallenges = false
 
     func makeTransport() -> any Transport {
         ScriptedTransport { message in

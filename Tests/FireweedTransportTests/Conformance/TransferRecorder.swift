@@ -14,7 +14,7 @@ import Synchronization
 final class TransferRecorder: TransferConsumer {
     /// A call; content with the count of bytes that had come by then.
     enum Call: Sendable, Hashable {
-        case interim, challenge, head, content(Int), lull, sent, end
+        case interim, challenge, head, content(Int), readComplete, sent, end
     }
 
     /// What was told.
@@ -44,17 +44,17 @@ final class TransferRecorder: TransferConsumer {
     /// The calls in their order.
     let calls = EventLog<Call>()
     private let state = Mutex(State())
-    private let wantsLulls: Bool
+    private let wantsReadComplete: Bool
     private let afterHead: Answer
     private let afterContent: Answer
 
     private let whenReleased: @Sendable () -> Void
 
     init(
-        wantsLulls: Bool, afterHead: @escaping Answer, afterContent: @escaping Answer,
+        wantsReadComplete: Bool, afterHead: @escaping Answer, afterContent: @escaping Answer,
         whenReleased: @escaping @Sendable () -> Void
     ) {
-        self.wantsLulls = wantsLulls
+        self.wantsReadComplete = wantsReadComplete
         self.afterHead = afterHead
         self.afterContent = afterContent
         self.whenReleased = whenReleased
@@ -115,11 +115,11 @@ final class TransferRecorder: TransferConsumer {
         return leave(.content(said.record.content.count), said, afterContent)
     }
 
-    func transferDidReachLull() {
-        enter(.lull) { record in
-            if !wantsLulls { record.violations.append("the message did not ask for lulls") }
+    func transferDidCompleteRead() {
+        enter(.readComplete) { record in
+            if !wantsReadComplete { record.violations.append("the message did not ask for readCompletes") }
         }
-        leave(.lull)
+        leave(.readComplete)
     }
 
     func transferDidSend(_ byteCount: Int, total: Int64, expected: Int64?) {

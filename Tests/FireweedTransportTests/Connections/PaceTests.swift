@@ -69,7 +69,7 @@ struct PaceTests {
         }) { stage in
             let start = ContinuousClock.now
             let transfer = try await stage.end(server.url()) {
-                $0.tellsOfLulls = true
+                $0.wantsReadComplete = true
                 guard !isReceiving else { return }
                 $0.method = "PUT"
                 $0.body = .data(content)

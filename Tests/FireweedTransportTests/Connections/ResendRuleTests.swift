@@ -19,19 +19,19 @@ struct ResendRuleTests {
 
     @Test("the rule", arguments: rows)
     func rule(row: (method: String, reused: Bool, written: Bool, answer: Bool, repeated: Bool, may: Bool)) {
-        let attempt = FailedTry(
+        let rule = ResendRule(
             method: row.method, wasReused: row.reused, hasWritten: row.written, hasAnswer: row.answer,
             isRepeated: row.repeated)
-        #expect(attempt.mayRepeat == row.may)
+        #expect(rule.allowsResend == row.may)
     }
 
     @Test("what the peer did not process may be sent again by any method, some times (RFC 9113 §8.7)")
     func unprocessed() {
         for (tryCount, hasAnswer) in [(1, false), (3, false), (4, false), (1, true)] {
-            let attempt = FailedTry(
+            let rule = ResendRule(
                 method: "POST", wasReused: false, hasWritten: true, hasAnswer: hasAnswer, isRepeated: tryCount > 1,
                 isUnprocessed: true, tryCount: tryCount)
-            #expect(attempt.mayRepeat == (tryCount < 4 && !hasAnswer))
+            #expect(rule.allowsResend == (tryCount < 4 && !hasAnswer))
         }
     }
 }

@@ -47,7 +47,8 @@ final class EngineStage: Sendable {
         var message = RequestMessage(url: url.absoluteString, idleTimeout: 0)
         change(&message)
         let recorder = TransferRecorder(
-            wantsLulls: message.tellsOfLulls, afterHead: afterHead, afterContent: afterContent, whenReleased: {})
+            wantsReadComplete: message.wantsReadComplete, afterHead: afterHead, afterContent: afterContent,
+            whenReleased: {})
         let transfer = RecordedTransfer(control: transport.makeTransfer(of: message, for: recorder), recorder: recorder)
         transfers.withLock { $0.append(transfer) }
         return transfer

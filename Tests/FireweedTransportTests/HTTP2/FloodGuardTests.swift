@@ -31,11 +31,11 @@ struct FloodGuardTests {
     ]
 
     private func survives(_ bytes: [UInt8], pieces: Int, prepare: (inout FloodGuard) -> Void = { _ in }) -> Bool {
-        var guardian = FloodGuard(limit: Self.limit)
-        prepare(&guardian)
+        var floodGuard = FloodGuard(limit: Self.limit)
+        prepare(&floodGuard)
         return stride(from: 0, to: bytes.count, by: pieces).allSatisfy { start in
             bytes[start..<min(start + pieces, bytes.count)].withUnsafeBytes { piece in
-                guardian.read(piece) { stream in stream == 1 ? .open : .closed }
+                floodGuard.read(piece) { stream in stream == 1 ? .open : .closed }
             }
         }
     }
@@ -53,17 +53,17 @@ struct FloodGuardTests {
     func stray() {
         let late = Array(repeatElement(Frames.content(stream: 3, "hello"), count: 100).joined())
         #expect(!survives(late, pieces: 64))
-        let isAllowed = survives(late, pieces: 64, prepare: { guardian in guardian.allowStray(late.count) })
+        let isAllowed = survives(late, pieces: 64, prepare: { floodGuard in floodGuard.allowStray(late.count) })
         #expect(isAllowed)
     }
 
     @Test("an upload is answered with frames that bring nothing")
     func upload() {
-        var guardian = FloodGuard(limit: Self.limit)
+        var floodGuard = FloodGuard(limit: Self.limit)
         for _ in 0..<1000 {
-            guardian.didSend(16384)
+            floodGuard.didSend(16384)
             let isWithin = Frames.frame(Frames.window, Frames.number(16384)).withUnsafeBytes { piece in
-                guardian.read(piece) { _ in .open }
+                floodGuard.read(piece) { _ in .open }
             }
             #expect(isWithin)
         }

@@ -6,10 +6,11 @@ import Testing
 @testable import FireweedTransport
 
 @Suite("An engine that was made when the process was out of descriptors", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct LateLaneTests {
+struct LateLoopTests {
     private func transfer(_ transport: EngineTransport, _ url: URL) -> RecordedTransfer {
         let recorder = TransferRecorder(
-            wantsLulls: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided }, whenReleased: {}
+            wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
+            whenReleased: {}
         )
         let message = RequestMessage(url: url.absoluteString, idleTimeout: 0)
         return RecordedTransfer(control: transport.makeTransfer(of: message, for: recorder), recorder: recorder)

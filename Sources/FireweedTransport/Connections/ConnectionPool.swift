@@ -1,11 +1,11 @@
-// All connections of one session on one loop.
+// The connections of one session on one loop.
 
 import Foundation
 
-/// The origins of a session with their connections, the exchanges that run, and everything's time-outs.
+/// A connection pool: an `OriginPool` for each origin, the exchanges that run, and the deadlines of both.
 ///
-/// It lives on its loop's thread; the compiler keeps it there, since it is made with the loop's context in hand.
-final class ConnectionTable {
+/// The pool is confined to its loop's thread. The compiler enforces this, because a pool is made from the loop's context.
+final class ConnectionPool {
     let settings: PoolSettings
     let context: LoopContext
     let timers = DeadlineHeap()
@@ -18,18 +18,18 @@ final class ConnectionTable {
     /// Writes the heads of all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
-    private var origins: [OriginKey: Origin] = [:]
-    /// Those that were started and have not ended.
+    private var origins: [OriginKey: OriginPool] = [:]
+    /// The exchanges that were started and have not ended.
     private var active: [Exchange] = []
-    /// Those that want a connection when the sockets of this turn have been looked at.
+    /// The exchanges that enter the lines of their origins after the sockets of this turn.
     private var arrivals: [Exchange] = []
-    /// How many connections nobody uses.
+    /// How many connections are idle, of all origins.
     var idleCount = 0
     private(set) var isShutDown = false
 
-    /// So many connections are kept that nobody uses.
+    /// Most idle connections that are kept.
     static let idleLimit = 256
-    /// When there are more origins than this, the ones with nothing to do are forgotten.
+    /// With more origins than this, the origins without connections and exchanges are removed.
     private static let originLimit = 256
 
     init(settings: PoolSettings, context: LoopContext, parts: EngineParts) {
@@ -86,7 +86,7 @@ final class ConnectionTable {
         last.slot = slot
     }
 
-    private func origin(of exchange: Exchange) throws(TransferFailure) -> Origin {
+    private func origin(of exchange: Exchange) throws(TransferFailure) -> OriginPool {
         let target = try RequestTarget(exchange.message.url)
         exchange.target = target
         let proxy = mayHaveProxy ? try ProxyChoice().proxy(for: target, settings.options) : nil
@@ -96,7 +96,7 @@ final class ConnectionTable {
         key.user = exchange.message.connectionCredentials
         if let origin = origins[key] { return origin }
         if origins.count >= Self.originLimit { origins = origins.filter { !$0.value.isEmpty } }
-        let made = Origin(key: key, table: self)
+        let made = OriginPool(key: key, pool: self)
         origins[key] = made
         return made
     }
@@ -132,7 +132,7 @@ final class ConnectionTable {
     }
 }
 
-extension ConnectionTable: LoopContinuation {
+extension ConnectionPool: LoopContinuation {
     /// Lets the exchanges in that have come in this turn.
     func continueWork() {
         var due: [Exchange] = []
@@ -148,7 +148,7 @@ extension ConnectionTable: LoopContinuation {
     }
 }
 
-extension ConnectionTable: LoopTimer {
+extension ConnectionPool: LoopTimer {
     var deadline: LoopInstant? { timers.first }
 
     func deadlineReached() { timers.callDue(at: context.now) }

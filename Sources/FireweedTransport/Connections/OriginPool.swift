@@ -1,16 +1,18 @@
-// The connections to one origin, and the line in front of them.
+// Which connection an exchange gets.
 
-/// Gives exchanges connections: an idle one, a new one within the limit, or the first that is free, in the order in
-/// which they came.
-final class Origin {
+/// The connections to one origin, and the line of exchanges that wait for one.
+///
+/// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
+/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came.
+final class OriginPool {
     let key: OriginKey
-    unowned let table: ConnectionTable
+    unowned let pool: ConnectionPool
     private var target: DialTarget
     /// Most connections at a time, those that are being made included; `nil` for no limit.
     private let limit: Int?
     private var line = WaitingLine<Exchange>()
     private var dialings: [Dialing] = []
-    /// The one that was used last is at the end, and is used next.
+    /// The connection that was used last is at the end, and is used next.
     private var idle: [Connection] = []
     /// Connections that are in use or idle.
     private var openConnections: [Connection] = []
@@ -18,33 +20,33 @@ final class Origin {
     private var shared: [HTTP2Connection] = []
     /// Connections on which no further exchange begins.
     private var retired: [Connection] = []
-    /// What connections to the origin speak, as far as that is known: HTTP/2 needs one of them, HTTP/1.1 many.
-    private var spoken: ApplicationProtocol?
-    /// Exchanges wait no longer for the one connection that is being made.
-    private var isImpatient = false
-    private lazy var patience = PatienceTimer(self)
-    private var isAdmitting = false
+    /// The protocol of connections to the origin, once it is known: HTTP/2 needs one connection, HTTP/1.1 needs many.
+    private var knownProtocol: ApplicationProtocol?
+    /// Whether further connections are made although the protocol of the first one is not known yet.
+    private var dialsInParallel = false
+    private lazy var protocolTimer = ProtocolTimer(self)
+    private var isAssigning = false
     /// How many exchanges there are for the origin, those that have not entered the line included.
     var exchangeCount = 0
 
-    init(key: OriginKey, table: ConnectionTable) {
+    init(key: OriginKey, pool: ConnectionPool) {
         self.key = key
-        self.table = table
-        let settings = table.settings
+        self.pool = pool
+        let settings = pool.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
         target = DialTarget(key, options: settings.options)
         if !key.isSecure {
-            spoken = target.clearTextProtocol
+            knownProtocol = target.clearTextProtocol
         } else if target.isLimitedToHTTP1 || settings.options.httpVersion == .http1Only || !settings.options.offersALPN
         {
-            spoken = .http1
+            knownProtocol = .http1
         }
     }
 
     /// Whether there is nothing to remember.
     var isEmpty: Bool { exchangeCount == 0 && dialings.isEmpty && openConnections.isEmpty && retired.isEmpty }
 
-    /// How many connections nobody uses.
+    /// How many connections are idle.
     var idleCount: Int { idle.count }
 
     /// The connection that has been idle longest.
@@ -55,13 +57,13 @@ final class Origin {
     /// Takes an exchange in, behind all others.
     func enter(_ exchange: Exchange) {
         exchange.place = line.enter(exchange)
-        admit()
+        assignConnections()
     }
 
     /// Takes an exchange in that has waited before, in front of all others.
     func enterFirst(_ exchange: Exchange) {
         exchange.place = line.enterFirst(exchange)
-        admit()
+        assignConnections()
     }
 
     /// Lets an exchange go that waits.
@@ -72,11 +74,11 @@ final class Origin {
         releaseDialer(of: exchange)
     }
 
-    /// Gives connections to those who wait, as long as there are any.
-    private func admit() {
-        // A failure at once calls this again; the loop below continues in its place.
-        guard !isAdmitting, !table.isShutDown else { return }
-        isAdmitting = true
+    /// Gives connections to the exchanges in the line, as long as there are connections.
+    private func assignConnections() {
+        // A connection that fails at once calls this again: the loop below continues then.
+        guard !isAssigning, !pool.isShutDown else { return }
+        isAssigning = true
         var canServe = true
         while canServe, line.count > 0 {
             if let connection = takeShared() ?? takeIdle() {
@@ -85,12 +87,12 @@ final class Origin {
                 canServe = mayDial && dial()
             }
         }
-        isAdmitting = false
-        // The heads of all who were served leave together.
+        isAssigning = false
+        // The heads of all exchanges that were served are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
     }
 
-    /// Gives a connection to the first who waits and may run.
+    /// Gives a connection to the first exchange in the line that may run; false when there is none.
     private func serve(_ connection: Connection) -> Bool {
         while let exchange = line.next() {
             exchange.place = nil
@@ -113,27 +115,29 @@ final class Origin {
 
     private var mayDial: Bool {
         guard dialings.count < line.count, hasRoom else { return false }
-        // One connection may be enough for all: it is waited for (RFC 9113 §9.1).
-        return spoken == .http1 || isImpatient || dialings.isEmpty
+        // One connection of HTTP/2 is enough for all exchanges: they wait for it (RFC 9113 §9.1).
+        return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
     }
 
-    /// Lets those who wait have connections of their own.
-    fileprivate func losePatience() {
-        isImpatient = true
-        admit()
+    /// Makes connections for the exchanges that waited for the protocol of the first connection.
+    fileprivate func dialInParallel() {
+        dialsInParallel = true
+        assignConnections()
     }
 
-    /// So long exchanges wait for one connection to say what it speaks, in nanoseconds.
-    private static let patienceTime: LoopInstant = 100_000_000
+    /// How long exchanges wait for the protocol of the first connection, in nanoseconds.
+    private static let protocolWaitLimit: LoopInstant = 100_000_000
 
-    /// Begins a connection for the first who waits without one; false when nobody does.
+    /// Begins a connection for the first exchange in the line without a dialer; false when there is none.
     private func dial() -> Bool {
         guard let sponsor = line.first(where: { $0.dialer == nil }) else { return false }
         let dialer = Dialer(
-            target, userTimeout: sponsor.message.idleTimeout, context: table.context, timers: table.timers,
-            parts: table.parts, tls: table.tls, owner: self)
+            target, userTimeout: sponsor.message.idleTimeout, context: pool.context, timers: pool.timers,
+            parts: pool.parts, tls: pool.tls, owner: self)
         dialings.append(Dialing(dialer: dialer, sponsor: sponsor))
-        if spoken == nil, !isImpatient { table.timers.set(patience, to: table.context.now + Self.patienceTime) }
+        if knownProtocol == nil, !dialsInParallel {
+            pool.timers.set(protocolTimer, to: pool.context.now + Self.protocolWaitLimit)
+        }
         sponsor.dialer = dialer
         // The idle time-out covers the making of the connection.
         sponsor.touch()
@@ -179,12 +183,12 @@ final class Origin {
     /// A connection carries nothing any more, and may carry the next exchange.
     func connectionIsFree(_ connection: Connection) {
         putIdle(connection)
-        admit()
+        assignConnections()
     }
 
     /// A connection that carries exchanges can carry more of them.
     func connectionHasRoom(_ connection: HTTP2Connection) {
-        admit()
+        assignConnections()
     }
 
     /// The server wants HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED): no further connection offers HTTP/2.
@@ -193,11 +197,11 @@ final class Origin {
     func requireHTTP1() {
         guard !target.isLimitedToHTTP1 else { return }
         target.isLimitedToHTTP1 = true
-        spoken = .http1
+        knownProtocol = .http1
         // Those that are being made have offered HTTP/2 already.
         abandonDialers()
         for connection in shared { connection.retire() }
-        admit()
+        assignConnections()
     }
 
     /// A connection takes no further exchange.
@@ -207,9 +211,9 @@ final class Origin {
         retired.append(connection)
         if let index = idle.lastIndex(where: { $0 === connection }) {
             idle.remove(at: index)
-            table.idleCount -= 1
+            pool.idleCount -= 1
         }
-        admit()
+        assignConnections()
     }
 
     /// A connection was closed.
@@ -219,16 +223,16 @@ final class Origin {
         retired.removeAll { $0 === connection }
         if let index = idle.lastIndex(where: { $0 === connection }) {
             idle.remove(at: index)
-            table.idleCount -= 1
+            pool.idleCount -= 1
         }
-        admit()
+        assignConnections()
     }
 
     private func putIdle(_ connection: Connection) {
         idle.append(connection)
-        table.idleCount += 1
+        pool.idleCount += 1
         connection.becomeIdle()
-        table.limitIdle()
+        pool.limitIdle()
     }
 
     /// The first connection of HTTP/2 that can carry another exchange.
@@ -236,7 +240,7 @@ final class Origin {
         while let connection = shared.first(where: \.hasRoom) {
             guard connection.isIdle, let index = idle.lastIndex(where: { $0 === connection }) else { return connection }
             idle.remove(at: index)
-            table.idleCount -= 1
+            pool.idleCount -= 1
             if connection.isUsable { return connection }
             connection.close()
         }
@@ -247,7 +251,7 @@ final class Origin {
     private func takeIdle() -> Connection? {
         while let index = idle.lastIndex(where: { !($0 is HTTP2Connection) }) {
             let connection = idle.remove(at: index)
-            table.idleCount -= 1
+            pool.idleCount -= 1
             if connection.isUsable { return connection }
             connection.close()
         }
@@ -262,36 +266,36 @@ final class Origin {
     /// Closes everything; exchanges have ended before.
     func shutDown() {
         abandonDialers()
-        table.timers.remove(patience)
+        pool.timers.remove(protocolTimer)
         for connection in openConnections + retired { connection.close() }
     }
 }
 
-extension Origin: DialerOwner {
+extension OriginPool: DialerOwner {
     func dialerDidProgress(_ dialer: Dialer) {
         dialings.first { $0.dialer === dialer }?.sponsor.touch()
     }
 
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket) {
         let sponsor = forget(dialer)
-        isImpatient = false
-        table.timers.remove(patience)
-        spoken = socket.applicationProtocol
+        dialsInParallel = false
+        pool.timers.remove(protocolTimer)
+        knownProtocol = socket.applicationProtocol
         switch socket.applicationProtocol {
         case .http1: begin(HTTP1Connection(socket, origin: self))
         case .http2:
             do {
-                let session = try HTTP2Session(limits: table.parserLimits)
+                let session = try HTTP2Session(limits: pool.parserLimits)
                 let connection = HTTP2Connection(socket, session: session, origin: self)
                 shared.append(connection)
                 // The others that are being made are needed only if this one is not enough.
                 abandonDialers()
                 begin(connection)
             } catch {
-                table.context.sockets.willClose(socket.channel.descriptor)
+                pool.context.sockets.willClose(socket.channel.descriptor)
                 socket.channel.close()
                 sponsor?.end(error)
-                admit()
+                assignConnections()
             }
         }
     }
@@ -302,13 +306,13 @@ extension Origin: DialerOwner {
     }
 
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
-        isImpatient = true
+        dialsInParallel = true
         forget(dialer)?.end(failure)
-        admit()
+        assignConnections()
     }
 
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
-        table.closeOldestIdle()
+        pool.closeOldestIdle()
     }
 }
 
@@ -318,11 +322,11 @@ private struct Dialing {
     var sponsor: Exchange
 }
 
-/// Ends the waiting for one connection when it takes long.
-private final class PatienceTimer: Timed {
-    private weak var origin: Origin?
+/// Ends the wait for the protocol of the first connection.
+private final class ProtocolTimer: Timed {
+    private weak var origin: OriginPool?
 
-    init(_ origin: Origin) { self.origin = origin }
+    init(_ origin: OriginPool) { self.origin = origin }
 
-    override func timeReached(at now: LoopInstant) { origin?.losePatience() }
+    override func timeReached(at now: LoopInstant) { origin?.dialInParallel() }
 }

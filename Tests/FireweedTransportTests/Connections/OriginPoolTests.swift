@@ -5,8 +5,8 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Waiting line of an origin", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct LineTests {
+@Suite("Origin pool: waiting exchanges", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct OriginPoolTests {
     private func paths(_ server: ScriptedServer) -> [String] {
         server.events.events.compactMap { event in
             guard case .head(_, let head) = event else { return nil }
@@ -84,7 +84,8 @@ struct LineTests {
     @Test("an exchange is a single object of bounded size")
     func size() {
         let consumer = TransferRecorder(
-            wantsLulls: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided }, whenReleased: {}
+            wantsReadComplete: false, afterHead: { _, _ in .undecided }, afterContent: { _, _ in .undecided },
+            whenReleased: {}
         )
         let transport = EngineTransport(settings: PoolSettings())
         let control = transport.makeTransfer(of: RequestMessage(url: "http://a.test/"), for: consumer)

@@ -4,7 +4,7 @@ import Dispatch
 import Fireweed
 
 /// The queue on which stubs answer, and the transfers between start and end.
-final class StubStage: @unchecked Sendable {
+final class StubContext: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.stub")
     let clock: any SessionClock
     let answer: @Sendable (RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error>

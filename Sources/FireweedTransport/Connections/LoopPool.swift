@@ -1,12 +1,12 @@
-// One loop and the connections that live on it.
+// The connection pool of one loop, for other threads.
 
-/// The connections of one transport on one loop, made on the loop's thread by the first exchange.
-final class EngineLane: WebSocketLane, @unchecked Sendable {
+/// A handle to the connection pool of one transport on one loop, which the first exchange makes on the loop's thread.
+final class LoopPool: WebSocketPoolProvider, @unchecked Sendable {
     let loop: EventLoop
-    // SAFETY: read and written only by work that the loop runs, which is what `withTable` posts.
+    // SAFETY: read and written only by work that the loop runs, which is what `withPool` posts.
     private var settings: PoolSettings
     private let parts: EngineParts
-    private var table: ConnectionTable?
+    private var pool: ConnectionPool?
     private var webSockets: WebSocketPool?
     private var isShutDown = false
 
@@ -16,11 +16,11 @@ final class EngineLane: WebSocketLane, @unchecked Sendable {
         self.parts = parts
     }
 
-    /// The table, for work that is on the loop's thread already.
-    func table(in context: LoopContext) -> ConnectionTable {
-        if let table { return table }
-        let made = ConnectionTable(settings: settings, context: context, parts: parts)
-        table = made
+    /// The pool, for work that is on the loop's thread already.
+    func pool(in context: LoopContext) -> ConnectionPool {
+        if let pool { return pool }
+        let made = ConnectionPool(settings: settings, context: context, parts: parts)
+        pool = made
         if isShutDown { made.shutDown() }
         return made
     }
@@ -28,28 +28,28 @@ final class EngineLane: WebSocketLane, @unchecked Sendable {
     /// The WebSockets, for work that is on the loop's thread already.
     func webSockets(in context: LoopContext) -> WebSocketPool {
         if let webSockets { return webSockets }
-        let table = table(in: context)
+        let connections = pool(in: context)
         let made = WebSocketPool(settings: settings, context: context) { message, owner in
-            DialedConnection(for: message, in: table, owner: owner)
+            DialedConnection(for: message, in: connections, owner: owner)
         }
         webSockets = made
         if isShutDown { made.shutDown() }
         return made
     }
 
-    /// Runs `body` with the table on the loop's thread, soon.
-    func withTable(_ body: @escaping @Sendable (ConnectionTable) -> Void) {
-        loop.post { [self] context in body(table(in: context)) }
+    /// Runs `body` with the pool on the loop's thread, soon.
+    func withPool(_ body: @escaping @Sendable (ConnectionPool) -> Void) {
+        loop.post { [self] context in body(pool(in: context)) }
     }
 
-    /// Gives rules to the table, which is made with the first exchange.
+    /// Gives rules to the pool, which is made with the first exchange.
     func judgeServers(by rules: ServerTrustRules) {
         loop.post { [self] _ in settings.trustRules = rules }
     }
 
     /// Closes the connections that carry nothing, soon.
     func closeIdleConnections() {
-        loop.post { [self] _ in table?.closeIdleConnections() }
+        loop.post { [self] _ in pool?.closeIdleConnections() }
     }
 
     /// Ends every exchange, soon.
@@ -57,7 +57,7 @@ final class EngineLane: WebSocketLane, @unchecked Sendable {
         loop.post { [self] _ in
             isShutDown = true
             webSockets?.shutDown()
-            table?.shutDown()
+            pool?.shutDown()
         }
     }
 }
