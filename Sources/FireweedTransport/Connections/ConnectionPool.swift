@@ -4,7 +4,7 @@ import Foundation
 
 /// A connection pool: an `OriginPool` for each origin, the exchanges that run, and the deadlines of both.
 ///
-/// The pool is confined to its loop's thread. The compiler enforces this, because a pool is made from the loop's context.
+/// The pool is confined to its loop's thread. The compiler enforces this: only the loop's thread has a `LoopContext`.
 final class ConnectionPool {
     let settings: PoolSettings
     let context: LoopContext
