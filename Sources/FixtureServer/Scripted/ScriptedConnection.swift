@@ -22,7 +22,7 @@ struct ScriptedConnection: Sendable {
         switch step {
         case .receiveHead: return receiveHead()
         case .receive(let count): return receive(count)
-        case .receiveChunks: return !isChunkedContentDue || receive(until: "\r\n0\r\n\r\n") != nil
+        case .receiveContent: return receiveContent()
         case .send(let text): return send(Array(text.utf8))
         case .sendData(let data): return send(Array(data))
         case .sendRepeatedly(let text, let count): return sendRepeatedly(Array(text.utf8), count)
@@ -38,6 +38,9 @@ struct ScriptedConnection: Sendable {
         case .shutdownWrite:
             shutdown(descriptor, Int32(SHUT_WR))
             return true
+        case .perform(let action):
+            action()
+            return true
         }
     }
 
@@ -47,12 +50,19 @@ struct ScriptedConnection: Sendable {
         return true
     }
 
-    /// Whether the last head on this connection announced chunked content.
-    private var isChunkedContentDue: Bool {
-        for case .head(number, let head) in events.events.reversed() {
-            return head.lowercased().contains("transfer-encoding: chunked")
-        }
-        return false
+    /// Reads the content of the last request; false when the connection is over.
+    private func receiveContent() -> Bool {
+        let lines = lastHead.lowercased().split(separator: "\r\n")
+        if lines.contains("transfer-encoding: chunked") { return receive(until: "\r\n0\r\n\r\n") != nil }
+        let prefix = "content-length: "
+        let length = lines.first { $0.hasPrefix(prefix) }.flatMap { Int($0.dropFirst(prefix.count)) }
+        return receive(length ?? 0)
+    }
+
+    /// The last head on this connection.
+    private var lastHead: String {
+        for case .head(number, let head) in events.events.reversed() { return head }
+        return ""
     }
 
     /// Reads up to the end of a text; `nil` when the connection is over.

@@ -14,8 +14,8 @@ public final class ScriptedServer: Sendable {
         case receiveHead
         /// Reads so many bytes of content.
         case receive(byteCount: Int)
-        /// Reads chunked content to its end, if the head before announced it.
-        case receiveChunks
+        /// Reads the content that the head before announced, to its end.
+        case receiveContent
         /// Sends text as it is.
         case send(String)
         /// Sends bytes as they are.
@@ -32,6 +32,8 @@ public final class ScriptedServer: Sendable {
         case reset
         /// Ends what the server sends; the server continues to read.
         case shutdownWrite
+        /// Calls a closure on the connection's thread.
+        case perform(@Sendable () -> Void)
     }
 
     /// What tests can wait for.
