@@ -347,7 +347,7 @@ extension Dialer: SocketWatcher {
         guard error != 0 else {
             // Readiness may tell of nothing but the registration of a socket that is still connecting.
             guard readiness.contains(.writable) else { return }
-            return connected(attempt, isReadable: !readiness.isDisjoint(with: [.readable, .peerClosed, .failed]))
+            return connected(attempt, isReadable: readiness.contains(.readable) || readiness.tellsOfEnd)
         }
         attempts.remove(at: index)
         close(attempt)

@@ -32,7 +32,7 @@ class Connection: Timed {
         channel = socket.channel
         isReadable = socket.isReadable
         super.init()
-        context.sockets.hand(channel.descriptor, to: self)
+        hasPeerClosed = context.sockets.hand(channel.descriptor, to: self)
     }
 
     // MARK: What each version does
@@ -153,8 +153,7 @@ extension Connection: SocketWatcher {
             isWritable = true
             channel.flush()
         }
-        let ended: SocketReadiness = [.peerClosed, .failed]
-        if !readiness.isDisjoint(with: ended) { hasPeerClosed = true }
+        if readiness.tellsOfEnd { hasPeerClosed = true }
         if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
         socketIsReady()
     }

@@ -144,7 +144,7 @@ extension DialedConnection: DialerOwner {
         self.dialer = nil
         self.socket = socket
         isReadable = socket.isReadable
-        pool.context.sockets.hand(socket.channel.descriptor, to: self)
+        hasPeerClosed = pool.context.sockets.hand(socket.channel.descriptor, to: self)
         owner.connectionDidOpen()
     }
 
@@ -162,7 +162,7 @@ extension DialedConnection: SocketWatcher {
             isWritable = true
             socket?.channel.flush()
         }
-        if !readiness.isDisjoint(with: [.peerClosed, .failed]) { hasPeerClosed = true }
+        if readiness.tellsOfEnd { hasPeerClosed = true }
         if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
         tellOwner()
     }

@@ -59,6 +59,8 @@ final class HTTP1Connection: Connection {
         noteConnecting(of: exchange, isReused: isReused)
         if isReused { origin.pool.settings.options.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
+        // No event will tell of what came before the connection had its socket.
+        if isReadable { context.continueAfterSockets(self) }
     }
 
     /// Sends the message of the present exchange, for the first time or as the answer to a challenge.

@@ -37,6 +37,8 @@ final class HTTP2Connection: Connection {
         session.source = self
         // The preface and the settings leave though no exchange begins.
         setNeedsFlush()
+        // No event will tell of what came before the connection had its socket.
+        if isReadable { context.continueAfterSockets(self) }
     }
 
     // MARK: Exchanges
@@ -47,7 +49,7 @@ final class HTTP2Connection: Connection {
     override var isIdle: Bool { streams.isEmpty }
 
     /// Frames may have come that are not read yet: a peer that goes away says which messages it did not process.
-    override var isUsable: Bool { !isClosed && !hasPeerClosed && (exchangeCount == 0 || isWithinIdleTime) }
+    override var isUsable: Bool { !isClosed && (exchangeCount == 0 || !hasPeerClosed && isWithinIdleTime) }
 
     override func attach(_ exchange: Exchange) {
         let stream = HTTP2Stream(exchange, on: self, isReused: exchangeCount > 0)

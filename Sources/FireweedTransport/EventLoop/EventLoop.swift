@@ -113,10 +113,13 @@ package final class EventLoop: TaskExecutor, Sendable {
     private func deliver(_ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, in context: LoopContext) {
         for var event in events {
             let tag = fw_epoll_tag(&event)
-            if tag == Poller.wakeTag {
+            guard tag != Poller.wakeTag else {
                 poller.acknowledgeWake()
-            } else if let (descriptor, watcher) = context.sockets.receiver(of: tag) {
-                watcher.socket(descriptor, isReady: SocketReadiness(rawValue: event.events))
+                continue
+            }
+            let readiness = SocketReadiness(rawValue: event.events)
+            if let (descriptor, watcher) = context.sockets.receiver(of: readiness, tag: tag) {
+                watcher.socket(descriptor, isReady: readiness)
             }
         }
     }

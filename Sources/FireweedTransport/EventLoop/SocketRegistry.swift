@@ -14,6 +14,9 @@ struct SocketReadiness: OptionSet {
     /// Every readiness, reported once when it begins (edge-triggered, epoll(7)).
     static let edges = SocketReadiness(
         rawValue: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue)
+
+    /// Whether the peer sends nothing more, or the connection is lost.
+    var tellsOfEnd: Bool { !isDisjoint(with: [.peerClosed, .failed]) }
 }
 
 /// Takes the readiness of sockets; called on the loop's thread.
@@ -31,6 +34,8 @@ struct SocketRegistry {
         var generation: UInt32 = 0
         /// `nil` for a descriptor that is not registered.
         var watcher: (any SocketWatcher)?
+        /// The peer sends nothing more: the kernel reports that once, perhaps to an earlier watcher.
+        var hasPeerClosed = false
     }
 
     private let poller: Poller
@@ -46,12 +51,16 @@ struct SocketRegistry {
         if missing > 0 { entries.append(contentsOf: repeatElement(Entry(), count: max(missing, 64))) }
         willClose(descriptor)
         entries[Int(descriptor)].watcher = watcher
+        entries[Int(descriptor)].hasPeerClosed = false
         poller.add(descriptor, events: SocketReadiness.edges.rawValue, tag: tag(of: descriptor))
     }
 
     /// Gives a registered descriptor to another watcher.
-    mutating func hand(_ descriptor: Int32, to watcher: any SocketWatcher) {
+    ///
+    /// Returns whether the peer has closed already. No event will report it, so the new watcher reads to the end.
+    mutating func hand(_ descriptor: Int32, to watcher: any SocketWatcher) -> Bool {
         entries[Int(descriptor)].watcher = watcher
+        return entries[Int(descriptor)].hasPeerClosed
     }
 
     /// Forgets a descriptor, registered or not; to be called just before it is closed.
@@ -63,13 +72,16 @@ struct SocketRegistry {
         entries[index].generation &+= 1
     }
 
-    /// The watcher of the socket that an event is about; `nil` when the registration has ended.
-    func receiver(of tag: UInt64) -> (descriptor: Int32, watcher: any SocketWatcher)? {
+    /// Takes an event: returns the watcher of its socket; `nil` when the registration has ended.
+    mutating func receiver(
+        of readiness: SocketReadiness, tag: UInt64
+    ) -> (descriptor: Int32, watcher: any SocketWatcher)? {
         let descriptor = Int32(truncatingIfNeeded: tag & 0xFFFF_FFFF)
         let index = Int(descriptor)
         guard index < entries.count, entries[index].generation == UInt32(tag >> 32),
             let watcher = entries[index].watcher
         else { return nil }
+        if readiness.tellsOfEnd { entries[index].hasPeerClosed = true }
         return (descriptor, watcher)
     }
 

@@ -42,7 +42,8 @@ final class ProxyTunnel {
 
     /// Begins; the owner may be called before this returns.
     func begin() {
-        context.sockets.hand(channel.descriptor, to: self)
+        // It reads before it waits, and so finds an end that came before.
+        _ = context.sockets.hand(channel.descriptor, to: self)
         switch handshake {
         case .connect(var connect):
             pending = connect.begin()

@@ -67,7 +67,8 @@ final class TLSHandshake {
         } catch {
             return fail(error)
         }
-        context.sockets.hand(channel.descriptor, to: self)
+        // It reads before it waits, and so finds an end that came before.
+        _ = context.sockets.hand(channel.descriptor, to: self)
         drive()
     }
 
