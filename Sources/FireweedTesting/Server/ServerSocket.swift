@@ -7,24 +7,33 @@ import Glibc
 enum ServerSocket {
     /// Listens on a port, or for 0 on a free one; returns the descriptor and the port.
     static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+        try bound(to: port, purpose: "listen on") { descriptor, bind in
+            // A server that is started again takes its port over from connections that are being closed.
+            var yes: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+            return bind() && Glibc.listen(descriptor, 4096) == 0
+        }
+    }
+
+    /// Makes a socket, has it prepared and bound, and asks for its port.
+    private static func bound(
+        to port: UInt16, purpose: String, by prepare: (_ descriptor: Int32, _ bind: () -> Bool) -> Bool
+    ) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
             throw MockServerError(description: "no socket: \(String(cString: strerror(errno)))")
         }
-        // A server that is started again takes its port over from connections that are being closed.
-        var yes: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = loopback(port: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutableBytes(of: &address) { bytes in
+        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
             guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
-            return bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 4096) == 0
+            return prepare(descriptor) { Glibc.bind(descriptor, pointer, length) == 0 }
                 && getsockname(descriptor, pointer, &length) == 0
         }
-        guard isListening else {
+        guard isBound else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw MockServerError(description: "cannot listen on 127.0.0.1: \(reason)")
+            throw MockServerError(description: "cannot \(purpose) 127.0.0.1: \(reason)")
         }
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
@@ -43,12 +52,13 @@ enum ServerSocket {
         return nil
     }
 
-    /// A port of 127.0.0.1 at which connections are refused: it was free a moment ago, and no server listens there.
-    static func refusingPort() throws -> UInt16 {
-        let (descriptor, port) = try listen()
-        close(descriptor)
-        return port
-    }
+    /// The port of 127.0.0.1 at which connections are refused, the same each time.
+    ///
+    /// A socket of this process is bound to the port without `SO_REUSEADDR`, so that no other socket can be, and never
+    /// listens. The socket is open until the process ends: a request for the URL may come at any time.
+    static func refusingPort() throws -> UInt16 { try refusing.get() }
+
+    private static let refusing = Result { try bound(to: 0, purpose: "bind to") { _, bind in bind() }.port }
 
     private static func loopback(port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
@@ -60,7 +70,9 @@ enum ServerSocket {
 }
 
 extension MockServer {
-    /// A URL at which every connection is refused.
+    /// A URL at which every connection is refused, as long as the process runs: no server can take its port.
+    ///
+    /// The host and the port are the same for every call in a process.
     ///
     /// - Throws: `MockServerError` when no port can be had.
     public static func refusingURL(_ path: String = "/") throws -> URL {

@@ -14,6 +14,7 @@ public final class NginxServer: Sendable {
     public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
     /// Where the server is in clear text with HTTP/2 by prior knowledge, if it was told to be.
     public let plainHTTP2URL: URL?
+    private let ports: [PortReservation]
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
@@ -38,10 +39,10 @@ public final class NginxServer: Sendable {
         folder = try TemporaryFolder()
         documents = folder.file("documents")
         try FileManager.default.createDirectory(at: documents, withIntermediateDirectories: true)
-        let port = try LoopbackSocket.freePort()
-        let securePort = try LoopbackSocket.freePort()
+        ports = try (0..<3).map { _ in try PortReservation() }
+        let (port, securePort) = (ports[0].number, ports[1].number)
         var secure = certificate.map { Self.secure($0, clientAuthority, securePort) } ?? ""
-        let plainPort = speaksPlainHTTP2 ? try LoopbackSocket.freePort() : nil
+        let plainPort = speaksPlainHTTP2 ? ports[2].number : nil
         if let plainPort { secure += " listen 127.0.0.1:\(plainPort) http2 backlog=4096;" }
         let configuration = folder.file("nginx.conf")
         let limit = pause.map { "limit_rate_after \($0);" } ?? ""

@@ -6,25 +6,25 @@ public import Foundation
 ///
 /// `openssl ocsp -port` of Debian 12 hangs on a connection that brings nothing, so Python takes the requests.
 public final class OCSPResponder: Sendable {
+    private let reservation: PortReservation
     private let process: ChildProcess
 
     /// Starts a responder for one issuer, which signs answers itself or has another do it.
     public init(
-        port: UInt16, register: URL, issuer: CertificateGenerator.Issued, signer: CertificateGenerator.Issued? = nil
+        port reservation: PortReservation, register: URL, issuer: CertificateGenerator.Issued,
+        signer: CertificateGenerator.Issued? = nil
     ) throws {
         let signer = signer ?? issuer
+        self.reservation = reservation
         process = try ChildProcess(
             "python3",
             [
-                "-c", Self.program, "\(port)", "openssl", "ocsp", "-index", register.path, "-CA",
+                "-c", Self.program, "\(reservation.number)", "openssl", "ocsp", "-index", register.path, "-CA",
                 issuer.certificate.path,
                 "-rsigner", signer.certificate.path, "-rkey", signer.key.path, "-ndays", "1",
             ], package: "python3")
-        try ChildProcess.waitForPort(port)
+        try ChildProcess.waitForPort(reservation.number)
     }
-
-    /// A port that a responder can be started on later, so that certificates can name it now.
-    public static func reservePort() throws -> UInt16 { try LoopbackSocket.freePort() }
 
     private static let program = """
         import http.server, os, subprocess, sys, tempfile

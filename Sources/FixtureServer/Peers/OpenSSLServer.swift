@@ -7,13 +7,15 @@ public import Foundation
 /// One connection at a time; it ends with its last reference.
 public final class OpenSSLServer: Sendable {
     /// The port.
-    public let port: UInt16
+    public var port: UInt16 { reservation.number }
+    private let reservation: PortReservation
     private let process: ChildProcess
 
     /// Starts a server that shows a chain, the leaf first; `arguments` are switches of `openssl-s_server(1)`.
     public init(_ chain: [CertificateGenerator.Issued], _ arguments: [String] = []) throws {
         guard let leaf = chain.first else { throw ServerError(description: "no certificate") }
-        port = try LoopbackSocket.freePort()
+        reservation = try PortReservation()
+        let port = reservation.number
         let file = leaf.certificate.deletingPathExtension().appendingPathExtension("\(UUID()).chain")
         try chain.dropFirst().map(\.pem).joined().write(to: file, atomically: true, encoding: .utf8)
         let rest = chain.count > 1 ? ["-cert_chain", file.path] : []

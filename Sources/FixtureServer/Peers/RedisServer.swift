@@ -9,11 +9,13 @@ import Synchronization
 /// It ends with its last reference, and with this process in any case.
 public final class RedisServer: Sendable {
     /// The port, for clear text; 0 for a server with TLS alone.
-    public let port: UInt16
+    public var port: UInt16 { reservation.number }
     /// The port for TLS; 0 without a certificate.
-    public let securePort: UInt16
+    public var securePort: UInt16 { secureReservation?.number ?? 0 }
     /// The path of the Unix-domain socket.
     public var socket: URL { folder.file("redis.sock") }
+    private let reservation: PortReservation
+    private let secureReservation: PortReservation?
     private let folder: TemporaryFolder
     private let program: String
     private let arguments: [String]
@@ -30,27 +32,26 @@ public final class RedisServer: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: options of redis.conf, as `["--maxmemory", "2mb"]`.
-    ///   - port: the port; `nil` for a free one.
     ///   - certificate: the certificate of a port for TLS.
     ///   - sentinelConfiguration: lines of sentinel.conf, which make the server a sentinel.
     /// - Throws: when redis-server is missing or does not start.
     public init(
-        _ arguments: [String] = [], port: UInt16? = nil, certificate: CertificateAuthority.Issued? = nil,
+        _ arguments: [String] = [], certificate: CertificateAuthority.Issued? = nil,
         sentinelConfiguration: String? = nil
     ) throws {
-        let port = try port ?? LoopbackSocket.freePort()
+        reservation = try PortReservation()
         let folder = try TemporaryFolder()
-        self.port = port
         self.folder = folder
-        var all = ["--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder.url.path]
+        var all = ["--port", "\(reservation.number)", "--bind", "127.0.0.1", "--dir", folder.url.path]
         all += ["--pidfile", folder.file("redis.pid").path]
         if let certificate {
-            securePort = try LoopbackSocket.freePort()
-            all += ["--tls-port", "\(securePort)", "--tls-cert-file", certificate.certificate.path]
+            let secure = try PortReservation()
+            secureReservation = secure
+            all += ["--tls-port", "\(secure.number)", "--tls-cert-file", certificate.certificate.path]
             all += ["--tls-key-file", certificate.key.path, "--tls-auth-clients", "no"]
             all += ["--tls-ca-cert-file", certificate.certificate.path]
         } else {
-            securePort = 0
+            secureReservation = nil
         }
         if let sentinelConfiguration {
             let file = folder.file("sentinel.conf")
@@ -72,9 +73,6 @@ public final class RedisServer: Sendable {
         process.withLock { $0 = made }
         try ChildProcess.waitForPort(port)
     }
-
-    /// A port without a listener.
-    public static func unusedPort() throws -> UInt16 { try LoopbackSocket.freePort() }
 
     /// Kills the server.
     public func stop() throws {

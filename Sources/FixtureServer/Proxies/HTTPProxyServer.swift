@@ -5,7 +5,8 @@ import Foundation
 /// A tinyproxy of our own on a free loopback port.
 public final class HTTPProxyServer: Sendable {
     /// The port.
-    public let port: UInt16
+    public var port: UInt16 { reservation.number }
+    private let reservation: PortReservation
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
@@ -19,7 +20,8 @@ public final class HTTPProxyServer: Sendable {
     /// the user's Basic credentials.
     public init(user: String? = nil, password: String = "") throws {
         folder = try TemporaryFolder()
-        port = try LoopbackSocket.freePort()
+        reservation = try PortReservation()
+        let port = reservation.number
         let configuration = folder.file("tinyproxy.conf")
         try """
         Port \(port)

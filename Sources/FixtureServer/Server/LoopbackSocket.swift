@@ -84,18 +84,4 @@ enum LoopbackSocket {
         }
         return descriptor
     }
-
-    /// A port that was free a moment ago, for servers of others that want to be told theirs.
-    ///
-    /// It is below the range from which the kernel chooses ports, so that no socket of ours takes it
-    /// meanwhile.
-    static func freePort() throws -> UInt16 {
-        for _ in 0..<100 {
-            let candidate = UInt16.random(in: 10_240..<32_000)
-            guard let (descriptor, port) = try? listen(port: candidate) else { continue }
-            close(descriptor)
-            return port
-        }
-        throw ServerError(description: "no free port")
-    }
 }

@@ -18,14 +18,15 @@ public final class AutobahnServer: Sendable {
     /// Whether the package is there: `Scripts/make-python` installs it where PyPI can be reached.
     public static var isAvailable: Bool { PythonEnvironment.playsAutobahn }
 
-    private let port: UInt16
+    private let reservation: PortReservation
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
     /// Starts a server for some cases: numbers, or patterns such as `12.*`.
     public init(_ included: [String]) throws {
         guard Self.isAvailable else { throw ServerError(description: "kosoku is missing: run Scripts/make-python") }
-        port = try LoopbackSocket.freePort()
+        reservation = try PortReservation()
+        let port = reservation.number
         folder = try TemporaryFolder()
         let choice = included.flatMap { ["-i", $0] }
         let arguments = ["-m", "fuzzingserver", "-o", folder.url.path] + choice + ["127.0.0.1:\(port)"]
@@ -36,7 +37,7 @@ public final class AutobahnServer: Sendable {
 
     /// The URL of a path.
     public func url(_ path: String) -> URL {
-        URL(string: "ws://127.0.0.1:\(port)/\(path)") ?? URL(fileURLWithPath: "/")
+        URL(string: "ws://127.0.0.1:\(reservation.number)/\(path)") ?? URL(fileURLWithPath: "/")
     }
 
     /// What the suite says, by case number; `nil` until the reports are written.

@@ -24,7 +24,8 @@ public final class WebSocketServer: Sendable {
     }
 
     /// The port.
-    public let port: UInt16
+    public var port: UInt16 { reservation.number }
+    private let reservation: PortReservation
     private let scheme: String
     private let process: ChildProcess
 
@@ -44,7 +45,8 @@ public final class WebSocketServer: Sendable {
         guard case .success = Self.package else {
             throw ServerError(description: "python3-websockets is missing: apt-get install python3-websockets")
         }
-        port = try LoopbackSocket.freePort()
+        reservation = try PortReservation()
+        let port = reservation.number
         scheme = certificate == nil ? "ws" : "wss"
         let settings: [String: Any] = [
             "port": Int(port), "subprotocols": subprotocols, "compression": compression ?? NSNull(),

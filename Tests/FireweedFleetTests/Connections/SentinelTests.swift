@@ -1,6 +1,7 @@
 // A primary that is replaced by its replica.
 
 import FireweedFleet
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing
@@ -25,7 +26,7 @@ struct SentinelTests {
         while try await copy.command("INFO", "replication").text?.contains("master_link_status:up") != true {
             await Task.yield()
         }
-        let unused = try RedisServer.unusedPort()
+        let unused = try #require(MockServer.refusingURL().port)
         let events = FleetEvents()
         let fleet = try Fleet(
             url: "redis+sentinel://127.0.0.1:\(unused),127.0.0.1:\(sentinel.port)/main/2",

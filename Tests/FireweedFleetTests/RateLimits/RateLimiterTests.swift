@@ -220,7 +220,7 @@ struct RateLimiterTests {
 
     @Test("without the server requests go by the share, or open, as configured")
     func unreachable() async throws {
-        let port = try RedisServer.unusedPort()
+        let port = try #require(MockServer.refusingURL().port)
         var configuration = Fleet.Configuration.patient
         configuration.fleetSize = 4
         let fleet = try Fleet(url: "redis://127.0.0.1:\(port)", configuration: configuration)

@@ -139,6 +139,17 @@ struct MockServerTests {
         #expect(error?.code == .cannotConnectToHost)
     }
 
+    @Test("nothing can listen at a URL that refuses, so that it refuses for as long as the process runs")
+    func refusing() async throws {
+        let url = try MockServer.refusingURL("/path")
+        let port = UInt16(try #require(url.port))
+        #expect(throws: MockServerError.self) { try MockServer.start(port: port) }
+        let session = Session(configuration: .af.ephemeral)
+        let response = await session.request(url).serializingData().response
+        #expect((response.error?.underlyingError as? URLError)?.code == .cannotConnectToHost)
+        #expect(try MockServer.refusingURL().port == url.port)
+    }
+
     @Test("streams and server-sent events come in chunks, a throttled answer whole")
     func streams() async throws {
         let feed = ResponseFeed()

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing
@@ -8,7 +9,7 @@ struct OfflineRetrierTests {
     /// How often a request to a port of this machine without a server is retried.
     private func retryCount(_ interceptor: any RequestInterceptor) async throws -> Int {
         let session = Session.isolated()
-        let request = session.request("http://127.0.0.1:\(try OCSPResponder.reservePort())/", interceptor: interceptor)
+        let request = session.request(try MockServer.refusingURL(), interceptor: interceptor)
         _ = await request.serializingData().response
         return request.retryCount
     }

@@ -1,4 +1,5 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing
@@ -117,7 +118,7 @@ struct RevocationTests {
     @Test("a responder that is not there is noticed; one that hangs is given up after the time-out")
     func unreachable() async throws {
         let hanging = try ScriptedServer.start([.receiveHead, .hold])
-        let closed = try OCSPResponder.reservePort()
+        let closed = UInt16(try #require(MockServer.refusingURL().port))
         let outcomes: [(UInt16, Duration, String)] = [
             (hanging.port, .milliseconds(300), "no answer in time"),
             (closed, TestTimeouts.limit, "127.0.0.1:\(closed)"),

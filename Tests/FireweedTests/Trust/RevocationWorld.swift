@@ -27,14 +27,15 @@ final class RevocationWorld: Sendable {
     let rootList: RevocationList
     /// Serves the list.
     let listServer: ScriptedServer
+    private let listPort: PortReservation
     private let responder: OCSPResponder
 
     private init() throws {
         let generator = try CertificateGenerator()
         self.generator = generator
-        let port = try OCSPResponder.reservePort()
+        let port = try PortReservation()
         // The list's server is made when the list is; its port must be in the certificates before.
-        let listPort = try OCSPResponder.reservePort()
+        listPort = try PortReservation()
         root = try generator.issue("Root", CertificateGenerator.authority)
         let middle = try generator.issue("Middle", CertificateGenerator.authority, by: root)
         self.middle = middle
@@ -42,8 +43,8 @@ final class RevocationWorld: Sendable {
             try generator.issue(
                 "Leaf", ["subjectAltName=DNS:localhost", "extendedKeyUsage=serverAuth"] + extensions, by: middle)
         }
-        let responderField = "authorityInfoAccess=OCSP;URI:http://127.0.0.1:\(port)"
-        let listField = "crlDistributionPoints=URI:http://127.0.0.1:\(listPort)/list.crl"
+        let responderField = "authorityInfoAccess=OCSP;URI:http://127.0.0.1:\(port.number)"
+        let listField = "crlDistributionPoints=URI:http://127.0.0.1:\(listPort.number)/list.crl"
         good = try leaf(responderField)
         revoked = try leaf(responderField)
         listedGood = try leaf(listField)
@@ -57,7 +58,7 @@ final class RevocationWorld: Sendable {
         rootList = try RevocationList(contentsOf: generator.revocationList(revoked: [], by: root))
         responder = try OCSPResponder(port: port, register: register, issuer: middle)
         let der = try RevocationList(contentsOf: list).derRepresentation
-        listServer = try ScriptedServer.start(port: listPort, [Self.serving(der)])
+        listServer = try ScriptedServer.start(port: listPort.number, [Self.serving(der)])
     }
 
     /// A script that answers with these bytes.
