@@ -94,7 +94,8 @@ public final class OfflineRetrier: RequestInterceptor, Sendable {
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
-        guard isOfflineError(error) else { return completion(.doNotRetry) }
+        // A serialiser passes the request's error on, and as in Alamofire retriers are asked about it again.
+        guard isOfflineError(error), !request.isRetryRefused else { return completion(.doNotRetry) }
         let subject = request.request?.url.map(RouteSubject.of) ?? RouteSubject(host: nil)
         _ = watch.wait(
             for: subject, over: filter, within: maximumWait.duration, by: session.clock,

@@ -230,6 +230,9 @@ extension Request {
         interceptor != nil || core.options.interceptor != nil
     }
 
+    /// Whether the retriers were asked about the request's error, and decided against a retry.
+    var isRetryRefused: Bool { mutable.withLock { !$0.lifecycle.isOutcomeOpen && $0.error != nil } }
+
     private var isPastDeadline: Bool { mutable.withLock { $0.isPastDeadline } }
 
     /// Asks the retriers; calls `otherwise` when there is no retry, with the error that a retrier gives instead of
