@@ -72,8 +72,7 @@ final class WebSocketReceiver: ResponseReceiver {
 
     /// Notifies every listener; `.isFull` when one of them is full.
     func receive(_ incoming: WebSocketIncoming) -> Intake {
-        let sinks = lifecycle.withLock { $0.sinks }
-        var intake = Intake.wantsMore
+        var (sinks, intake) = lifecycle.withLock { ($0.sinks, $0.keep(incoming)) }
         for sink in sinks where sink.receive(incoming) == .isFull { intake = .isFull }
         return intake
     }
@@ -86,8 +85,21 @@ final class WebSocketReceiver: ResponseReceiver {
 
     // MARK: The request's side
 
-    func add(_ sink: any WebSocketSink) {
-        lifecycle.withLock { $0.sinks.append(sink) }
+    /// Adds a listener; the first one gets the events that were kept, before any other.
+    func add(_ sink: any WebSocketSink, of request: Request) {
+        guard lifecycle.withLock({ $0.add(sink) }) == .deliverKept else { return }
+        var isFull = false
+        // More events may be kept meanwhile: the listener is added to the others when none is left.
+        while let events = lifecycle.withLock({ $0.takeKept(for: sink) }) {
+            for event in events where sink.receive(event) == .isFull { isFull = true }
+        }
+        // A listener that is full lets content come when it has room.
+        if !isFull { request.lastAttempt?.resumeIntake() }
+    }
+
+    /// Keeps events from now on, until there is a listener.
+    func keepEvents() {
+        lifecycle.withLock { $0.keepEvents() }
     }
 
     /// The open channel, and whether the server has sent its close frame.
@@ -118,6 +130,21 @@ struct WebSocketLifecycle: Sendable {
         let completion: @Sendable (AFError?) -> Void
     }
 
+    /// Events that wait for a listener.
+    private struct KeptEvents {
+        var events: [WebSocketIncoming] = []
+        var backlog = Backlog()
+        /// True while the first listener takes the events.
+        var isTaken = false
+    }
+
+    /// What is done with a listener.
+    enum Adding {
+        case added
+        /// The events that were kept are delivered first.
+        case deliverKept
+    }
+
     /// What is done with a message.
     enum Sending {
         case wait, refuse
@@ -127,9 +154,49 @@ struct WebSocketLifecycle: Sendable {
     private(set) var channel: (any WebSocketChannel)?
     /// True between the server's close frame and the end of the connection.
     private(set) var isClosed = false
-    var sinks: [any WebSocketSink] = []
+    private(set) var sinks: [any WebSocketSink] = []
+    /// The events that wait for the first listener; `nil` when none are kept.
+    private var kept: KeptEvents?
     private var waiting: [Send] = []
     private var isOver = false
+
+    // MARK: Listeners
+
+    /// Keeps events from now on, if there is no listener.
+    mutating func keepEvents() {
+        if sinks.isEmpty, kept == nil, !isOver { kept = KeptEvents() }
+    }
+
+    /// Keeps an event for the first listener, if events are kept; `.isFull` when too much waits.
+    mutating func keep(_ incoming: WebSocketIncoming) -> Intake {
+        guard kept != nil else { return .wantsMore }
+        kept?.events.append(incoming)
+        kept?.backlog.add(incoming.cost)
+        return kept?.backlog.isFull == true ? .isFull : .wantsMore
+    }
+
+    mutating func add(_ sink: any WebSocketSink) -> Adding {
+        guard kept?.isTaken == false else {
+            sinks.append(sink)
+            return .added
+        }
+        kept?.isTaken = true
+        return .deliverKept
+    }
+
+    /// Takes the events that were kept; when none is left, adds the listener, which gets the next events directly.
+    mutating func takeKept(for sink: any WebSocketSink) -> [WebSocketIncoming]? {
+        guard let events = kept?.events, !events.isEmpty else {
+            kept = nil
+            if !isOver { sinks.append(sink) }
+            return nil
+        }
+        kept?.events = []
+        kept?.backlog = Backlog()
+        return events
+    }
+
+    // MARK: Sending
 
     /// Sends a message, or keeps it behind the messages that wait for the WebSocket to open.
     mutating func handle(_ send: Send) -> Sending {

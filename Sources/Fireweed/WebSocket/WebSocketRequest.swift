@@ -45,7 +45,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 
     func add(_ sink: any WebSocketSink) -> Self {
-        receiver.add(sink)
+        receiver.add(sink, of: self)
         return add(sink as any ResponseHandler)
     }
 
@@ -122,6 +122,14 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     /// The code of the server's close frame, whatever its number; `nil` while none has come.
     public var closeCode: WebSocketCloseCode? { (task as? AttemptWebSocketTask)?.link?.facts.closeCode }
+
+    /// Begins like a listener that was added, and keeps events for the first one; does nothing for a request that has
+    /// begun.
+    func beginWithoutListener() {
+        receiver.keepEvents()
+        guard isInitialized else { return }
+        if shouldAutomaticallyResume ?? core.options.startRequestsImmediately { resume() }
+    }
 
     func send(_ message: URLSessionWebSocketTask.Message, completion: @escaping @Sendable (AFError?) -> Void) {
         receiver.send(.init(message: WebSocketMessage(message), completion: completion), of: self)

@@ -146,8 +146,12 @@ public struct WebSocketTask: Sendable {
 
     /// Sends a message; returns when the kernel has its last byte.
     ///
+    /// Before there is a sequence, the call resumes the request as making a sequence does, and events are kept for the
+    /// first sequence: nothing is read from the network while about a megabyte of messages waits for it.
+    ///
     /// Throws the `AFError` that ended the WebSocket before.
     public func send(_ message: Message) async throws {
+        request.beginWithoutListener()
         try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
             request.send(message) { error in
                 continuation.resume(with: error.map { .failure($0) } ?? .success(()))

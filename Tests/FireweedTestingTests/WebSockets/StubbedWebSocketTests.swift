@@ -71,6 +71,49 @@ struct StubbedWebSocketTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test("a task that sends before it listens resumes the request, and no event is lost", arguments: [false, true])
+    func sendsFirst(onWire: Bool) async throws {
+        let (session, url, server) = try session(onWire: onWire) { socket in
+            socket.send(try await socket.receive())
+            socket.send("bye")
+        }
+        let (ends, continuation) = AsyncStream<Void>.makeStream()
+        let monitor = ClosureEventMonitor()
+        monitor.requestDidFinish = { _ in continuation.finish() }
+        let task = session.webSocketRequest(to: url).eventMonitor(monitor).webSocketTask()
+        try await task.send(.string("hello"))
+        // The WebSocket is over when the sequence is made.
+        for await _ in ends {}
+        var kinds: [String] = []
+        for await event in task.streamingMessageEvents() {
+            switch event.kind {
+            case .connected: kinds.append("connected")
+            case .receivedMessage(.string(let text)): kinds.append(text)
+            case .disconnected(let code, _): kinds.append("disconnected \(code.rawValue)")
+            case .completed: kinds.append("completed")
+            default: kinds.append("\(event.kind)")
+            }
+        }
+        #expect(kinds == ["connected", "hello", "bye", "disconnected 1000", "completed"])
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("messages that came before the first sequence wait for it, however many they are", arguments: [false, true])
+    func sendsFirstAndGetsMuch(onWire: Bool) async throws {
+        let (session, url, server) = try session(onWire: onWire) { socket in
+            _ = try await socket.receive()
+            for number in 0..<64 { socket.send(Data(repeating: UInt8(number), count: 100_000)) }
+        }
+        let task = session.webSocketRequest(to: url).webSocketTask()
+        try await task.send(.string("hello"))
+        var firstBytes: [UInt8] = []
+        for await message in task.streamingMessages() {
+            if case .data(let data) = message, let first = data.first { firstBytes.append(first) }
+        }
+        #expect(firstBytes == Array(0..<64))
+        withExtendedLifetime(server) {}
+    }
+
     @Test("a reason is cut at the end of a character (RFC 6455 §5.5)", arguments: [false, true])
     func longReason(onWire: Bool) async throws {
         let (session, url, server) = try session(onWire: onWire) { socket in
