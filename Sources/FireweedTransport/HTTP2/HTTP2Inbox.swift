@@ -36,7 +36,7 @@ final class HTTP2Inbox {
     var floodGuard: FloodGuard
     /// Why the connection cannot go on.
     private(set) var failure: TransferFailure?
-    /// What nghttp2 complained of since the last bytes came.
+    /// What nghttp2 complained of since the last bytes came, and no stream was failed for.
     var complaint: String?
     /// The code of the last GOAWAY that came.
     private(set) var goAwayCode: UInt32?
@@ -171,7 +171,8 @@ final class HTTP2Inbox {
 
     /// nghttp2 refuses a frame.
     func invalidFrameCame(_ frame: nghttp2_frame, error: Int32) {
-        let sentence = complaint ?? HTTP2ErrorCode.sentence(of: error)
+        // A complaint about a frame is there before the frame is refused, and says nothing of any other stream.
+        let sentence = complaint.take() ?? HTTP2ErrorCode.sentence(of: error)
         if frame.hd.stream_id > 0 { fail(frame.hd.stream_id, .brokenHTTP2(sentence)) }
     }
 
@@ -232,7 +233,7 @@ final class HTTP2Inbox {
             // We have reset it.
             let isMalformed = code == HTTP2ErrorCode.protocolError
             let reason = isMalformed ? "the response is malformed (RFC 9113 §8.1.1)" : HTTP2ErrorCode.name(of: code)
-            fail(id, .brokenHTTP2(complaint ?? reason))
+            fail(id, .brokenHTTP2(reason))
         }
     }
 

@@ -11,16 +11,21 @@ struct HTTP2SessionTests {
         limits: HTTP1ResponseParser.Limits = HTTP1ResponseParser.Limits(), method: String = "GET"
     ) throws -> HTTP2Session {
         let session = try HTTP2Session(limits: limits)
+        let stream = try session.submit(head(method), hasContent: false)
+        #expect(stream == 1)
+        _ = sent(by: session)
+        _ = events(of: Frames.frame(Frames.settings) + Frames.frame(Frames.settings, 1), in: session)
+        return session
+    }
+
+    /// The head of a request.
+    private static func head(_ method: String = "GET") -> HTTP2FieldList {
         var list = HTTP2FieldList()
         list.append(":method", method.utf8)
         list.append(":scheme", "http".utf8)
         list.append(":authority", "localhost".utf8)
         list.append(":path", "/".utf8)
-        let stream = try session.submit(list, hasContent: false)
-        #expect(stream == 1)
-        _ = sent(by: session)
-        _ = events(of: Frames.frame(Frames.settings) + Frames.frame(Frames.settings, 1), in: session)
-        return session
+        return list
     }
 
     /// The frames that a session has to send, without the preface: type, flags, stream and payload.
@@ -175,6 +180,29 @@ struct HTTP2SessionTests {
                 $1.hasSuffix(": ") ? $0.hasPrefix($1) && $0.count > $1.count : $0 == $1
             }
         #expect(isSame, "\(lines)")
+    }
+
+    @Test("the fault of one stream is not told of another one")
+    func faults() throws {
+        let faulty = Frames.head(Frames.ok + Frames.field("connection", "close") + Frames.ok, ends: true)
+        let short =
+            Frames.head(stream: 3, Frames.ok + Frames.field("content-length", "9"))
+            + Frames.content(stream: 3, "a", ends: true)
+        let twice = Frames.head(stream: 3, Frames.ok + Frames.ok, ends: true)
+        let none = Frames.head(stream: 3, Frames.field("a", "b"), ends: true)
+        for (bytes, sentence) in [
+            (Frames.head(Frames.ok + Frames.ok, ends: true) + short, "the response is malformed (RFC 9113 §8.1.1)"),
+            (short + Frames.head(Frames.ok + Frames.ok, ends: true), "the response is malformed (RFC 9113 §8.1.1)"),
+            (faulty + none, "Violation in HTTP messaging rule"),
+            (faulty + twice, "Invalid HTTP header field was received: frame type: 1, stream: 3, name: [:status]"),
+        ] {
+            let session = try Self.session()
+            _ = try session.submit(Self.head(), hasContent: false)
+            _ = Self.sent(by: session)
+            let lines = Self.events(of: bytes, in: session)
+            let failed = lines.filter { $0.hasPrefix("3 failed") }
+            #expect(failed.count == 1 && failed[0].contains(sentence), "\(lines)")
+        }
     }
 
     @Test("bytes may be cut anywhere", arguments: rows)
