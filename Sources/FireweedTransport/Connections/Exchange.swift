@@ -49,6 +49,8 @@ final class Exchange: Timed, @unchecked Sendable {
     private(set) var isRepeated = false
     var hasDeliveredHead = false
     var requestContent = TransferEnd.SentContent.untouched
+    /// The content of the next try, which has begun to be read.
+    var preparedContent: OutgoingContent?
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
     var report = TransferReport()
@@ -133,6 +135,7 @@ final class Exchange: Timed, @unchecked Sendable {
         // Whatever became of a rest that was not wanted, unless it was cancelled.
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
+        preparedContent = nil
         guard let pool else { return }
         report.total = startInstant > 0 ? moment(pool.context.now) : 0
         released?.release(self, keeps: keepsConnection)

@@ -150,10 +150,12 @@ extension HTTP1Connection {
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
             isRepeated: exchange.isRepeated)
-        if rule.allowsResend, exchange.discardedByteCount == nil {
+        guard rule.allowsResend, exchange.discardedByteCount == nil else { return exchange.end(failure) }
+        do {
+            try exchange.prepareContent(after: failure)
             detach(exchange, isAnswered: false)
-        } else {
-            exchange.end(failure)
+        } catch {
+            exchange.end(error)
         }
     }
 

@@ -82,7 +82,7 @@ final class HTTP1Connection: Connection {
         hasWritten = false
         isSendingStopped = false
         let message = authorizedMessage(of: exchange)
-        content = try OutgoingContent(message.body, loop: context.loop)
+        content = try exchange.makeContent(of: message)
         guard let target = exchange.target else { preconditionFailure("an exchange in line has a target") }
         let written = try origin.pool.writer.write(
             message, to: target, form: form, contentLength: content.byteCount, into: &pending)

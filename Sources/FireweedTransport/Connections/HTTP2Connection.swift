@@ -73,7 +73,7 @@ final class HTTP2Connection: Connection {
                 exchange.message, proxy: nil, token: exchange.takeNegotiateToken())
         }
         let message = exchange.authentication?.authorizing(exchange.message) ?? exchange.message
-        let content = try OutgoingContent(message.body, loop: context.loop)
+        let content = try exchange.makeContent(of: message)
         let (fields, written) = try origin.pool.http2Writer.write(
             message, to: target, contentLength: content.byteCount)
         let id = try session.submit(fields, hasContent: written.framing != .none && written.framing != .length(0))

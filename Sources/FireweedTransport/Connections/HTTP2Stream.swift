@@ -300,7 +300,12 @@ final class HTTP2Stream {
             exchange.end(.noStreams)
             return true
         }
-        detach(exchange, isAnswered: false)
+        do {
+            try exchange.prepareContent(after: failure.failure)
+            detach(exchange, isAnswered: false)
+        } catch {
+            exchange.end(error)
+        }
         return true
     }
 

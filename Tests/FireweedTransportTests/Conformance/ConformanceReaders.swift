@@ -1,6 +1,7 @@
 // Contents of requests in the conformance suite.
 
 import FireweedTransport
+import Foundation
 import Synchronization
 
 /// Gives so many zeros.
@@ -50,4 +51,22 @@ final class SmallReader: BodyReader {
         buffer.copyBytes(from: ScenarioContent.small)
         return ScenarioContent.small.count
     }
+}
+
+extension BodySource {
+    /// Content that can be read once, as a stream of the user's.
+    static func once(_ reader: some BodyReader) -> BodySource {
+        let rest = Rest(reader)
+        return .reader {
+            guard let reader = rest.reader.withLock({ $0.take() }) else { throw URLError(.requestBodyStreamExhausted) }
+            return reader
+        }
+    }
+}
+
+/// Gives its reader once.
+private final class Rest: Sendable {
+    let reader: Mutex<(any BodyReader)?>
+
+    init(_ reader: some BodyReader) { self.reader = Mutex(reader) }
 }

@@ -109,6 +109,28 @@ struct ReuseTests {
         }
     }
 
+    @Test("content that can be read once is not sent again, and the error says so", arguments: [false, true])
+    func oneShot(isHTTP2: Bool) async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send(Answer.small), .receiveHead, .receive(byteCount: 5), .close],
+            [.receiveHead, .receive(byteCount: 5), .send(Answer.small), .hold])
+        let peer = try SecurePeer(plainHTTP2: "close on the second, else answer")
+        let url = isHTTP2 ? peer.url() : server.url()
+        try await EngineStage.play({ $0.httpVersion = isHTTP2 ? .http2 : .http1Only }) { stage in
+            _ = try await stage.end(url)
+            let second = try await stage.end(url) { message in
+                message.method = "PUT"
+                message.body = .once(CountingReader(byteCount: 5, announces: true))
+            }
+            #expect(second.code == .networkConnectionLost && second.record.end?.earlierReports.isEmpty == true)
+            #expect(second.failureText.hasPrefix("the connection closed"))
+            #expect(second.failureText.contains("could not be sent again, since its content is a stream"))
+            if !isHTTP2 {
+                #expect(!server.events.events.contains(.accepted(1)))
+            }
+        }
+    }
+
     @Test("a message is sent again once")
     func once() async throws {
         let closing: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .receiveHead, .close]

@@ -1,0 +1,40 @@
+// What an exchange needs to be sent once more.
+
+import Foundation
+
+extension Exchange {
+    /// Makes the content ready for a message whose connection was lost.
+    ///
+    /// - Parameter failure: why the connection was lost.
+    /// - Throws: the same with a sentence more, where the content cannot be read twice; else what the reader throws.
+    func prepareContent(after failure: TransferFailure) throws(TransferFailure) {
+        do {
+            try prepareContent()
+        } catch let error as URLError where error.code == .requestBodyStreamExhausted {
+            throw failure.withoutRepetition
+        } catch {
+            throw error as? TransferFailure ?? .unreadableBody(error)
+        }
+    }
+
+    /// Content that can be read once says so here, before the first try is given up.
+    private func prepareContent() throws {
+        guard case .reader = message.body, preparedContent == nil else { return }
+        preparedContent = try OutgoingContent(message.body, loop: loopPool.loop)
+    }
+
+    /// Begins to send the content of a message of this exchange; throws what its reader throws.
+    func makeContent(of message: RequestMessage) throws -> OutgoingContent {
+        if case .reader = message.body, let prepared = preparedContent.take() { return prepared }
+        return try OutgoingContent(message.body, loop: loopPool.loop)
+    }
+}
+
+extension TransferFailure {
+    /// The failure of a try after which the message would have to be sent again, and cannot be.
+    fileprivate var withoutRepetition: TransferFailure {
+        guard case .exchange(let code, let detail, let engineCode) = self else { return self }
+        let reason = "the message could not be sent again, since its content is a stream that was read already"
+        return .exchange(code, detail: "\(detail); \(reason)", engineCode: engineCode)
+    }
+}
