@@ -3,6 +3,20 @@
 import Foundation
 
 extension Exchange {
+    /// Whether an answer says that the connection is the wrong one, and the message can go out on another one.
+    ///
+    /// A 421 was not processed, so that any method may be repeated (RFC 9110 §15.5.20), once. On a connection that was
+    /// made for this exchange it is the response.
+    func isMisdirected(by head: ResponseHead, isReused: Bool) -> Bool {
+        guard head.status == 421, isReused, !isRepeated, discardedByteCount == nil else { return false }
+        do {
+            try prepareContent()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Makes the content ready for a message whose connection was lost.
     ///
     /// - Parameter failure: why the connection was lost.

@@ -100,6 +100,7 @@ extension HTTP1Connection {
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
             return detach(exchange, isAnswered: true)
         }
+        if exchange.isMisdirected(by: head, isReused: isReused) { return detach(exchange, isAnswered: false) }
         // An answer that is none of success ends an upload (RFC 9112 §9.5); a server may well answer with success while
         // it reads. Content that waits for a 100 is not sent after any answer.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }

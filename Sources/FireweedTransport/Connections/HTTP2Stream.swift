@@ -250,6 +250,11 @@ final class HTTP2Stream {
                 exchange.message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Expect") })
             return detach(exchange, isAnswered: true)
         }
+        if exchange.isMisdirected(by: head, isReused: isReused) {
+            // The streams that are open may well be answered; the message goes out again on another connection.
+            connection.retire()
+            return detach(exchange, isAnswered: false)
+        }
         // As over HTTP/1.1: an answer other than success ends an upload, and content that waits for a 100 is not sent
         // after any answer. The stream is reset when the answer is whole.
         if isSending, awaitsContinue || head.status >= 300 { stopSending(exchange) }

@@ -103,6 +103,7 @@ enum PeerScript {
         def floods(stream, n, hasContent):
             good = frame(HEADERS, 4, n, OK)
             whole = good + frame(DATA, 1, n, b"hello")
+            wrong = frame(HEADERS, 4, n, b"\x08\x03421") + frame(DATA, 1, n, b"wrong")
             acts = {
                 "answer": lambda: stream.sendall(whole),
                 "gate closed, answer": lambda: stream.sendall(whole),
@@ -146,6 +147,8 @@ enum PeerScript {
                 "refuse all, no answer": lambda: stream.sendall(frame(RST, 0, n, struct.pack(">I", 7))),
                 "going away twice, answer": lambda: stream.sendall(b"".join(frame(GOAWAY, 0, 0, struct.pack(">II", last, 0)) for last in (0x7FFFFFFF, n)) + whole),
                 "not processed, no answer": lambda: stream.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", n - 2 if n > 1 else 0, 0)) if n > 1 else whole),
+                "misdirected but for the first, answer": lambda: stream.sendall(whole if n == 1 else wrong),
+                "misdirected, answer": lambda: stream.sendall(wrong),
                 "early, answer": lambda: stream.sendall(good + frame(DATA, 0, n, b"hello") + frame(DATA, 1, n) + frame(RST, 0, n, struct.pack(">I", 0))),
                 "limit 1, answer": lambda: stream.sendall(whole),
                 "the first of a connection, else no answer": lambda: stream.sendall(whole) if n == 1 else None,
