@@ -1,12 +1,14 @@
 // Where `--offline` sends a request to see what it is.
 
+import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 
 /// A server inside this process, on a Unix-domain socket in a private folder: what is sent to it leaves nothing.
 final class OfflineServer {
     private let folder: TemporaryFolder
-    private let server: FixtureServer
+    private let server: MockServer
 
     /// The socket's path.
     var path: String { folder.file("s").path }
@@ -14,7 +16,7 @@ final class OfflineServer {
     /// Starts the server; throws what starting throws.
     init() throws {
         folder = try TemporaryFolder()
-        server = try FixtureServer.start(unixSocketPath: folder.file("s").path)
+        server = try MockServer.start(unixSocketPath: folder.file("s").path, stubs: [Stub.any().reply(.status(204))])
     }
 
     /// The URL as it is sent there: in clear text, with the same `Host`.

@@ -73,10 +73,21 @@ public final class MockServer: Sendable {
         return try start(port: port, made, http2: false, Stubs(stubs, keepsHistory: keepsHistory))
     }
 
+    /// Starts a server of HTTP/1.1 in clear text on a Unix-domain socket; it keeps no requests.
+    package static func start(unixSocketPath path: String, stubs: [Stub]) throws -> MockServer {
+        start(on: try ServerSocket.listen(path: path), port: 0, nil, http2: false, Stubs(stubs, keepsHistory: false))
+    }
+
     private static func start(
         port: UInt16, _ certificate: IssuedCertificate?, http2: Bool, _ stubs: Stubs
     ) throws -> MockServer {
         let (listener, port) = try ServerSocket.listen(port: port)
+        return start(on: listener, port: port, certificate, http2: http2, stubs)
+    }
+
+    private static func start(
+        on listener: Int32, port: UInt16, _ certificate: IssuedCertificate?, http2: Bool, _ stubs: Stubs
+    ) -> MockServer {
         let descriptors = ServerDescriptors(listener: listener)
         let server = MockServer(stubs, descriptors, port, certificate, http2)
         Thread { [weak server] in accept(listener, descriptors) { server } }.start()

@@ -38,6 +38,31 @@ enum ServerSocket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
+    /// Listens on a Unix-domain socket at a path of at most 107 bytes.
+    static func listen(path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw MockServerError(description: "no socket: \(String(cString: strerror(errno)))")
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            close(descriptor)
+            throw MockServerError(description: "cannot listen at \(path): the path is too long")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isListening = withUnsafeBytes(of: &address) { bytes in
+            guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+            return bind(descriptor, pointer, socklen_t(bytes.count)) == 0 && Glibc.listen(descriptor, 4096) == 0
+        }
+        guard isListening else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw MockServerError(description: "cannot listen at \(path): \(reason)")
+        }
+        return descriptor
+    }
+
     /// Connects to a port of 127.0.0.1; `nil` when the connection is refused.
     static func connect(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -1,9 +1,9 @@
 // Endpoints whose content is coded.
 
-import CBrotli
 import CZlib
 import CZstd
 package import Foundation
+import Glibc
 
 /// `/gzip`, `/deflate`, `/brotli`, `/zstd`.
 package enum CodingEndpoints {
@@ -60,13 +60,26 @@ package enum CodingEndpoints {
         return status == Z_STREAM_END ? Data(output.prefix(capacity - Int(stream.avail_out))) : nil
     }
 
-    /// The data in the content coding `br`.
+    /// The data in the content coding `br`; `nil` where libbrotlienc is not installed.
     package static func brotli(_ data: Data) -> Data? {
-        var count = BrotliEncoderMaxCompressedSize(data.count)
+        guard let compress = brotliEncoderCompress else { return nil }
+        // What is incompressible grows by a few bytes for each 16 MiB.
+        var count = data.count + data.count / 1024 + 1024
         var output = [UInt8](repeating: 0, count: count)
-        let isDone = BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, data.count, Array(data), &count, &output)
+        let isDone = compress(5, 22, 0, data.count, Array(data), &count, &output)
         return isDone == 1 ? Data(output.prefix(count)) : nil
     }
+
+    private typealias BrotliEncoderCompress =
+        @convention(c) (
+            _ quality: Int32, _ windowBits: Int32, _ mode: Int32, _ count: Int, UnsafePointer<UInt8>,
+            _ encodedCount: UnsafeMutablePointer<Int>, UnsafeMutablePointer<UInt8>
+        ) -> Int32
+
+    /// Opened at the first use: the command needs the encoder for its server alone.
+    private static let brotliEncoderCompress: BrotliEncoderCompress? =
+        dlopen("libbrotlienc.so.1", RTLD_NOW | RTLD_LOCAL).flatMap { dlsym($0, "BrotliEncoderCompress") }
+        .map { unsafeBitCast($0, to: BrotliEncoderCompress.self) }
 
     /// The data in the content coding `zstd`.
     package static func zstd(_ data: Data) -> Data? {

@@ -4,6 +4,7 @@ import CMicrohttpd
 import CZlib
 import Dispatch
 import Foundation
+import Glibc
 import Synchronization
 
 /// The daemon of libmicrohttpd, owned.
@@ -15,6 +16,10 @@ final class Daemon: @unchecked Sendable {
     /// Starts a daemon on a socket that listens; with a certificate and its key, both in PEM, it speaks TLS.
     init(descriptor: Int32, threads: Int, core: ServerCore, identity: (certificate: String, key: String)?) throws {
         self.core = core
+        if let reason = fw_open_microhttpd() {
+            close(descriptor)
+            throw ServerError(description: "the server needs libmicrohttpd: \(String(cString: reason))")
+        }
         let owner = Unmanaged.passUnretained(core).toOpaque()
         guard
             let started = fw_start_daemon(
