@@ -3,11 +3,16 @@
 PACKAGES := libssl-dev zlib1g-dev libpsl-dev libsqlite3-dev libwslay-dev libnghttp2-dev libmicrohttpd-dev \
             libbrotli-dev libzstd-dev nginx-light tinyproxy strace groff-base binutils openssl curl \
             ca-certificates media-types pkg-config iproute2 python3 python3-venv python3-websockets redis-server
-# The benchmarks measure libcurl too. A program that has the runtime in it needs it as well: URLSession is a part of that.
+# The benchmarks measure libcurl too.
 CURL := libcurl4-openssl-dev
 SWIFT := swift
-# The runtime goes into programs: they start in half the time, and run where no toolchain is.
-OPTIMISED := -c release --static-swift-stdlib
+# What Scripts/link-options makes.
+LINKED := .build/link
+# The runtime goes into programs: they start in half the time, and run where no toolchain is. Libraries are found in
+# LINKED first, never beside the program, and libcurl is not linked for Foundation's sake.
+OPTIMISED := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -use-ld=lld \
+    -Xswiftc -Xclang-linker -Xswiftc -L$(LINKED) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc \
+    -Xswiftc -Xfrontend -Xswiftc -disable-autolink-library -Xswiftc -Xfrontend -Xswiftc curl
 # Of `make install`: /usr/local as root, and DESTDIR in front of it for those who make packages.
 PREFIX := /usr/local
 DESTDIR :=
@@ -47,10 +52,8 @@ build: deps
 	$(SWIFT) build
 
 # Shows the main job against a server of our own.
-demo: deps
-	@Scripts/install-packages $(CURL)
-	$(SWIFT) build $(OPTIMISED) --product fireweed
-	Scripts/demo .build/release/fireweed
+demo: program
+	Scripts/demo $(PROGRAM)
 
 # Runs every test, the samples of the documentation and the clients in the shapes of apps.
 test: deps python
@@ -101,8 +104,8 @@ bench: export FIREWEED_BENCH := 1
 bench: deps
 	@Scripts/install-packages $(CURL)
 	$(SWIFT) build $(OPTIMISED) --product FireweedBench
-	$(SWIFT) build $(OPTIMISED) --product fireweed
-	$(SWIFT) build $(OPTIMISED) --product TestPrograms
+	options=$$(Scripts/link-options $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options && \
+	    $(SWIFT) build $(OPTIMISED) --product TestPrograms $$options
 	.build/release/FireweedBench
 	Scripts/bench-fleet .build/release/TestPrograms
 
@@ -145,10 +148,10 @@ docs: deps
 	$(SWIFT) build
 	Scripts/make-docs .build/docs
 
-# Builds the command as it is installed, with the part of ICU's data alone that it needs.
+# Builds the command as it is installed.
 program: deps
-	@Scripts/install-packages $(CURL)
-	$(SWIFT) build $(OPTIMISED) --product fireweed $$(Scripts/trim-icu .build/icu)
+	options=$$(Scripts/link-options $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
+	Scripts/check-libraries $(PROGRAM)
 
 $(PROGRAM):
 	$(MAKE) program
