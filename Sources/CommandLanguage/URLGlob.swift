@@ -90,7 +90,7 @@ package struct URLGlob: Sendable, Equatable {
             if case .text = part { continue }
             values.append(text)
         }
-        return (texts.reversed().joined(), values.reversed())
+        return (texts.reversed().reduce("", +), values.reversed())
     }
 
     private static func part(_ text: Substring, in opening: Character) -> Part? {

@@ -13,7 +13,7 @@ struct ProtocolClasses: Sendable {
 
     /// The classes that a new configuration has.
     private static let builtIn = Set(
-        (URLSessionConfiguration.ephemeral.protocolClasses ?? []).map(ObjectIdentifier.init))
+        (URLSessionConfiguration.default.protocolClasses ?? []).map(ObjectIdentifier.init))
 
     /// `nil` when the configuration has only Foundation's own classes.
     init?(_ configuration: URLSessionConfiguration) {

@@ -2,18 +2,19 @@
 
 import CommandLanguage
 import Foundation
+import Glibc
 
 /// `~/.config/fireweed/config`: options that every run begins with, as they stand on a command line.
 enum ConfigurationFile {
     /// `$FIREWEED_CONFIG`, else `$XDG_CONFIG_HOME/fireweed/config`, else the one in the home folder; `nil` where
     /// `$FIREWEED_CONFIG` is empty.
-    static func path(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+    static func path(environment: [String: String] = ConfigurationFolder.environment) -> String? {
         if let path = environment["FIREWEED_CONFIG"] { return path.isEmpty ? nil : path }
-        return ConfigurationFolder.url(environment: environment).appendingPathComponent("config").path
+        return ConfigurationFolder.path(environment: environment) + "/config"
     }
 
     /// The words of the file; none when it is not there; throws `UsageError`.
-    static func words(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [String] {
+    static func words(environment: [String: String] = ConfigurationFolder.environment) throws -> [String] {
         guard let path = path(environment: environment), FileManager.default.fileExists(atPath: path) else { return [] }
         guard let text = String(validating: try LocalFile.data(path), as: UTF8.self) else {
             throw UsageError(message: "the configuration file \(path) is not UTF-8 text")
@@ -44,11 +45,16 @@ enum ConfigurationFile {
 
 /// Where the command keeps what belongs to a user.
 enum ConfigurationFolder {
+    /// The variables that name folders; `ProcessInfo` would copy all that there are.
+    static var environment: [String: String] {
+        ["FIREWEED_CONFIG", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "HOME"].reduce(into: [:]) { found, name in
+            if let value = getenv(name) { found[name] = String(cString: value) }
+        }
+    }
+
     /// `$XDG_CONFIG_HOME/fireweed`, or `~/.config/fireweed`.
-    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
-        let base =
-            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
-            ?? URL(fileURLWithPath: environment["HOME"] ?? NSHomeDirectory()).appendingPathComponent(".config")
-        return base.appendingPathComponent("fireweed")
+    static func path(environment: [String: String] = environment) -> String {
+        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/fireweed" }
+        return "\(environment["HOME"] ?? NSHomeDirectory())/.config/fireweed"
     }
 }

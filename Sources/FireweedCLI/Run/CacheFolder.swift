@@ -6,7 +6,7 @@ import Foundation
 /// The cache that runs of the command share.
 enum CacheFolder {
     /// `$XDG_CACHE_HOME/fireweed`, or `~/.cache/fireweed`.
-    static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+    static func url(environment: [String: String] = ConfigurationFolder.environment) -> URL {
         // A path that is not absolute does not count, says the XDG Base Directory Specification.
         let given = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
         let home =

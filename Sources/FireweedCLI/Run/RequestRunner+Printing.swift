@@ -134,7 +134,7 @@ extension RequestRunner {
 
     private func form(ofType type: String?) -> ContentPrinter.Form {
         if let path = invocation.selection { return .selection(path) }
-        let essence = type?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        let essence = type.map { $0.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() }
         let isRaw =
             invocation.writesToStandardOutput
             || !Terminal.isOutput && invocation.prettiness == nil

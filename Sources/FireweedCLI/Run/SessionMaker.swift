@@ -40,12 +40,17 @@ enum SessionMaker {
     }
 
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.af.ephemeral
+        // Foundation opens the cache of the process with the first configuration, in a folder that it makes.
+        URLCache.shared = URLCache(memoryCapacity: 0, diskCapacity: 0, diskPath: "/dev/null")
+        let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = plan.timeout ?? invocation.timeout
         if let seconds = invocation.maximumTime { configuration.timeoutIntervalForResource = seconds }
         configuration.urlCache = nil
         if invocation.parallelCount > 1 { configuration.httpMaximumConnectionsPerHost = invocation.parallelCount }
-        configuration.headers.update(.userAgent("fireweed/\(AFInfo.version)"))
+        // Not the default fields: looking for the name of a program in its bundle takes a millisecond.
+        configuration.headers = [
+            .defaultAcceptEncoding, .defaultAcceptLanguage, .userAgent("fireweed/\(AFInfo.version)"),
+        ]
         for name in plan.removedHeaders { configuration.headers.remove(name: name) }
         return configuration
     }

@@ -9,7 +9,7 @@ struct SessionFile {
     let url: URL
 
     /// The file of a name: in the user's configuration folder, or a path where the name has a `/`; throws `UsageError`.
-    init(name: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    init(name: String, environment: [String: String] = ConfigurationFolder.environment) throws {
         if name.contains("/") {
             guard !name.hasSuffix("/") else {
                 throw UsageError(message: "--session needs a file, not the folder \(name)")
@@ -25,7 +25,7 @@ struct SessionFile {
             throw UsageError(
                 message: "\"\(name)\" is not the name of a session: letters, digits, \".\", \"_\" and \"-\"")
         }
-        url = ConfigurationFolder.url(environment: environment).appendingPathComponent("sessions/\(name).json")
+        url = URL(fileURLWithPath: ConfigurationFolder.path(environment: environment) + "/sessions/\(name).json")
     }
 
     /// What the file holds; an empty session when there is none; throws `UsageError` for one that cannot be read.

@@ -35,7 +35,7 @@ public final class EngineTransport: Transport {
 
     init(settings: PoolSettings, parts: EngineParts, makeLoops: @escaping @Sendable () -> [EventLoop]) {
         // Before anything else calls OpenSSL, which would otherwise register its exit handler.
-        OpenSSLLibrary.initialise()
+        OpenSSLLibrary.prepare()
         options = settings.options
         self.parts = parts
         self.makeLoops = makeLoops
