@@ -42,6 +42,13 @@ public struct Certificate: Sendable, Hashable {
         derRepresentation = parsed.der
     }
 
+    /// The certificate whose DER form OpenSSL has just written.
+    ///
+    /// Reading it once more would take half a millisecond, for each certificate of each handshake.
+    init(written der: Data) {
+        derRepresentation = der
+    }
+
     /// The certificate's public key; throws `CertificateError.unreadablePublicKey`.
     public var publicKey: PublicKey {
         get throws {

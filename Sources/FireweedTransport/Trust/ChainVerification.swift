@@ -116,6 +116,7 @@ struct ChainVerification {
 
     /// A copy of an `X509`.
     static func certificate(_ pointer: OpaquePointer) -> Certificate? {
-        try? Certificate(der: ParsedCertificate.der { i2d_X509(pointer, $0) })
+        let der = ParsedCertificate.der { i2d_X509(pointer, $0) }
+        return der.isEmpty ? nil : Certificate(written: der)
     }
 }
