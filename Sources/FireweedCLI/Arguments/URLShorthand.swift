@@ -64,7 +64,10 @@ enum URLShorthand {
 
     /// The URL without user and password, and these, decoded, as `USER:PASSWORD`.
     static func withoutUserInfo(_ text: String) -> (url: String, userInfo: String?) {
-        guard let start: String.Index = text.firstRange(of: "://")?.upperBound else { return (text, nil) }
+        // Most have none, and a list may have millions of URLs.
+        guard text.utf8.contains(UInt8(ascii: "@")),
+            let start: String.Index = text.firstRange(of: "://")?.upperBound
+        else { return (text, nil) }
         let end: String.Index = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
         guard let at: String.Index = text[start..<end].lastIndex(of: "@") else { return (text, nil) }
         let halves = text[start..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

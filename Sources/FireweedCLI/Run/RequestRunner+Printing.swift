@@ -42,6 +42,9 @@ extension RequestRunner {
         show(await fetch())
     }
 
+    /// Every response may be empty. Made once: filling the set takes as long as sending a request.
+    private static let everyStatus = Set(100..<600)
+
     /// Gets the response with its content.
     ///
     /// `shared` interrupts several requests at once; with `nil`, a signal interrupts this request alone.
@@ -49,7 +52,7 @@ extension RequestRunner {
         let request = prepare(dataRequest())
         let meter = uploadMeter(for: request)
         let interruption = shared ?? Interruption { request.cancel() }
-        let response = await request.serializingData(emptyResponseCodes: Set(100..<600)).response
+        let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response
         meter.end()
         var outcome = Outcome(error: visible(response.error), response: response.response, metrics: response.metrics)
         outcome.content = response.data
@@ -78,9 +81,11 @@ extension RequestRunner {
         let request = session.streamRequest(compressedMessage, uploading: sentContent)
         authentication?.apply(to: request)
         let meter = uploadMeter(for: request)
-        request.onHTTPResponse(on: .global()) { [recorder, heads] response in
-            meter.end()
-            if let recorder { heads.showResponse(response, recorder) }
+        if recorder != nil || canShowMeter {
+            request.onHTTPResponse(on: .global()) { [recorder, heads] response in
+                meter.end()
+                if let recorder { heads.showResponse(response, recorder) }
+            }
         }
         let interruption = Interruption { request.cancel() }
         var printer: ContentPrinter?
@@ -124,7 +129,7 @@ extension RequestRunner {
 
     /// How content is printed: a pipe gets every byte as it comes, unless something else is asked for.
     private func printer(for response: HTTPURLResponse?) -> ContentPrinter {
-        let own = response?.headers["Content-Type"]
+        let own = response?.value(forHTTPHeaderField: "Content-Type")
         let type = invocation.responseType ?? own
         // Another media type says nothing about the character set.
         let charset = invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
