@@ -35,7 +35,7 @@ help:
 	    { text = "" }' $(MAKEFILE_LIST)
 
 .PHONY: help all deps python build demo test samples compatibility autobahn lint api-check format bench fleet-demo fleet-rounds sanitize fuzz fuzz-run chaos docs clean \
-        program install uninstall deb image
+        program start-order install uninstall deb image
 
 all: build
 
@@ -152,6 +152,11 @@ docs: deps
 program: deps
 	options=$$(Scripts/link-options $(LINKED)) && $(SWIFT) build $(OPTIMISED) --product fireweed $$options
 	Scripts/check-libraries $(PROGRAM)
+
+# Records anew which functions a start of the command calls; for the linker, which puts them side by side.
+start-order: program
+	@Scripts/install-packages valgrind
+	Scripts/record-start $(PROGRAM) Scripts/start-order.txt
 
 $(PROGRAM):
 	$(MAKE) program

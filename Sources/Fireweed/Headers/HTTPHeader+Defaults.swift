@@ -32,10 +32,12 @@ extension HTTPHeader {
     }
 
     private static func qualityList(_ languages: ArraySlice<String>) -> String {
-        // At most six: none of them gets a weight below 0.5.
-        languages.enumerated()
-            .map { "\($0.element);q=\($0.offset == 0 ? "1.0" : "0.\(10 - $0.offset)")" }
-            .joined(separator: ", ")
+        // At most six: none of them gets a weight below 0.5. `joined` would cost a program 0.1 ms at its start, since
+        // the runtime looks for the conformance that it needs.
+        languages.enumerated().reduce(into: "") { list, language in
+            if !list.isEmpty { list += ", " }
+            list += "\(language.element);q=\(language.offset == 0 ? "1.0" : "0.\(10 - language.offset)")"
+        }
     }
 }
 
