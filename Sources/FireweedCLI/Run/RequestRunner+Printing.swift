@@ -42,7 +42,7 @@ extension RequestRunner {
         show(await fetch())
     }
 
-    /// Every response may be empty. Made once: filling the set takes as long as sending a request.
+    // Every response may be empty. Made once: filling the set takes as long as sending a request.
     private static let everyStatus = Set(100..<600)
 
     /// Gets the response with its content.
