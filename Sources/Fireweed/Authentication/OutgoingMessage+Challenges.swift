@@ -21,7 +21,7 @@ extension OutgoingMessage {
         guard let credentials, webSocket == nil, credentials.schemes.contains(.digest),
             !fields.contains("Authorization")
         else { return nil }
-        if let digest {
+        if let digest, !digest.isReused {
             guard let next = answer(to: challenges), next.isStale, next.nonce != digest.nonce,
                 digest.staleCount < DigestRound.maximumStaleCount
             else { return nil }
@@ -37,6 +37,7 @@ extension OutgoingMessage {
                 return next
             }
             var next = self
+            next.digest = nil
             next.credentials?.schemes = scheme
             return next
         }
@@ -59,13 +60,42 @@ extension OutgoingMessage {
     private func answering(
         _ answer: DigestAnswer, by credentials: RequestMessage.Credentials, staleCount: Int
     ) -> OutgoingMessage? {
-        guard let components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
-        let authorization = answer.field(
-            credentials, method: method, target: RequestMessage.target(of: components),
-            clientNonce: DigestAnswer.makeClientNonce(), content: knownContent ?? Data())
-        guard FieldSyntax.isValue(authorization) else { return nil }
+        let use = DigestSessions.Use(answer)
+        guard let authorization = authorization(for: use, by: credentials) else { return nil }
         var next = self
-        next.digest = DigestRound(authorization: authorization, nonce: answer.nonce, staleCount: staleCount)
+        next.digest = DigestRound(authorization: authorization, use: use, staleCount: staleCount)
         return next
+    }
+
+    private func authorization(for use: DigestSessions.Use, by credentials: RequestMessage.Credentials) -> String? {
+        guard let components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+        let value = use.answer.field(
+            credentials, method: method, target: RequestMessage.target(of: components), clientNonce: use.clientNonce,
+            content: knownContent ?? Data())
+        return FieldSyntax.isValue(value) ? value : nil
+    }
+
+    // MARK: Nonces of earlier messages
+
+    /// Whether a nonce that the origin has accepted may be used once more.
+    var mayReuseDigest: Bool {
+        guard let credentials, webSocket == nil, credentials.schemes.contains(.digest) else { return false }
+        return (digest?.isReused ?? true) && !fields.contains("Authorization")
+    }
+
+    /// The protection space for the message's credentials (RFC 7616 §3.3); `nil` without any.
+    var digestSpace: DigestSessions.Space? {
+        guard let credentials, let host = url.host else { return nil }
+        let scheme = url.scheme?.lowercased() ?? ""
+        return DigestSessions.Space("\(scheme)://\(CanonicalHost.text(of: host)):\(url.effectivePort)", credentials)
+    }
+
+    /// The answer for a nonce that the origin has accepted before; `nil` where there is none for this message.
+    func reusedDigest(of sessions: DigestSessions) -> DigestRound? {
+        guard let credentials, let space = digestSpace else { return nil }
+        let (text, knowsContent) = (url.absoluteString, knownContent != nil)
+        let use = sessions.next(in: space) { $0.covers(text) && (knowsContent || !$0.coversContent) }
+        guard let use, let authorization = authorization(for: use, by: credentials) else { return nil }
+        return DigestRound(authorization: authorization, use: use, isReused: true)
     }
 }

@@ -19,6 +19,7 @@ struct AttemptExchange: Sendable {
     /// The message for the transport, without the fields that links added.
     var wire: RequestMessage { box.message.wire }
     var digest: DigestRound? { box.message.digest }
+    var mayReuseDigest: Bool { box.message.mayReuseDigest }
     var transportCredentials: RequestMessage.Credentials? { box.message.transportCredentials }
     var schemeViolation: TransferFailure? { box.message.schemeViolation }
     /// The fields to send: the message's own, and those that links added.

@@ -10,6 +10,12 @@ import FoundationNetworking
 /// all challenges of proxies.
 struct AuthenticationLink: Link {
     let credentials: CredentialSource
+    /// Nonces that origins have accepted, which later messages use without waiting for a challenge.
+    private let digests = DigestSessions()
+
+    init(credentials: CredentialSource) {
+        self.credentials = credentials
+    }
 
     var interest: HeadInterest { HeadInterest(statusClass: 4) }
 
@@ -17,6 +23,10 @@ struct AuthenticationLink: Link {
         if credentials.concerns(exchange.urlText) {
             if let violation = credentials.violation(in: exchange.message) { return .fail(violation) }
             exchange.changeMessage { $0 = credentials.completing($0) }
+        }
+        if exchange.mayReuseDigest, exchange.digest != nil || !digests.isEmpty {
+            let digest = exchange.message.reusedDigest(of: digests)
+            exchange.changeMessage { $0.digest = digest }
         }
         if let digest = exchange.digest { exchange.fields = digest.authorizing(exchange.fields) }
         if exchange.answeredChallenge != nil { exchange.awaitsHead = true }
@@ -27,6 +37,9 @@ struct AuthenticationLink: Link {
         guard head.status == 401 || head.status == 407 else {
             remember(exchange.message, acceptedAfter: exchange.answeredChallenge)
             return .pass
+        }
+        if head.status == 401, let digest = exchange.digest, let space = exchange.message.digestSpace {
+            digests.forget(digest.use, in: space)
         }
         host.announceChallenge(head, to: exchange.message)
         guard head.status == 401 else { return .pass }
@@ -66,8 +79,9 @@ struct AuthenticationLink: Link {
         return .again(next)
     }
 
-    /// Stores the request's credential after the origin has accepted it.
+    /// Stores the request's credential, and the nonce of its answer, after the origin has accepted them.
     private func remember(_ message: OutgoingMessage, acceptedAfter challenge: ResponseHead?) {
+        if let digest = message.digest, let space = message.digestSpace { digests.accept(digest.use, in: space) }
         guard let credential = message.remembered, let challenge, challenge.status == 401 else { return }
         credentials.remember(credential, for: HTTPChallenge.all(in: challenge), of: message.url)
     }

@@ -3,7 +3,7 @@
 package import Foundation
 
 /// Makes the `Authorization` field of RFC 7616 §3.4; pure.
-package struct DigestAnswer: Equatable {
+package struct DigestAnswer: Equatable, Sendable {
     /// The algorithms from the weakest to the strongest (RFC 7616 §3.7).
     package enum Algorithm: Int {
         case md5, sha256, sha512Cut256
@@ -38,6 +38,10 @@ package struct DigestAnswer: Equatable {
     package let nonce: String
     /// Whether the peer says that the nonce of our last answer was too old, and its credentials right.
     package let isStale: Bool
+    /// How many messages have used the nonce, the one that is answered included.
+    package var useCount: UInt32 = 1
+    /// The URIs that share the nonce: paths of the origin, or absolute ones; empty for all of the origin.
+    private let domain: [String]
     private let algorithmName: String?
     private let isSession: Bool
     private let realm: String
@@ -72,6 +76,7 @@ package struct DigestAnswer: Equatable {
         self.nonce = nonce
         realm = challenge.realm ?? ""
         opaque = challenge.parameters["opaque"]
+        domain = challenge.parameters["domain"]?.split(separator: " ").map(String.init) ?? []
         isStale = challenge.parameters["stale"]?.lowercased() == "true"
         hashesUser = challenge.parameters["userhash"]?.lowercased() == "true"
     }
@@ -83,7 +88,20 @@ package struct DigestAnswer: Equatable {
         return names.contains("auth-int") ? .integrity : nil
     }
 
-    /// The field's value, for the first use of the nonce.
+    /// Whether the nonce counts for another URL of the origin (RFC 7616 §3.3, `domain`).
+    package func covers(_ url: String) -> Bool {
+        guard !domain.isEmpty else { return true }
+        guard let target = try? RequestTarget(url) else { return false }
+        return domain.contains { uri in
+            if uri.hasPrefix("/") { return target.originForm.hasPrefix(uri) }
+            guard let prefix = try? RequestTarget(uri), prefix.isSecure == target.isSecure, prefix.port == target.port,
+                CanonicalHost.text(of: prefix.host) == CanonicalHost.text(of: target.host)
+            else { return false }
+            return target.originForm.hasPrefix(prefix.originForm)
+        }
+    }
+
+    /// The field's value, for the use of the nonce that `useCount` says.
     ///
     /// - Parameters:
     ///   - credentials: user and password.
@@ -99,7 +117,8 @@ package struct DigestAnswer: Equatable {
         func hash(_ text: String) -> String { algorithm.hash.hexadecimalDigest(of: text) }
         var secret = hash("\(credentials.user):\(realm):\(credentials.password)")
         if isSession { secret = hash("\(secret):\(nonce):\(clientNonce)") }
-        let count = "00000001"
+        let digits = String(useCount, radix: 16)
+        let count = String(repeating: "0", count: 8 - digits.count) + digits
         let middle = protection == .none ? "" : "\(count):\(clientNonce):\(protection.rawValue):"
         let covered = coversContent ? ":\(algorithm.hash.hexadecimalDigest(of: content))" : ""
         let response = hash("\(secret):\(nonce):\(middle)\(hash("\(method):\(target)\(covered)"))")

@@ -17,6 +17,8 @@ struct HandshakeAuthentication {
     private enum Progress {
         case unasked, basic, negotiate, ntlmBegun, ntlmAnswered
         case digest(nonce: String, staleCount: Int)
+        /// A nonce of an earlier message was used, which the peer may well have forgotten.
+        case digestReused
     }
 
     /// The value of the `Authorization` or `Proxy-Authorization` field that goes with the next request, or `nil`.
@@ -28,6 +30,10 @@ struct HandshakeAuthentication {
     /// The token of Negotiate; `nil` where there is none.
     private let token: [UInt8]?
     private var progress = Progress.unasked
+    /// The answer to Digest that goes with the next request.
+    private var digest: DigestSessions.Use?
+    /// Where accepted answers are remembered; `nil` where they are not.
+    private var memory: (sessions: DigestSessions, space: DigestSessions.Space)?
     /// How often a server may call a nonce stale that it has just given.
     private static let maximumStaleCount = 2
 
@@ -65,6 +71,30 @@ struct HandshakeAuthentication {
         authorization = nil
     }
 
+    /// Answers ahead of a challenge, where one of these nonces was accepted before (RFC 7616 §3.3), and remembers what
+    /// will be accepted.
+    ///
+    /// - Parameters:
+    ///   - sessions: the nonces.
+    ///   - server: a name for the peer.
+    ///   - target: the request target as it will be sent.
+    ///   - content: the content of the message; `nil` where it is not known.
+    mutating func reuseDigest(
+        of sessions: DigestSessions, for server: String, target: String, content: Data? = Data()
+    ) {
+        guard let credentials, credentials.schemes.contains(.digest), case .unasked = progress else { return }
+        let space = DigestSessions.Space(server, credentials)
+        memory = (sessions, space)
+        guard let use = sessions.next(in: space, where: { content != nil || !$0.coversContent }) else { return }
+        progress = .digestReused
+        answer(with: use, credentials, target: target, content: content)
+    }
+
+    /// Notes that the peer has accepted the last answer.
+    func wasAccepted() {
+        if let digest, let memory { memory.sessions.accept(digest, in: memory.space) }
+    }
+
     /// Prepares the answer to a challenge.
     ///
     /// `target` is the request target as it was sent. `content` is the content of the message, which `auth-int` covers;
@@ -81,6 +111,9 @@ struct HandshakeAuthentication {
                 count < Self.maximumStaleCount
             else { return .none }
             return answer(next, credentials, target: target, content: content, staleCount: count + 1)
+        case .digestReused:
+            if let digest, let memory { memory.sessions.forget(digest, in: memory.space) }
+            (digest, authorization) = (nil, nil)
         case .unasked: break
         }
         let allowed = credentials.schemes
@@ -135,10 +168,16 @@ struct HandshakeAuthentication {
         staleCount: Int
     ) -> Step {
         progress = .digest(nonce: digest.nonce, staleCount: staleCount)
-        authorization = digest.field(
-            credentials, method: method, target: target, clientNonce: DigestAnswer.makeClientNonce(),
-            content: content ?? Data())
+        answer(with: DigestSessions.Use(digest), credentials, target: target, content: content)
         return .again(onSameConnection: false)
+    }
+
+    private mutating func answer(
+        with use: DigestSessions.Use, _ credentials: RequestMessage.Credentials, target: String, content: Data?
+    ) {
+        digest = use
+        authorization = use.answer.field(
+            credentials, method: method, target: target, clientNonce: use.clientNonce, content: content ?? Data())
     }
 
     private mutating func beginNTLM() {

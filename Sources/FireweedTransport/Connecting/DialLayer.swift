@@ -33,6 +33,9 @@ extension Proxy {
         user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
     }
 
+    /// Scheme, host and port, by which nonces of Digest are remembered.
+    var name: String { "\(scheme?.rawValue ?? "")://\(CanonicalHost.text(of: host)):\(port)" }
+
     /// Asks HTTP proxies of HTTP/1.0 to keep the connection, as curl and browsers do.
     static let connectionLine = Array("Proxy-Connection: Keep-Alive\r\n".utf8)
 

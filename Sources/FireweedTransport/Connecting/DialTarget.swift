@@ -18,6 +18,8 @@ struct DialTarget {
     let isForUpgrade: Bool
     /// Fields for the proxy that is asked for a tunnel, each with its CRLF.
     let tunnelLines: [UInt8]
+    /// Nonces that proxies have accepted.
+    let digests: DigestSessions
     /// Whether the place is a proxy's.
     let isProxied: Bool
     let overrides: [String: [String]]
@@ -38,12 +40,13 @@ struct DialTarget {
     var clearTextProtocol: ApplicationProtocol { assumesHTTP2 && !isLimitedToHTTP1 ? .http2 : .http1 }
 
     /// The target for an origin, by the options of a session.
-    init(_ key: OriginKey, options: TransportOptions, isForUpgrade: Bool = false) {
+    init(_ key: OriginKey, options: TransportOptions, digests: DigestSessions, isForUpgrade: Bool = false) {
         let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
         layers = DialLayer.layers(to: key, host: host, port: port, tunnelsClearText: isForUpgrade)
         self.isForUpgrade = isForUpgrade
         isLimitedToHTTP1 = isForUpgrade || key.user != nil
         tunnelLines = key.tunnelLines
+        self.digests = digests
         isProxied = key.proxy != nil
         place =
             options.unixSocketPath.map { .path($0) }

@@ -67,6 +67,7 @@ extension Dialer {
                 to: try RequestTarget("https://\(authority):\(port)/"),
                 credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
                 limits: HTTP1ResponseParser.Limits(options))
+            made.reuseDigest(of: target.digests, for: proxy.name)
             // What is said for a WebSocket is not shown.
             if !target.isForUpgrade { made.observer = options.wireObserver }
             begin(.connect(made), over: socket)

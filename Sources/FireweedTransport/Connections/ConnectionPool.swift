@@ -11,6 +11,8 @@ final class ConnectionPool {
     let timers = DeadlineHeap()
     let parts: EngineParts
     let tls: TLSClient
+    /// Nonces that proxies have accepted.
+    let digests = DigestSessions()
     /// Without a proxy in the options or the environment, no exchange looks for one.
     private let mayHaveProxy: Bool
     let parserLimits: HTTP1ResponseParser.Limits

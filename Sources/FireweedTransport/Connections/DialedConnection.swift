@@ -57,8 +57,8 @@ final class DialedConnection: DedicatedConnection {
             let (key, options) = try origin()
             // The peer of an open WebSocket may leave what is sent to it unread for as long as it likes.
             let made = Dialer(
-                DialTarget(key, options: options, isForUpgrade: true), userTimeout: 0, context: pool.context,
-                timers: pool.timers, parts: pool.parts, tls: pool.tls, owner: self)
+                DialTarget(key, options: options, digests: pool.digests, isForUpgrade: true), userTimeout: 0,
+                context: pool.context, timers: pool.timers, parts: pool.parts, tls: pool.tls, owner: self)
             dialer = made
             made.begin()
         } catch {

@@ -37,6 +37,14 @@ final class ExchangeAuthentication {
         if conversation.isProxyConvinced { proxy?.awaitChallenge() }
     }
 
+    /// Answers the proxy ahead of its challenge, where a nonce of these was accepted before.
+    func reuseDigest(
+        of sessions: DigestSessions, for name: String, message: RequestMessage, _ target: RequestTarget
+    ) {
+        proxy?.reuseDigest(
+            of: sessions, for: name, target: target.absoluteForm, content: message.body.knownContent)
+    }
+
     /// The message as it is sent: with what answers the challenges, and without content where it is only refused.
     func authorizing(_ message: RequestMessage) -> RequestMessage {
         var added: [Field] = []
@@ -84,8 +92,9 @@ final class ExchangeAuthentication {
 }
 
 extension ExchangeAuthentication {
-    /// Notes that the proxy has accepted such an answer: the message came to the origin.
+    /// Notes that the proxy has accepted its answer: the message came to the origin.
     func noteProxy(in conversation: inout Conversation) {
+        proxy?.wasAccepted()
         guard proxy?.hasAnsweredNTLM == true else { return }
         conversation.isProxyConvinced = true
         proxy?.awaitChallenge()

@@ -28,6 +28,10 @@ extension HTTP1Connection {
             exchange.authentication = ExchangeAuthentication(
                 exchange.message, proxy: proxy, token: exchange.takeNegotiateToken())
             exchange.authentication?.begin(conversation)
+            if let proxy, let target = exchange.target {
+                exchange.authentication?.reuseDigest(
+                    of: origin.pool.digests, for: proxy.name, message: exchange.message, target)
+            }
         }
         return exchange.authentication?.authorizing(exchange.message) ?? exchange.message
     }

@@ -34,7 +34,7 @@ final class OriginPool {
         self.pool = pool
         let settings = pool.settings
         limit = settings.maximumConnectionsPerHost > 0 ? settings.maximumConnectionsPerHost : nil
-        target = DialTarget(key, options: settings.options)
+        target = DialTarget(key, options: settings.options, digests: pool.digests)
         if !key.isSecure {
             knownProtocol = target.clearTextProtocol
         } else if target.isLimitedToHTTP1 || settings.options.httpVersion == .http1Only || !settings.options.offersALPN

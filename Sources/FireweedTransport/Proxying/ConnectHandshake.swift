@@ -35,6 +35,8 @@ package struct ConnectHandshake {
     private let authority: String
     private let extraLines: [UInt8]
     private var authentication: HandshakeAuthentication
+    /// Nonces that the proxy has accepted; its name is among their spaces.
+    private var digests: (sessions: DigestSessions, proxy: String)?
     private var parser: HTTP1ResponseParser
     private var head: ResponseHead?
     private var content: [UInt8] = []
@@ -64,10 +66,16 @@ package struct ConnectHandshake {
         parser = HTTP1ResponseParser(limits: limits)
     }
 
+    /// Has nonces reused that the proxy has accepted, by a name for the proxy, and new ones remembered.
+    package mutating func reuseDigest(of sessions: DigestSessions, for proxy: String) {
+        digests = (sessions, proxy)
+    }
+
     /// The request that begins the handshake on a new connection.
     package mutating func begin() -> [UInt8] {
         parser.expect(ResponseExpectation(method: "CONNECT"))
         (head, content) = (nil, [])
+        if let digests { authentication.reuseDigest(of: digests.sessions, for: digests.proxy, target: authority) }
         var bytes = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n".utf8)
         if let field = authentication.authorization { bytes += Array("Proxy-Authorization: \(field)\r\n".utf8) }
         bytes += Proxy.connectionLine
@@ -85,6 +93,8 @@ package struct ConnectHandshake {
             case .head(let head, let framing):
                 show(head)
                 self.head = head
+                // tinyproxy answers credentials that are wrong with 401.
+                if head.status != 407, head.status != 401 { authentication.wasAccepted() }
                 if framing == .tunnel { return .established }
                 roundCount += 1
                 decision = roundCount < Self.maximumRoundCount ? authentication.answer(head, target: authority) : .none

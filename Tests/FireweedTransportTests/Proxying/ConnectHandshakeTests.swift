@@ -144,4 +144,45 @@ struct ConnectHandshakeTests {
         #expect(found.outcome == .failed)
         #expect(found.code == (text == "SSH-2.0" ? .badServerResponse : .cannotConnectToHost))
     }
+
+    @Test("a nonce that the proxy has accepted is used for the next tunnel, until the proxy refuses it")
+    func nonceReuse() throws {
+        let sessions = DigestSessions()
+        let challenge = """
+            HTTP/1.1 407 No\r
+            Proxy-Authenticate: Digest realm="p", nonce="NONCE", qop="auth"\r
+
+            """
+        func handshake(_ answers: [String]) throws -> [String] {
+            var handshake = ConnectHandshake(
+                to: try RequestTarget("https://a.example/x"),
+                credentials: .init(user: "u", password: "p", schemes: .password))
+            handshake.reuseDigest(of: sessions, for: "proxy")
+            var sent = [String(decoding: handshake.begin(), as: UTF8.self)]
+            for answer in answers {
+                try Array("\(answer)Content-Length: 0\r\n\r\n".utf8).withUnsafeBytes { buffer in
+                    var bytes = buffer
+                    if case .send(let bytes) = try handshake.next(&bytes) {
+                        sent.append(String(decoding: bytes, as: UTF8.self))
+                    }
+                }
+            }
+            return sent.map { head in
+                let parameters = HTTPChallenge.all(
+                    in: String(head.split(separator: "Proxy-Authorization: ").last ?? "")
+                )
+                .first?.parameters
+                return "\(parameters?["nonce"] ?? "none") \(parameters?["nc"] ?? "")"
+            }
+        }
+        let tunnel = "HTTP/1.1 200 Yes\r\n"
+        let (old, new) = (challenge.replacing("NONCE", with: "old"), challenge.replacing("NONCE", with: "new"))
+        #expect(try handshake([old, tunnel]) == ["none ", "old 00000001"])
+        #expect(try handshake([tunnel]) == ["old 00000002"])
+        #expect(try handshake([new, tunnel]) == ["old 00000003", "new 00000001"])
+        #expect(try handshake(["HTTP/1.1 503 Busy\r\n"]) == ["new 00000002"])
+        #expect(try handshake([new, new]) == ["new 00000003", "new 00000001"])
+        // Refused credentials leave nothing behind.
+        #expect(try handshake([]) == ["none "])
+    }
 }

@@ -68,6 +68,45 @@ struct ProxyChallengeTests {
         }
     }
 
+    @Test("a nonce that the proxy has accepted goes out with the next message, until the proxy calls it stale")
+    func nonceReuse() async throws {
+        let stale = "Proxy-Authenticate: Digest realm=\"p\", nonce=\"m\", qop=\"auth\", stale=true\r\n"
+        let server = try ScriptedServer.start([
+            .receiveHead, .send(Self.challenge(Self.digest)), .receiveHead, .send(Answer.small),
+            .receiveHead, .receive(byteCount: 5), .send(Answer.small),
+            .receiveHead, .send(Self.challenge(stale)), .receiveHead, .send(Answer.small), .hold,
+        ])
+        try await play(server, .password) { stage, url in
+            for isOneShot in [false, true, false] {
+                let transfer = try await stage.end(url) { message in
+                    guard isOneShot else { return }
+                    message.method = "POST"
+                    message.body = .once(CountingReader(byteCount: 5, announces: true))
+                }
+                #expect(transfer.code == nil && transfer.record.head?.status == 200, "\(transfer.failureText)")
+            }
+            let answers = heads(server).map { answer($0.head).flatMap { HTTPChallenge.all(in: $0).first?.parameters } }
+            #expect(answers.map { $0?["nonce"] } == [nil, "n", "n", "n", "m"])
+            #expect(answers.map { $0?["nc"] } == [nil, "00000001", "00000002", "00000003", "00000001"])
+        }
+    }
+
+    @Test("so it does with the next CONNECT")
+    func nonceReuseByTunnels() async throws {
+        let busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+        let server = try ScriptedServer.start(
+            [.receiveHead, .send(Self.challenge(Self.digest)), .receiveHead, .send(busy), .hold],
+            [.receiveHead, .send(busy), .hold])
+        try await play(server, .digest) { stage, _ in
+            for _ in 0..<2 {
+                let transfer = try await stage.end(try #require(URL(string: "https://origin.test/")))
+                #expect(transfer.code == .cannotConnectToHost)
+            }
+            let answers = heads(server).map { answer($0.head).flatMap { HTTPChallenge.all(in: $0).first?.parameters } }
+            #expect(answers.map { $0?["nc"] } == [nil, "00000001", "00000002"])
+        }
+    }
+
     @Test("a proxy that closes after its challenge is answered on another connection")
     func closed() async throws {
         let closings = [
