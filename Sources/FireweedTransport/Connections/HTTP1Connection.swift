@@ -109,8 +109,8 @@ final class HTTP1Connection: Connection {
         self.exchange = nil
         content = .none
         incoming.reset()
-        if pending.capacity > Self.keptRoom { pending = [] }
         let isClean = pendingOffset == pending.count || !hasWritten
+        if pending.capacity > Self.keptRoom { (pending, pendingOffset) = ([], 0) }
         guard keeps, isClean, !isClosed, !hasPeerClosed, !isSendingStopped, unread.isEmpty, !closesAfterExchange,
             !origin.pool.isShutDown
         else { return close() }

@@ -20,6 +20,21 @@ struct ReuseTests {
         }
     }
 
+    @Test("a connection that carried content from a reader is used again", arguments: [5, 300_000])
+    func reuseAfterReader(byteCount: Int) async throws {
+        let exchange: [ScriptedServer.Step] = [.receiveHead, .receive(byteCount: byteCount), .send(Answer.small)]
+        let server = try ScriptedServer.start(exchange + exchange + [.hold])
+        try await EngineStage.play { stage in
+            for isReused in [false, true] {
+                let transfer = try await stage.end(server.url()) { message in
+                    message.method = "PUT"
+                    message.body = .reader { CountingReader(byteCount: byteCount, announces: true) }
+                }
+                #expect(transfer.code == nil && transfer.record.end?.report.isReusedConnection == isReused)
+            }
+        }
+    }
+
     /// The keep-alive option and the user time-out, in seconds, of each socket of this process that is connected to a
     /// port.
     private func kernelSettings(ofConnectionsTo port: UInt16) -> [(keepAlive: Int32, userTimeout: Int32)] {
