@@ -51,4 +51,24 @@ extension FuzzTarget {
         }
         try expectEqual(URLGlob(literal: word).url(at: 0).text, word, "a literal stands for itself")
     }
+
+    /// What is printed of text from elsewhere; the type is the command's, by a link to its file.
+    static let terminalText = FuzzTarget("terminal-text", maximumByteCount: 256) { bytes in
+        let text = bytes.text
+        let shown = TerminalText(foreign: text)
+        let scalars = shown.text.unicodeScalars
+        try expect(
+            !scalars.contains { ($0.value < 0x20 && $0 != "\n" && $0 != "\t") || (0x7F...0x9F).contains($0.value) },
+            "what is printed steers no terminal")
+        try expectEqual(TerminalText(foreign: shown.text), shown, "what is safe stays")
+        try expectEqual("\(text)" as TerminalText, shown, "interpolated text is from elsewhere")
+        try expectEqual("\(shown)\(text)" as TerminalText, shown + shown, "safe text is not changed again")
+        // Nothing else is lost, and nothing is put in.
+        var rest = scalars[...]
+        for scalar in text.unicodeScalars where scalar == rest.first { rest = rest.dropFirst() }
+        try expect(rest.isEmpty, "what is printed is a part of the text")
+        let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        try expect(!isPlain || shown.text == text, "plain text is printed as it is")
+        try expectEqual(shown.bytes, Array(shown.text.utf8), "text is printed as UTF-8")
+    }
 }

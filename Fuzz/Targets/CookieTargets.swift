@@ -59,6 +59,22 @@ extension FuzzTarget {
         }
     }
 
+    /// The content of a file of cookies.
+    static let cookieFile = FuzzTarget("cookie-file", maximumByteCount: 2048) { bytes in
+        let read = { try CookieFileContent.cookies(in: $0, now: Samples.now, keepsSessionCookies: true) }
+        guard let found = try? read(Data(bytes)) else { return }
+        for cookie in found {
+            try expect(cookie.expiresDate.map { $0 > Samples.now } ?? true, "no cookie has expired")
+        }
+        let written = try CookieFileContent.data(of: found, now: Samples.now, keepsSessionCookies: true)
+        let again = try read(written)
+        try expectEqual(again.count, found.count, "every cookie survives being written")
+        let twice = try CookieFileContent.data(of: again, now: Samples.now, keepsSessionCookies: true)
+        try expectEqual(twice, written, "cookies survive being written")
+        let kept = try CookieFileContent.data(of: found, now: Samples.now, keepsSessionCookies: false)
+        try expect(try read(kept).allSatisfy { $0.expiresDate != nil }, "cookies of a session are not kept")
+    }
+
     /// A host, a domain, a path of a request and a path of a cookie, in a line each.
     static let cookieDomain = FuzzTarget("cookie-domain", maximumByteCount: 512) { bytes in
         let lines = bytes.textLines

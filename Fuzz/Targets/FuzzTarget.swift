@@ -28,15 +28,20 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
         // What comes as content.
         serverSentEvents, lines, jsonLines, resumeData, webSocketFrames, webSocketInflating,
         // Messages of HTTP/1.1, content codings, and proxies.
-        http1Response, chunked, codings, socks, connect,
+        http1Response, chunked, codings, socks, connect, ntlmChallenge,
+        // Frames of HTTP/2.
+        http2Session,
         // Header sections and fields.
         setCookie, cookieDomain, cookieDate, httpDate, cacheControl, cacheFields, storedHead, mediaType,
         contentDisposition, retryAfter, contentRange, strictTransport, challenges, location, webSocketHandshake,
         webSocketExtensions, traceContext,
         // What is written down or taken over by people.
         curlCommand, shellWords, archive, redaction, urlEncodedForm, netrc, certificates, addresses, netlink,
+        cookieFile, urlText,
         // What people type at the command.
         json, requestItems,
+        // What the command prints.
+        terminalText,
         // What FireweedTesting reads.
         serverRequest, serverFrames, serverHTTP2, urlPattern, recording,
         // What the server of a fleet answers.

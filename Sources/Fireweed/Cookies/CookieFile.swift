@@ -60,19 +60,6 @@ final class CookieFileWriter: Sendable {
     private let keepsSessionCookies: Bool
     private let failure = Mutex<(any Error)?>(nil)
 
-    /// A cookie in the file; its domain has a dot before it unless the cookie is for one host alone.
-    private struct Entry: Codable {
-        var name: String
-        var value: String
-        var domain: String
-        var path: String
-        var expires: Date?
-        var isSecure: Bool
-        var isHTTPOnly: Bool
-        /// Name and value as they are sent, when they are not UTF-8.
-        var octets: Data?
-    }
-
     init(url: URL, keepsSessionCookies: Bool) {
         self.url = url
         self.keepsSessionCookies = keepsSessionCookies
@@ -83,21 +70,8 @@ final class CookieFileWriter: Sendable {
     /// The cookies of the file that have not expired; none when there is no file.
     func load() throws -> [HTTPCookie] {
         guard FileManager.default.fileExists(atPath: url.path) else { return [] }
-        let now = Date()
-        return try JSONDecoder().decode([Entry].self, from: FileContent.read(url)).compactMap { entry in
-            guard entry.expires.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
-            return cookie(of: entry)
-        }
-    }
-
-    private func cookie(of entry: Entry) -> HTTPCookie? {
-        var properties: [HTTPCookiePropertyKey: Any] = [
-            .name: entry.name, .value: entry.value, .domain: entry.domain, .path: entry.path,
-        ]
-        if entry.isSecure { properties[.secure] = "TRUE" }
-        if entry.isHTTPOnly { properties[HTTPCookiePropertyKey("HttpOnly")] = "TRUE" }
-        if let expires = entry.expires { properties[.expires] = expires } else { properties[.discard] = "TRUE" }
-        return .make(properties, octets: entry.octets)
+        return try CookieFileContent.cookies(
+            in: FileContent.read(url), now: Date(), keepsSessionCookies: keepsSessionCookies)
     }
 
     /// Saves, and stores the error if that fails.
@@ -114,17 +88,8 @@ final class CookieFileWriter: Sendable {
 
     /// Replaces the file atomically, so that there is always a complete one.
     func save(_ storage: HTTPCookieStorage) throws {
-        let now = Date()
-        let entries = (storage.cookies ?? []).compactMap { cookie -> Entry? in
-            guard cookie.expiresDate.map({ $0 > now }) ?? keepsSessionCookies else { return nil }
-            return Entry(
-                name: cookie.name, value: cookie.value, domain: cookie.domain, path: cookie.path,
-                expires: cookie.expiresDate, isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly,
-                octets: cookie.wireOctets)
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = try encoder.encode(entries.sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) })
+        let data = try CookieFileContent.data(
+            of: storage.cookies ?? [], now: Date(), keepsSessionCookies: keepsSessionCookies)
         let folder = url.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

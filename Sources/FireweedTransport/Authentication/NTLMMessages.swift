@@ -1,12 +1,12 @@
 // The three messages of NTLM, version 2, as Microsoft's document MS-NLMP has them; pure.
 
-import Foundation
+package import Foundation
 
 /// Makes the client's messages and reads the server's.
 ///
 /// Without signing, sealing, and the integrity code and channel bindings that servers with "extended protection" ask
 /// for.
-enum NTLMMessages {
+package enum NTLMMessages {
     /// Unicode, target names, NTLM, signing of nothing, extended session security (§2.2.2.5).
     private static let flags: UInt32 = 0x0008_8205
     private static let signature = Array("NTLMSSP\0".utf8)
@@ -15,13 +15,13 @@ enum NTLMMessages {
     static let negotiate = signature + little(UInt32(1)) + little(flags) + [UInt8](repeating: 0, count: 16)
 
     /// What the server says in its turn (§2.2.1.2).
-    struct Challenge: Equatable {
+    package struct Challenge: Equatable {
         let serverChallenge: [UInt8]
         let targetInformation: [UInt8]
         let flags: UInt32
 
         /// `nil` when the bytes are no such message.
-        init?(_ bytes: [UInt8]) {
+        package init?(_ bytes: [UInt8]) {
             guard bytes.count >= 32, bytes.starts(with: NTLMMessages.signature),
                 NTLMMessages.number(bytes, at: 8, count: 4) == 2
             else { return nil }
@@ -45,7 +45,7 @@ enum NTLMMessages {
         }
 
         /// The server's clock, if it says what it is (§2.2.2.1, number 7).
-        var timestamp: [UInt8]? {
+        package var timestamp: [UInt8]? {
             var place = 0
             while place + 4 <= targetInformation.count {
                 let kind = NTLMMessages.number(targetInformation, at: place, count: 2)
@@ -91,7 +91,7 @@ enum NTLMMessages {
     }
 
     /// The message that proves who we are (§2.2.1.3).
-    static func authenticate(
+    package static func authenticate(
         _ challenge: Challenge, _ credentials: RequestMessage.Credentials, clientChallenge: [UInt8], now: Date
     ) -> [UInt8] {
         let account = Account(credentials.user)

@@ -183,9 +183,14 @@ final class HTTP2Inbox {
         events.append(.content(stream: id, offset..<(offset + bytes.count)))
     }
 
-    func complain(_ text: String) {
-        complaint = text
+    /// nghttp2 quotes names and values as they came.
+    func complain(_ text: UnsafeRawBufferPointer) {
+        complaint = String(
+            decoding: text.prefix(Self.complaintByteCount).map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
     }
+
+    /// So much of what nghttp2 says is kept: a value that it quotes can be long.
+    private static let complaintByteCount = 200
 
     // MARK: What is sent
 

@@ -117,7 +117,7 @@ private func complained(
     _: OpaquePointer?, _: Int32, _ text: UnsafePointer<CChar>?, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let text, let inbox = inbox(data) else { return 0 }
-    inbox.complain(String(decoding: UnsafeRawBufferPointer(start: text, count: count), as: UTF8.self))
+    inbox.complain(UnsafeRawBufferPointer(start: text, count: count))
     return 0
 }
 

@@ -1,0 +1,1 @@
+../../Sources/FireweedCLI/Output/TerminalText.swift
