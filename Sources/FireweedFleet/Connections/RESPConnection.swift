@@ -18,8 +18,8 @@ final class RESPConnection: Sendable {
     private let clock = SystemClock()
     private let state = Mutex(State())
 
-    /// Longest time to connect, and again to get through the handshake.
-    private static let connectTimeout = Duration.seconds(2)
+    /// Time to connect, and again to get through the handshake, that an attempt has at least.
+    private static let connectTimeout: UInt64 = 2_000_000_000
     /// A connection on which a reply is overdue for so long is given up, in nanoseconds.
     private static let patience: UInt64 = 1_000_000_000
     /// So many bytes may wait to be sent.
@@ -95,15 +95,18 @@ final class RESPConnection: Sendable {
         }
         let link = RESPLink(purpose, at: place, owner: self, limits: limits)
         let now = clock.monotonicNanoseconds
-        let limit = now + 2 * Self.connectTimeout.wholeNanoseconds
-        let deadline: UInt64? = state.withLock { state in
+        let times: (timeout: UInt64, wake: UInt64)? = state.withLock { state in
             guard case .connecting(_, let sentinel, _) = state.phase else { return nil }
+            // An attempt lasts as long as a command waits: giving it up fails commands whose deadlines are not over.
+            // Behind sentinels the next attempt may lead to another server.
+            let wait = if case .server = endpoint.route { state.longestWait(at: now) } else { UInt64(0) }
+            let limit = now.addingSaturating(max(2 * Self.connectTimeout, wait))
             state.phase = .connecting(link, sentinel: sentinel, until: limit)
-            return min(state.earliestDeadline ?? limit, limit)
+            return (max(Self.connectTimeout, wait), min(state.earliestDeadline ?? limit, limit))
         }
-        guard let deadline else { return }  // closed meanwhile
-        link.begin(with: connector, loop: loop, timeout: Self.connectTimeout)
-        link.wake(at: deadline)
+        guard let times else { return }  // closed meanwhile
+        link.begin(with: connector, loop: loop, timeout: .nanoseconds(Int64(clamping: times.timeout)))
+        link.wake(at: times.wake)
     }
 
     private func fail(_ error: FleetError) {
@@ -299,6 +302,12 @@ extension RESPConnection {
                 sentStart = 0
             }
             return answered
+        }
+
+        /// For how long a command waits at most, in nanoseconds.
+        func longestWait(at now: UInt64) -> UInt64 {
+            let last = waiting.lazy.map(\.reply).filter { !$0.isOver }.map(\.deadline).max() ?? now
+            return last - min(last, now)
         }
 
         var earliestDeadline: UInt64? {

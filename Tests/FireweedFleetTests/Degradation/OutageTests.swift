@@ -183,6 +183,16 @@ struct OutageTests {
         await #expect(throws: FleetError.timedOut(after: .milliseconds(50))) { try await fleet.command("PING") }
     }
 
+    @Test("a connection that is slow to open is waited for until the command's deadline")
+    func slowToOpen() async throws {
+        let server = try ScriptedServer.start(scripts: [[.hold]])
+        var configuration = Fleet.Configuration()
+        // Longer than an attempt to connect has in any case.
+        configuration.commandDeadline = .seconds(5)
+        let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: configuration)
+        await #expect(throws: FleetError.timedOut(after: .seconds(5))) { try await fleet.command("PING") }
+    }
+
     @Test("a fleet that was shut down takes no commands")
     func shutDown() async throws {
         let server = try RedisServer()
