@@ -4,6 +4,10 @@ import Foundation
 import Synchronization
 
 extension CredentialVault {
+    /// So often a look is repeated that took longer than the lease of the lock that it took: the lease may be shorter
+    /// than any look takes.
+    private static var lateLookLimit: Int { 3 }
+
     /// The work of an authenticator.
     typealias Refresh = @Sendable (Credential) async throws -> Credential
 
@@ -38,8 +42,10 @@ extension CredentialVault {
         }
         let end = ContinuousClock.now + options.maximumWait
         var failures = LookFailures(lease: options.lease)
+        var lateLooks = 0
         while true {
             let look: CredentialLook
+            let start = ContinuousClock.now
             do {
                 look = try await store.look(name, owner: request.owner, lease: options.lease)
                 failures.noteSuccess()
@@ -50,7 +56,15 @@ extension CredentialVault {
             }
             try await checkAbandonment(handle, request.owner)
             if let newer = try await adoptNewer(look.entry, than: request, hasLock: look.hasLock) { return newer }
-            if look.hasLock { return try await refreshLocked(request, look.entry, refresh) }
+            if look.hasLock {
+                // A process that was stopped since the look began may have lost the lock to another one.
+                let isLate = ContinuousClock.now - start >= options.lease
+                guard isLate, lateLooks < Self.lateLookLimit else {
+                    return try await refreshLocked(request, look.entry, refresh)
+                }
+                lateLooks += 1
+                continue
+            }
             guard ContinuousClock.now < end else {
                 throw CredentialVaultError.lockNotReleased(after: options.maximumWait)
             }

@@ -183,6 +183,36 @@ struct CredentialVaultFailureTests {
         #expect(reports.events.contains(.alone))
     }
 
+    @Test("a process that was stopped before it refreshed takes the credential of the one that took its lock over")
+    func stopped() async throws {
+        let memory = MemoryCredentialStore()
+        let other = try vault(over: memory)
+        let refreshes = EventLog<String>()
+        let looks = Counter()
+        let store = ScriptedCredentialStore(over: memory) { call, _ in
+            guard case .look = call, looks.increment() == 1 else { return .performed }
+            return .answered {
+                _ = try await other.refreshed(Token(number: 1)) { _ in
+                    refreshes.note("other")
+                    return Token(number: 2)
+                }
+            }
+        }
+        let vault = try vault(over: store, lease: .milliseconds(50))
+        let token = try await vault.refreshed(Token(number: 1)) { _ in
+            refreshes.note("stopped")
+            return Token(number: 9)
+        }
+        #expect(token == Token(number: 2))
+        #expect(refreshes.events == ["other"])
+    }
+
+    @Test("a lease that is shorter than any look does not prevent the refresh")
+    func shortLease() async throws {
+        let vault = try vault(over: MemoryCredentialStore(), lease: .zero)
+        #expect(try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) } == Token(number: 2))
+    }
+
     @Test("without the store all requests of a process refresh once, together")
     func aloneOnce() async throws {
         let store = ScriptedCredentialStore { _, _ in .lost }

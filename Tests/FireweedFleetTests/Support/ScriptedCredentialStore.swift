@@ -20,6 +20,8 @@ final class ScriptedCredentialStore: CredentialStore {
         case lost
         /// The call is performed, and its answer is lost.
         case unanswered
+        /// The call is performed, and its answer comes when something else has happened.
+        case answered(after: @Sendable () async throws -> Void)
     }
 
     struct Lost: Error {}
@@ -49,6 +51,7 @@ final class ScriptedCredentialStore: CredentialStore {
             throw Lost()
         }
         let value = try await body()
+        if case .answered(let wait) = outcome { try await wait() }
         calls.note(call)
         if case .unanswered = outcome { throw Lost() }
         return value
