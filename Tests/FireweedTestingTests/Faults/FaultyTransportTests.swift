@@ -96,7 +96,10 @@ struct FaultyTransportTests {
             for index in feeds.indices { Stub.get("/feed\(index)").reply(.stream(from: feeds[index])) }
             Stub.any().reply(.text("at once"))
         }
-        let faulty = FaultyTransport(wrapping: stubs, faults: [.reorder: 1], seed: 1, isPrinted: false)
+        let (stubEnds, stubContinuation) = AsyncStream<String>.makeStream()
+        var foundAtStub = stubEnds.makeAsyncIterator()
+        let noting = NotingTransport(wrapping: stubs) { stubContinuation.yield($0) }
+        let faulty = FaultyTransport(wrapping: noting, faults: [.reorder: 1], seed: 1, isPrinted: false)
         let (ends, continuation) = AsyncStream<String>.makeStream()
         var found = ends.makeAsyncIterator()
         let start = { (path: String) in
@@ -107,6 +110,7 @@ struct FaultyTransportTests {
             return transfer
         }
         let first = [try await start("feed0"), try await start("held")]
+        #expect(await foundAtStub.next()?.hasSuffix("/held") == true)
         feeds[0].finish()
         #expect(await [found.next(), found.next()] == ["feed0", "held"])
         // An end that is held comes when its transfer is cancelled.
@@ -128,6 +132,46 @@ struct FaultyTransportTests {
             #expect(
                 try await session.request("\(api)/").validate().serializingString().value == "content")
         }
+    }
+}
+
+/// Says which transfers have ended, after their consumers were told.
+private final class NotingTransport: Transport {
+    private let base: StubTransport
+    private let note: @Sendable (_ url: String) -> Void
+
+    init(wrapping base: StubTransport, _ note: @escaping @Sendable (_ url: String) -> Void) {
+        self.base = base
+        self.note = note
+    }
+
+    var abilities: TransportAbilities { base.abilities }
+    var executor: (any TaskExecutor)? { nil }
+    var clock: any SessionClock { base.clock }
+    func shutDown() { base.shutDown() }
+
+    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        let (url, note) = (message.url, note)
+        return base.makeTransfer(of: message, for: NotingConsumer(consumer) { note(url) })
+    }
+}
+
+/// Says that a transfer has ended, after its consumer was told.
+private final class NotingConsumer: TransferConsumer {
+    private let base: any TransferConsumer
+    private let tell: @Sendable () -> Void
+
+    init(_ base: any TransferConsumer, _ tell: @escaping @Sendable () -> Void) {
+        self.base = base
+        self.tell = tell
+    }
+
+    func transferDidReceive(_ head: ResponseHead) -> Flow { base.transferDidReceive(head) }
+    func transferDidReceive(_ content: borrowing ContentBytes) -> Flow { base.transferDidReceive(content) }
+
+    func transferDidFinish(_ end: consuming TransferEnd) {
+        base.transferDidFinish(end)
+        tell()
     }
 }
 
