@@ -115,7 +115,7 @@ struct ResumedDownloadTests {
         limited.waitUntilExit()
         #expect(limited.terminationReason == .exit && limited.terminationStatus == 1)
         #expect(errors.contains("big.bin.part could not be written: the file would be larger than is allowed"))
-        #expect(errors.contains("the same command goes on from there"))
+        #expect(errors.contains("the same command continues from there"))
         let kept = size("big.bin.part")
         #expect(kept == 1_024_000)
         let again = try start(command, ["-c", url])
