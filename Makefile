@@ -24,7 +24,7 @@ JOBS := 2
 ROUNDS := 200
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
-# Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, which report to nobody.
+# Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, whose reports this run does not see.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FireweedTestingTests|FireweedFleetTests|FixtureServerTests' \
     --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests'
 

@@ -47,7 +47,7 @@ extension FuzzTarget {
             try expect(Userinfo.split(url) == nil, "no user is in a URL that is shown")
             try expectEqual(standard.text(ofURL: url), url, "what is redacted stays as it is")
         }
-        // Text that the fuzzer gave the secret itself may have it where nobody can know it for a secret.
+        // Text that the fuzzer gave the secret itself may have it where the archive cannot know it as a secret.
         guard !text.contains(secret) else { return }
         let inner = "\(text)?client_secret=\(secret)&b".addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         let nested = "https://h/?a=\(inner ?? "")"

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Gives the content of a `DataStreamRequest` as async sequences, which slow the network down when they are read
+/// Gives the content of a ``DataStreamRequest`` as async sequences, which slow the network down when they are read
 /// slowly.
 ///
 /// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a

@@ -3,7 +3,7 @@
 public import Foundation
 import FoundationNetworking
 
-/// The response of a `DownloadRequest`, to be awaited; as often as one likes, with the same answer.
+/// The response of a ``DownloadRequest``, to be awaited; as often as one likes, with the same answer.
 ///
 /// The request is on its way once the task is made. Decoding happens on the task that awaits first.
 ///
@@ -46,7 +46,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value, or the `AFError` that `value` throws; waits until the request is finished.
+    /// The value, or the ``AFError`` that `value` throws; waits until the request is finished.
     public var result: AFResult<Value> {
         get async { await response.result }
     }

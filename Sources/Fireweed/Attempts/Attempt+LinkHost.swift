@@ -27,7 +27,7 @@ extension Attempt: LinkHost {
     /// Decides what is stored; `nil` where the cache's rules decide.
     var storingDecision: StoringDecision? { owner?.storingDecision(for: self) }
 
-    /// The task as a `CachedResponseHandler` gets it.
+    /// The task as a ``CachedResponseHandler`` gets it.
     var storingTask: URLSessionDataTask? { sessionTask as? URLSessionDataTask }
 
     func announceRedirect(to next: OutgoingMessage) {

@@ -7,7 +7,7 @@ public import FoundationNetworking
 ///
 /// A retry makes the next task; a redirect does not. A task is made when it is first asked for. Two tasks are equal
 /// when they stand for the same try. `cancel()`, `suspend()` and `resume()` of a task affect this try only: prefer the
-/// methods of `Request`. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are stored and
+/// methods of ``Request``. `taskDescription`, `priority`, `earliestBeginDate` and the expected counts are stored and
 /// returned, and have no effect on the transfer.
 public typealias SessionTask = URLSessionTask
 

@@ -44,7 +44,7 @@ public struct Netrc: Sendable, Equatable {
         entries = try parser.entries()
     }
 
-    /// Reads a file; throws `NetrcError`.
+    /// Reads a file; throws ``NetrcError``.
     public init(contentsOf url: URL) throws {
         let text: String
         do {
@@ -55,7 +55,7 @@ public struct Netrc: Sendable, Equatable {
         try self.init(text)
     }
 
-    /// Reads the user's file: the one that `NETRC` in the environment names, else `~/.netrc`; throws `NetrcError`.
+    /// Reads the user's file: the one that `NETRC` in the environment names, else `~/.netrc`; throws ``NetrcError``.
     public static func ofUser() throws -> Netrc {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["NETRC"], !path.isEmpty { return try Netrc(contentsOf: URL(fileURLWithPath: path)) }

@@ -29,7 +29,7 @@ extension URLRequest {
     ///   - command: the command.
     ///   - folder: where the files are that options name (`-d @file`, `-F f=@file`), so that they may be read. `nil`,
     ///     the default, reads no file: a command from elsewhere must not send one's files by being parsed.
-    /// - Throws: `CURLParsingError` for the first unsupported part of the command.
+    /// - Throws: ``CURLParsingError`` for the first unsupported part of the command.
     public init(cURL command: String, readingFilesIn folder: URL? = nil) throws {
         try self.init(cURL: command, readingFilesIn: folder, acceptingSessionOptions: false)
     }
@@ -48,7 +48,7 @@ extension URLRequest {
 
 /// The options of a curl command that change the exchange or the output, and not the request.
 package enum CURLExchangeOptions {
-    /// Long names without dashes and values, in order; throws `CURLParsingError`.
+    /// Long names without dashes and values, in order; throws ``CURLParsingError``.
     ///
     /// The value of a switch is empty.
     package static func read(_ command: String) throws -> [(name: String, value: String)] {

@@ -5,7 +5,7 @@ import Foundation
 /// Keeps responses for a session's cache at a place that is reached over a network.
 ///
 /// The asynchronous counterpart of ``ResponseStore``. No queue and no thread waits for a call. Like a `ResponseStore`,
-/// an `AsyncResponseStore` decides nothing: RFC 9111 and the session decide what is kept and what answers. An error
+/// an ``AsyncResponseStore`` decides nothing: RFC 9111 and the session decide what is kept and what answers. An error
 /// never fails a request: the cache then counts as empty.
 ///
 /// Methods run on the session's own tasks, any number of them at the same time. A task is cancelled when its time is

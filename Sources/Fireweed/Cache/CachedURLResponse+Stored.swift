@@ -13,7 +13,7 @@ extension StoredResponse {
     /// reach the disk.
     static let memoryOnlyKey = "Fireweed.memoryOnly"
 
-    /// The response as a `CachedResponseHandler` sees it.
+    /// The response as a ``CachedResponseHandler`` sees it.
     func cachedURLResponse(for url: URL) -> CachedURLResponse? {
         guard let response = head.response.httpURLResponse(for: url) else { return nil }
         return CachedURLResponse(

@@ -9,7 +9,7 @@ import Synchronization
 /// Looks up stored responses and stores new ones, for one session.
 ///
 /// Look-ups run on `queue` and writes on a queue of their own, so that no look-up waits for a write. Neither queue
-/// waits for an `AsyncResponseStore`. Every later look-up finds a response that was given to `save`, whether it is
+/// waits for an ``AsyncResponseStore``. Every later look-up finds a response that was given to `save`, whether it is
 /// written or not (`PendingWrites`).
 final class ResponseCache: Sendable {
     let queue = DispatchQueue(label: "fireweed.cache")

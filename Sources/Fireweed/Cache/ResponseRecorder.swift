@@ -82,7 +82,7 @@ final class ResponseRecorder: Sendable {
 
     /// Begins to learn from an answer that is not stored itself; gives what has to end before the request ends.
     ///
-    /// A look into a `ResponseStore` comes after it in any case, since both are made on one queue.
+    /// A look into a ``ResponseStore`` comes after it in any case, since both are made on one queue.
     private static func learning(
         from head: ResponseHead, to request: CacheQuery, requestTime: Date, cache: ResponseCache
     ) -> DeferredWork? {

@@ -31,7 +31,7 @@ public protocol ResponseStore: AnyObject, Sendable {
 
     /// Whether the store's responses stay in memory; false unless the store says otherwise.
     ///
-    /// A response that a `CachedResponseHandler` or a `URLProtocol` allows in memory only
+    /// A response that a ``CachedResponseHandler`` or a `URLProtocol` allows in memory only
     /// (`URLCache.StoragePolicy.allowedInMemoryOnly`) is stored nowhere else. Read when such a response comes.
     var isInMemory: Bool { get }
 

@@ -19,7 +19,7 @@ public struct StoredHead: Sendable {
     public private(set) var originDate: Date
     /// The properties that a request must share with the one that was answered.
     public var variant: ResponseVariant
-    /// What a `CachedResponseHandler` put into `CachedURLResponse.userInfo`, as a binary property list.
+    /// What a ``CachedResponseHandler`` put into `CachedURLResponse.userInfo`, as a binary property list.
     public var userInfo: Data?
 
     /// Makes a head with a new identifier.
@@ -29,7 +29,7 @@ public struct StoredHead: Sendable {
     ///   - requestTime: when the request was sent.
     ///   - responseTime: when the head of the response came.
     ///   - variant: what a request must have in common with the one that was answered.
-    ///   - userInfo: a binary property list of a `CachedResponseHandler`; `nil`, the default, for none.
+    ///   - userInfo: a binary property list of a ``CachedResponseHandler``; `nil`, the default, for none.
     public init(
         response: ResponseHead, requestTime: Date, responseTime: Date, variant: ResponseVariant, userInfo: Data? = nil
     ) {

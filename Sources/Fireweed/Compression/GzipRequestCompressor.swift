@@ -5,7 +5,7 @@ public import FoundationNetworking
 
 /// Compresses the content of requests in the gzip format, and sends it with `Content-Encoding: gzip`.
 ///
-/// Otherwise it works like `DeflateRequestCompressor`. More servers understand `gzip`.
+/// Otherwise it works like ``DeflateRequestCompressor``. More servers understand `gzip`.
 public struct GzipRequestCompressor: Sendable, RequestInterceptor {
     /// What happens to a request that has a `Content-Encoding` already.
     public typealias DuplicateHeaderBehavior = DeflateRequestCompressor.DuplicateHeaderBehavior

@@ -54,7 +54,7 @@ public final class CookieFile: @unchecked Sendable {
     public var lastError: (any Error)? { writer.lastError }
 }
 
-/// Reads and writes the file of a `CookieFile`.
+/// Reads and writes the file of a ``CookieFile``.
 final class CookieFileWriter: Sendable {
     private let url: URL
     private let keepsSessionCookies: Bool

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Why a `CredentialVault` could not be used.
+/// Why a ``CredentialVault`` could not be used.
 public enum CredentialVaultError: Error, Sendable, Hashable {
     /// The key does not have 32 bytes.
     case invalidKey

@@ -3,7 +3,7 @@
 import Foundation
 public import FoundationNetworking
 
-/// Refreshes the credential of an `AuthenticationInterceptor` through a `CredentialVault`.
+/// Refreshes the credential of an ``AuthenticationInterceptor`` through a ``CredentialVault``.
 ///
 /// All else is the wrapped authenticator's.
 public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where Base.Credential: Codable {

@@ -25,7 +25,7 @@ extension DownloadRequest {
 
     /// Calls the handler with the value that a serialiser makes of the response.
     ///
-    /// The serialiser runs on the session's serialisation queue. An error that is not an `AFError` becomes
+    /// The serialiser runs on the session's serialisation queue. An error that is not an ``AFError`` becomes
     /// `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`.
     ///
     /// - Parameters:

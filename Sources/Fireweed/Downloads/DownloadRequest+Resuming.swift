@@ -8,7 +8,7 @@ import Synchronization
 extension DownloadRequest {
     /// The resume data of a download that ended early, for a later download.
     ///
-    /// `nil` while the request runs, after a success and after a plain `cancel()`. See `ResumeData` for the form. A
+    /// `nil` while the request runs, after a success and after a plain `cancel()`. See ``ResumeData`` for the form. A
     /// temporary partial file exists for ten days after its last change, whether the resume data is read or not.
     public var resumeData: Data? { receiver.produced?.data }
 

@@ -9,12 +9,14 @@ import Synchronization
 /// A request that writes the content of its response to a file, in large writes while it comes.
 ///
 /// Without a destination the file is temporary. A handler that gets the file keeps it: `response`, `responseURL`,
-/// `serializingDownloadedFileURL()`, or a `DownloadResponseSerializerProtocol` of your own. The file then belongs to
+/// `serializingDownloadedFileURL()`, or a ``DownloadResponseSerializerProtocol`` of your own. The file then belongs to
 /// the caller. Where all handlers get the content (`responseData`, `serializingDecodable`), or where there is no
 /// handler, the file exists as long as the request or one of its responses, and is removed with the last of them.
 ///
 /// The partial file of a download that ended early and has resume data is kept for ten days after its last change.
 public final class DownloadRequest: Request, @unchecked Sendable {
+    // SAFETY: its only stored property is a `let` of `Sendable` type.
+
     /// How a file gets to its destination.
     ///
     /// Only a regular file is ever replaced, and it keeps its mode and, where this process may set it, its owner.
@@ -79,7 +81,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     /// The file with the content, once it is complete.
     ///
-    /// Reading the property does not keep a temporary file: see `DownloadRequest` for how long the file exists.
+    /// Reading the property does not keep a temporary file: see ``DownloadRequest`` for how long the file exists.
     public var fileURL: URL? { receiver.file?.url }
 
     /// Removes the temporary files of a request that has ended, before the last reference to the request is gone.

@@ -183,10 +183,10 @@ extension AFError.MultipartEncodingFailureReason {
 }
 
 extension Error {
-    /// The error as an `AFError`, if it is one.
+    /// The error as an ``AFError``, if it is one.
     public var asAFError: AFError? { self as? AFError }
 
-    /// The error as an `AFError`; a programmer's error when it is another one.
+    /// The error as an ``AFError``; a programmer's error when it is another one.
     ///
     /// - Parameters:
     ///   - message: the text with which the program ends; evaluated only then.
@@ -200,7 +200,7 @@ extension Error {
         return error
     }
 
-    /// The error as an `AFError`, or `fallback` when it is another error.
+    /// The error as an ``AFError``, or `fallback` when it is another error.
     func asAFError(or fallback: @autoclosure () -> AFError) -> AFError {
         asAFError ?? fallback()
     }

@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// Reasons are nested enums, and have the underlying error.
 public enum AFError: Error, Sendable {
-    /// The `URLRequest` could not be made, or breaks the syntax of HTTP (`RequestSyntaxError`).
+    /// The `URLRequest` could not be made, or breaks the syntax of HTTP (``RequestSyntaxError``).
     case createURLRequestFailed(error: any Error)
     /// The content to upload could not be made.
     case createUploadableFailed(error: any Error)
@@ -19,9 +19,9 @@ public enum AFError: Error, Sendable {
     case invalidURL(url: any URLConvertible)
     /// Multipart content could not be encoded.
     case multipartEncodingFailed(reason: MultipartEncodingFailureReason)
-    /// A `ParameterEncoding` failed.
+    /// A ``ParameterEncoding`` failed.
     case parameterEncodingFailed(reason: ParameterEncodingFailureReason)
-    /// A `ParameterEncoder` failed.
+    /// A ``ParameterEncoder`` failed.
     case parameterEncoderFailed(reason: ParameterEncoderFailureReason)
     /// An adapter failed.
     case requestAdaptationFailed(error: any Error)
@@ -68,13 +68,13 @@ extension AFError {
         case outputStreamFileAlreadyExists(at: URL)
         /// The output's URL is not a file URL.
         case outputStreamURLInvalid(url: URL)
-        /// Writing the output failed, or the form must not be written (`MultipartFormDataError`).
+        /// Writing the output failed, or the form must not be written (``MultipartFormDataError``).
         case outputStreamWriteFailed(error: any Error)
         /// Reading a part failed.
         case inputStreamReadFailed(error: any Error)
     }
 
-    /// Why a `ParameterEncoding` failed.
+    /// Why a ``ParameterEncoding`` failed.
     public enum ParameterEncodingFailureReason: Sendable {
         /// The request has no URL to add a query to.
         case missingURL
@@ -87,7 +87,7 @@ extension AFError {
         case customEncodingFailed(error: any Error)
     }
 
-    /// Why a `ParameterEncoder` failed.
+    /// Why a ``ParameterEncoder`` failed.
     public enum ParameterEncoderFailureReason: Sendable {
         /// A part of a request that an encoder needs.
         public enum RequiredComponent: Sendable {

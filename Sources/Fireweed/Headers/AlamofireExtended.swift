@@ -45,8 +45,8 @@ extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
     ///
     /// The sessions of the process that are made with it share cookies and stored responses; neither is written to a
     /// disk. Foundation's own `.default` stores both in files that every program in a folder of the same name shares,
-    /// and that other users can read. For cookies that outlive the process use a `CookieFile`, and for responses a
-    /// `SQLiteResponseStore`. Code that reads `HTTPCookieStorage.shared` after a login sets `httpCookieStorage =
+    /// and that other users can read. For cookies that outlive the process use a ``CookieFile``, and for responses a
+    /// ``SQLiteResponseStore``. Code that reads `HTTPCookieStorage.shared` after a login sets `httpCookieStorage =
     /// .shared`.
     public static var `default`: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default

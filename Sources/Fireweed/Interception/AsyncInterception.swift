@@ -60,7 +60,7 @@ public protocol AsyncRequestRetrier: RequestRetrier {
     /// - Parameters:
     ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
     ///   - session: the session of the request.
-    ///   - error: the `AFError` of the attempt, of a validation or of a serialiser.
+    ///   - error: the ``AFError`` of the attempt, of a validation or of a serialiser.
     /// - Returns: the decision.
     func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
 }

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Why an `AuthenticationInterceptor` could not authenticate a request.
+/// Why an ``AuthenticationInterceptor`` could not authenticate a request.
 ///
 /// Arrives inside `AFError.requestAdaptationFailed(error:)` or `AFError.requestRetryFailed(retryError:originalError:)`.
 public enum AuthenticationError: Error, Hashable, Sendable {

@@ -87,7 +87,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Applies the credential, after a refresh where that is due.
     ///
-    /// Fails with `AuthenticationError`, or with the error of the refresh.
+    /// Fails with ``AuthenticationError``, or with the error of the refresh.
     @preconcurrency
     public func adapt(
         _ urlRequest: URLRequest, for session: Session,
@@ -127,7 +127,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Sends the request again with the current credential, after a refresh where that is due.
     ///
-    /// Fails with `AuthenticationError`, or with the error of the refresh; does not retry what is no failure of
+    /// Fails with ``AuthenticationError``, or with the error of the refresh; does not retry what is no failure of
     /// authentication.
     @preconcurrency
     public func retry(

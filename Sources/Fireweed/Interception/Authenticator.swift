@@ -11,7 +11,7 @@ public protocol AuthenticationCredential {
     var requiresRefresh: Bool { get }
 }
 
-/// Applies, checks and renews the credentials of an `AuthenticationInterceptor`.
+/// Applies, checks and renews the credentials of an ``AuthenticationInterceptor``.
 ///
 /// Every method may be called from any thread, and several at once; no lock is held meanwhile.
 public protocol Authenticator: Sendable {

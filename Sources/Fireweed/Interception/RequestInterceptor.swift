@@ -81,7 +81,7 @@ public protocol RequestRetrier: Sendable {
     /// - Parameters:
     ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.
     ///   - session: the session of the request.
-    ///   - error: the `AFError` of the attempt, of a validation or of a serialiser.
+    ///   - error: the ``AFError`` of the attempt, of a validation or of a serialiser.
     ///   - completion: takes the decision. Call it once, on any thread; later calls are ignored. The request waits
     ///     until then.
     @preconcurrency

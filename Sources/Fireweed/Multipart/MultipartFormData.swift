@@ -11,7 +11,7 @@ open class MultipartFormData {
     /// Up to this size, a form is encoded in memory before it is sent: 10,000,000 bytes.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
-    /// How many parts the form may have; one more fails with `MultipartFormDataError` when the form is encoded.
+    /// How many parts the form may have; one more fails with ``MultipartFormDataError`` when the form is encoded.
     ///
     /// Many servers have lower limits. Default: 10,000.
     public var maximumPartCount = 10_000

@@ -9,6 +9,7 @@ import Synchronization
 ///
 /// The closures may be set at any time; an event uses the one that is set when it is delivered.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
+    // Properties and events are in one file: subclasses can override a member only if the class body has it.
     // SAFETY: both stored properties are `let`s, and the closures are behind a `Mutex`.
 
     /// The queue that the closures are called on.
@@ -18,57 +19,6 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Makes a monitor without closures.
     public init(queue: DispatchQueue = .main) {
         self.queue = queue
-    }
-
-    private struct Closures: @unchecked Sendable {
-        // SAFETY: closures are only called on the monitor's queue; what they capture is up to those who set them, as
-        // with Alamofire.
-        var sessionDidBecomeInvalidWithError: ((URLSession, (any Error)?) -> Void)?
-        var taskWillPerformHTTPRedirection: ((URLSession, URLSessionTask, HTTPURLResponse, URLRequest) -> Void)?
-        var taskDidReceiveChallenge: ((URLSession, URLSessionTask, URLAuthenticationChallenge) -> Void)?
-        var taskNeedNewBodyStream: ((URLSession, URLSessionTask) -> Void)?
-        var taskIsWaitingForConnectivity: ((URLSession, URLSessionTask) -> Void)?
-        var taskDidSendBodyData: ((URLSession, URLSessionTask, Int64, Int64, Int64) -> Void)?
-        var taskDidFinishCollectingMetrics: ((URLSession, URLSessionTask, TaskMetrics) -> Void)?
-        var taskDidComplete: ((URLSession, URLSessionTask, (any Error)?) -> Void)?
-        var dataTaskDidReceiveResponse: ((URLSession, URLSessionDataTask, URLResponse) -> Void)?
-        var dataTaskWillCacheResponse: ((URLSession, URLSessionDataTask, CachedURLResponse) -> Void)?
-        var dataTaskDidReceiveData: ((URLSession, URLSessionDataTask, Data) -> Void)?
-        var downloadTaskDidFinishDownloadingToURL: ((URLSession, URLSessionDownloadTask, URL) -> Void)?
-        var downloadTaskDidWriteData: ((URLSession, URLSessionDownloadTask, Int64, Int64, Int64) -> Void)?
-        var downloadTaskDidResumeAtOffset: ((URLSession, URLSessionDownloadTask, Int64, Int64) -> Void)?
-        var requestDidCreateInitialURLRequest: ((Request, URLRequest) -> Void)?
-        var requestDidFailToCreateURLRequestWithError: ((Request, AFError) -> Void)?
-        var requestDidAdaptInitialRequestToAdaptedRequest: ((Request, URLRequest, URLRequest) -> Void)?
-        var requestDidFailToAdaptURLRequestWithError: ((Request, URLRequest, AFError) -> Void)?
-        var requestDidCreateURLRequest: ((Request, URLRequest) -> Void)?
-        var requestDidCreateTask: ((Request, URLSessionTask) -> Void)?
-        var requestDidGatherMetrics: ((Request, TaskMetrics) -> Void)?
-        var requestDidFailTaskEarlyWithError: ((Request, URLSessionTask, AFError) -> Void)?
-        var requestDidCompleteTaskWithError: ((Request, URLSessionTask, AFError?) -> Void)?
-        var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)?
-        var requestIsRetrying: ((Request) -> Void)?
-        var requestDidFinish: ((Request) -> Void)?
-        var requestDidResume: ((Request) -> Void)?
-        var requestDidResumeTask: ((Request, URLSessionTask) -> Void)?
-        var requestDidSuspend: ((Request) -> Void)?
-        var requestDidSuspendTask: ((Request, URLSessionTask) -> Void)?
-        var requestDidCancel: ((Request) -> Void)?
-        var requestDidCancelTask: ((Request, URLSessionTask) -> Void)?
-        var requestDidValidateRequestResponseDataWithResult:
-            ((DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
-        var requestDidParseResponse: ((DataRequest, DataResponse<Data?, AFError>) -> Void)?
-        var requestDidValidateRequestResponseWithResult:
-            ((DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
-        var requestDidCreateUploadable: ((UploadRequest, UploadRequest.Uploadable) -> Void)?
-        var requestDidFailToCreateUploadableWithError: ((UploadRequest, AFError) -> Void)?
-        var requestDidProvideInputStream: ((UploadRequest, InputStream) -> Void)?
-        var requestDidFinishDownloadingUsingTaskWithResult:
-            ((DownloadRequest, URLSessionTask, Result<URL, AFError>) -> Void)?
-        var requestDidCreateDestinationURL: ((DownloadRequest, URL) -> Void)?
-        var requestDidValidateRequestResponseFileURLWithResult:
-            ((DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
-        var requestDidParseDownloadResponse: ((DownloadRequest, DownloadResponse<URL?, AFError>) -> Void)?
     }
 
     /// The session was invalidated.
@@ -211,7 +161,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
         set { closures.withLock { $0.requestDidCompleteTaskWithError = newValue } }
     }
 
-    /// A `RateLimiter` holds the request back, for this time as far as is known.
+    /// A ``RateLimiter`` holds the request back, for this time as far as is known.
     open var requestIsWaitingForRateLimit: ((Request, Duration) -> Void)? {
         get { closures.withLock { $0.requestIsWaitingForRateLimit } }
         set { closures.withLock { $0.requestIsWaitingForRateLimit = newValue } }

@@ -56,7 +56,7 @@ public protocol EventMonitor: Sendable {
     /// The upload of an `InputStream` needs its stream, or a redirect, an answer to a challenge or a retry needs a new
     /// stream.
     ///
-    /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a `SessionDelegate` can give
+    /// Without a new stream the task fails with `URLError.requestBodyStreamExhausted`; a ``SessionDelegate`` can give
     /// one.
     func urlSession(_ session: URLSession, taskNeedsNewBodyStream task: URLSessionTask)
     /// There is no route to the task's host, and the task waits for one.
@@ -90,7 +90,7 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse)
     /// Content came: `data` is what came since the last call, with content codings removed.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
-    /// A response is about to be stored in the cache; a `CachedResponseHandler` may still change or refuse it.
+    /// A response is about to be stored in the cache; a ``CachedResponseHandler`` may still change or refuse it.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse)
     /// The content of a download is complete.
     ///
@@ -162,7 +162,7 @@ public protocol EventMonitor: Sendable {
     ///   - task: the task that ended.
     ///   - error: the error of the task or of a validation; `nil` after a success.
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)
-    /// A `RateLimiter` holds the request back.
+    /// A ``RateLimiter`` holds the request back.
     ///
     /// - Parameters:
     ///   - request: the request, which has no task yet.

@@ -16,7 +16,11 @@ public struct RateLimit: Sendable, Hashable {
 
     /// Makes a limit.
     ///
-    /// A count or a burst below 1 counts as 1, and a period of zero or less as a nanosecond.
+    /// - Parameters:
+    ///   - count: how many requests are sent in each period; less than 1 counts as 1.
+    ///   - period: the time for `count` requests, one second by default; zero or less counts as one nanosecond.
+    ///   - burst: how many requests are sent at once after a time without requests, 1 by default; less than 1 counts
+    ///     as 1.
     public init(_ count: Int, per period: Duration = .seconds(1), burst: Int = 1) {
         self.count = max(1, count)
         self.period = max(.nanoseconds(1), period)

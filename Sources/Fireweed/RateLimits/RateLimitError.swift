@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Why a `RateLimiter` ended a request, or could not be made.
+/// Why a ``RateLimiter`` ended a request, or could not be made.
 ///
 /// The error of a request arrives inside `AFError.requestAdaptationFailed(error:)`.
 public enum RateLimitError: Error, Sendable, Hashable {

@@ -173,6 +173,12 @@ public final class RateLimiter: RequestInterceptor {
 
 extension RequestInterceptor where Self == RateLimiter {
     /// Holds requests to each origin back so that no more are sent than a limit allows.
+    ///
+    /// - Parameters:
+    ///   - limit: how many requests are sent; `nil` leaves the rate to the servers' own fields.
+    ///   - maximumWait: longest time that a request may have to wait, else it fails with
+    ///     `RateLimitError.waitTooLong(_:)`; `nil`, the default, for no limit.
+    /// - Returns: a limiter with the scope `origin`.
     public static func rateLimiter(_ limit: RateLimit?, maximumWait: Duration? = nil) -> RateLimiter {
         RateLimiter(limit, maximumWait: maximumWait)
     }

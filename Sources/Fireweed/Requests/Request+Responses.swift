@@ -26,7 +26,7 @@ extension Request {
 }
 
 extension Error {
-    /// The error of a serialiser, as an `AFError`.
+    /// The error of a serialiser, as an ``AFError``.
     ///
     /// It replaces the error that the serialiser was given: a serialiser may read an error model from the content of a
     /// refused response.

@@ -12,7 +12,7 @@ import Synchronization
 /// they were added with, by default `.main`. A session keeps a request alive from its first `resume()` until the
 /// request ends.
 ///
-/// - SeeAlso: `DataRequest`, `DataStreamRequest`, `DownloadRequest`, `UploadRequest`
+/// - SeeAlso: ``DataRequest``, ``DataStreamRequest``, ``DownloadRequest``, ``UploadRequest``
 public class Request: @unchecked Sendable {
     // SAFETY: not final, so the compiler cannot check it: every stored property here and in the subclasses is a `let`
     // of `Sendable` type, and what changes is behind a `Mutex`.

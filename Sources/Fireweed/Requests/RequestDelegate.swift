@@ -5,7 +5,7 @@ public import FoundationNetworking
 
 /// What a request asks of its session: its settings, retries and the end of its registration.
 ///
-/// A `Session` is the delegate of its requests. Every method may be called from any thread.
+/// A ``Session`` is the delegate of its requests. Every method may be called from any thread.
 public protocol RequestDelegate: AnyObject, Sendable {
     /// The configuration that the session was made with.
     var sessionConfiguration: URLSessionConfiguration { get }

@@ -30,7 +30,7 @@ struct RequestState: Equatable, Sendable {
 
     enum Event: CaseIterable, Sendable {
         case resume, suspend, cancel
-        /// `Session` was asked to make the `URLRequest` before any resume.
+        /// ``Session`` was asked to make the `URLRequest` before any resume.
         case makeEagerly
         case made, makingFailed
         /// The task has ended, with or without a failure.

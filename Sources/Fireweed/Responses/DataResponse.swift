@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A data response whose error is an `AFError`.
+/// A data response whose error is an ``AFError``.
 public typealias AFDataResponse<Success> = DataResponse<Success, AFError>
 
 /// The outcome of a request with content in memory: the request, the response head, the content and the result.
@@ -27,7 +27,15 @@ public struct DataResponse<Success, Failure: Error> {
     /// The error, if the result is a failure.
     public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
-    /// Makes a response from its parts.
+    /// Makes a response from its parts, for tests.
+    ///
+    /// - Parameters:
+    ///   - request: the request that was sent last; `nil` when none was sent.
+    ///   - response: the server's response; `nil` when none came.
+    ///   - data: the content; `nil` when no content was received.
+    ///   - metrics: the durations and byte counts of the task; `nil` when there was no task.
+    ///   - serializationDuration: how long the serialiser took, in seconds.
+    ///   - result: the value from the serialiser, or the error.
     public init(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, metrics: TaskMetrics?,
         serializationDuration: TimeInterval, result: Result<Success, Failure>

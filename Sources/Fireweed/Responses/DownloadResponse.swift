@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A download response whose error is an `AFError`.
+/// A download response whose error is an ``AFError``.
 public typealias AFDownloadResponse<Success> = DownloadResponse<Success, AFError>
 
 /// The outcome of a request with content in a file: the request, the response head, the file and the result.
@@ -18,7 +18,7 @@ public struct DownloadResponse<Success, Failure: Error> {
 
     /// The file with the content; `nil` when there is no file.
     ///
-    /// Reading the property does not keep a temporary file: see `DownloadRequest` for how long the file exists.
+    /// Reading the property does not keep a temporary file: see ``DownloadRequest`` for how long the file exists.
     public var fileURL: URL? { file?.url }
     /// The resume data of a download that ended early; the partial file exists for ten days after its last change.
     public var resumeData: Data? { produced?.data }
@@ -33,7 +33,16 @@ public struct DownloadResponse<Success, Failure: Error> {
     /// The error, if the result is a failure.
     public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
-    /// Makes a response from its parts.
+    /// Makes a response from its parts, for tests; the caller keeps the file.
+    ///
+    /// - Parameters:
+    ///   - request: the request that was sent last; `nil` when none was sent.
+    ///   - response: the server's response; `nil` when none came.
+    ///   - fileURL: the file with the content; `nil` when there is no file.
+    ///   - resumeData: what a download can be resumed with (``ResumeData``); `nil` when it cannot be resumed.
+    ///   - metrics: the durations and byte counts of the task; `nil` when there was no task.
+    ///   - serializationDuration: how long the serialiser took, in seconds.
+    ///   - result: the value from the serialiser, or the error.
     public init(
         request: URLRequest?, response: HTTPURLResponse?, fileURL: URL?, resumeData: Data?, metrics: TaskMetrics?,
         serializationDuration: TimeInterval, result: Result<Success, Failure>

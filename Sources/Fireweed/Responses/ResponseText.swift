@@ -3,7 +3,7 @@
 import Foundation
 import FoundationNetworking
 
-/// A result whose error is an `AFError`.
+/// A result whose error is an ``AFError``.
 public typealias AFResult<Success> = Result<Success, AFError>
 
 /// The lines of a response's debug description, as Alamofire writes them.

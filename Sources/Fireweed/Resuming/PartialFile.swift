@@ -47,7 +47,7 @@ final class PartialFile: Sendable {
 
     /// Opens the file that resume data names; `nil` when it is gone.
     ///
-    /// Throws `ResumeError`.
+    /// Throws ``ResumeError``.
     convenience init?(resuming data: ResumeData) throws {
         guard let opened = try Self.open(data.file, flags: 0) else { return nil }
         self.init(url: data.file, hasSidecar: false, descriptor: opened, resumeData: data)

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Refinements of a `RetryPolicy`; each is off unless it is set.
+/// Refinements of a ``RetryPolicy``; each is off unless it is set.
 public struct RetryOptions: Sendable {
     /// The random part of a computed delay.
     public enum Jitter: Sendable {

@@ -134,7 +134,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     ///
     /// - Parameters:
     ///   - request: the request that failed.
-    ///   - error: its error; a `URLError`, or an `AFError` around one.
+    ///   - error: its error; a `URLError`, or an ``AFError`` around one.
     /// - Returns: whether the request may be retried.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
         let code = (error as? URLError)?.code ?? (error.asAFError?.underlyingError as? URLError)?.code

@@ -17,7 +17,7 @@ struct StoreDatabase: Sendable {
     /// The version of the tables, which the file has as its `user_version`.
     private static let form = 2
 
-    /// A connection to a database with our tables; throws `ResponseStoreError`.
+    /// A connection to a database with our tables; throws ``ResponseStoreError``.
     func open(_ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
         let inode = inode
         do {

@@ -92,7 +92,7 @@ public final class StringResponseSerializer: ContextSerializing {
     func emptyValue() -> String { "" }
 }
 
-/// Decodes a value from the content; for an allowed empty response `T` must be an `EmptyResponse`.
+/// Decodes a value from the content; for an allowed empty response `T` must be an ``EmptyResponse``.
 public final class DecodableResponseSerializer<T: Decodable & Sendable>: ContextSerializing {
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor

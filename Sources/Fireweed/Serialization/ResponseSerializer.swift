@@ -18,7 +18,7 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
     ///   - data: the content; `nil` when none came.
     ///   - error: why the request failed; `nil` after a success.
     /// - Returns: the value.
-    /// - Throws: any error, which becomes the response's error: an `AFError` as it is, any other error in
+    /// - Throws: any error, which becomes the response's error: an ``AFError`` as it is, any other error in
     ///   `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`. A serialiser that has no
     ///   use for `error` rethrows it.
     func serialize(
@@ -41,7 +41,7 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
     ///   - fileURL: the file; `nil` when the download failed before there was one.
     ///   - error: why the request failed; `nil` after a success.
     /// - Returns: the value.
-    /// - Throws: any error, which becomes the response's error: an `AFError` as it is, any other error in
+    /// - Throws: any error, which becomes the response's error: an ``AFError`` as it is, any other error in
     ///   `AFError.responseSerializationFailed(reason: .customSerializationFailed(error:))`. A serialiser that has no
     ///   use for `error` rethrows it.
     func serializeDownload(
@@ -85,7 +85,7 @@ extension ResponseSerializer {
         response.map { emptyResponseCodes.contains($0.statusCode) }
     }
 
-    /// Whether request or response allow an empty response.
+    /// Whether the method of the request or the status of the response allows a response without content.
     public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
         requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true
     }

@@ -77,6 +77,6 @@ extension Request {
 }
 
 extension SessionDelegate {
-    /// Whether the delegate can decide or observe anything: `SessionDelegate` itself does neither.
+    /// Whether the delegate can decide or observe anything: ``SessionDelegate`` itself does neither.
     var isSubclass: Bool { type(of: self) != SessionDelegate.self }
 }

@@ -17,6 +17,8 @@ public import FoundationNetworking
 /// let user = try await session.request("https://example.com/user").validate().serializingDecodable(User.self).value
 /// ```
 open class Session: @unchecked Sendable {
+    // All forms of a request are in this file: subclasses can override a member only if the class body has it.
+
     // SAFETY: the stored property is a `let` of `Sendable` type.
 
     /// A session with default settings, which every part of the program shares.

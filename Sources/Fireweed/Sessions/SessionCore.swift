@@ -8,7 +8,7 @@ import Synchronization
 
 /// The working parts of a session.
 ///
-/// Requests hold it strongly, and the public `Session` weakly through it. When the last reference to the session is
+/// Requests hold it strongly, and the public ``Session`` weakly through it. When the last reference to the session is
 /// released, the session's `deinit` invalidates the core, and every request ends with the right error.
 final class SessionCore: Sendable {
     let configuration: SendableConfiguration

@@ -33,7 +33,7 @@ open class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownload
     /// it.
     ///
     /// For our own certificate the method is `"NSURLAuthenticationMethodClientCertificate"`, and the answer is
-    /// `useCredential` with a `ClientIdentityCredential`. It is asked for whenever a server was found to be trusted,
+    /// `useCredential` with a ``ClientIdentityCredential``. It is asked for whenever a server was found to be trusted,
     /// and shown only to a server that wants it.
     ///
     /// For HTTP credentials the request is sent again with the credential's user and password, at most four times;

@@ -16,7 +16,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// Called with each event of a stream, in order, one call at a time.
     ///
-    /// An error that the handler throws ends the request: an `AFError` as it is, another error inside
+    /// An error that the handler throws ends the request: an ``AFError`` as it is, another error inside
     /// `AFError.responseSerializationFailed`. An error for `.complete` is ignored.
     public typealias Handler<Success, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 

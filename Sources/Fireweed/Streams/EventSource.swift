@@ -66,7 +66,7 @@ struct EventSourceState: Sendable {
         return max(min(doubled, rule.maximumDelay), reconnectionTime)
     }
 
-    /// Whether a failure is transient: the same ones as for a `RetryPolicy`.
+    /// Whether a failure is transient: the same ones as for a ``RetryPolicy``.
     private static func mayPass(_ error: AFError) -> Bool {
         guard case .sessionTaskFailed(let error) = error, let code = (error as? URLError)?.code else { return false }
         return URLError.transientCodes.contains(code)

@@ -9,7 +9,7 @@ extension DataStreamRequest {
     ///
     /// `read` waits for bytes. While `bufferSize` bytes wait to be read, nothing is received; the last piece may exceed
     /// `bufferSize`. At the end of the request `read` returns 0, or -1 when the request failed; `streamError` is then
-    /// its `AFError`. A stream that is closed early leaves the rest of the content unread, and the request continues
+    /// its ``AFError``. A stream that is closed early leaves the rest of the content unread, and the request continues
     /// until it is cancelled. A second call makes another stream and ends the first one. A retry starts the content
     /// over.
     ///

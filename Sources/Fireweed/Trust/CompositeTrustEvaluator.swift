@@ -4,7 +4,7 @@ public import FireweedTransport
 
 /// Accepts a server that all of several evaluators accept.
 ///
-/// The authorities that a `PinnedCertificatesTrustEvaluator` accepts hold for that evaluator only. Anchors that a
+/// The authorities that a ``PinnedCertificatesTrustEvaluator`` accepts hold for that evaluator only. Anchors that a
 /// custom evaluator sets on the trust hold for the evaluators after it.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]

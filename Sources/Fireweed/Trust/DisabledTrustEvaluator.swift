@@ -13,6 +13,6 @@ public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
 }
 
-/// The former name of `DisabledTrustEvaluator`.
+/// The former name of ``DisabledTrustEvaluator``.
 @available(*, deprecated, renamed: "DisabledTrustEvaluator", message: "DisabledEvaluator has been renamed.")
 public typealias DisabledEvaluator = DisabledTrustEvaluator

@@ -62,7 +62,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 
     /// Throws `.noPublicKeysFound`, `.defaultEvaluationFailed`, `.hostValidationFailed`, `.publicKeyPinningFailed`, or
-    /// `.customEvaluationFailed(error:)` around a `PublicKeyPinError`.
+    /// `.customEvaluationFailed(error:)` around a ``PublicKeyPinError``.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !pinned.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
         let chain = try trust.checkedChain(

@@ -63,6 +63,13 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private static let longestMemory: TimeInterval = 86_400
 
     /// Makes an evaluator without revocation lists of its own, whose look-ups take ten seconds at most.
+    ///
+    /// - Parameters:
+    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`;
+    ///     true by default. Without it, such a chain fails with `.revocationCheckFailed`.
+    ///   - validateHost: whether the certificate must be for the host; true by default.
+    ///   - options: how the status is looked up, and whether an unknown status is a failure; OCSP and revocation lists
+    ///     by default, where an unknown status is accepted.
     public convenience init(
         performDefaultValidation: Bool = true, validateHost: Bool = true, options: Options = .any
     ) {

@@ -24,7 +24,7 @@ public protocol ServerTrustEvaluating: Sendable {
     /// - Parameters:
     ///   - trust: the certificates of the server, and the checks that it offers.
     ///   - host: the host in the spelling of the URL.
-    /// - Throws: the reason. An `AFError` reaches the caller as it is, another error in
+    /// - Throws: the reason. An ``AFError`` reaches the caller as it is, another error in
     ///   `AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error:))`.
     func evaluate(_ trust: ServerTrust, forHost host: String) throws
 

@@ -47,7 +47,7 @@ extension AFError {
         /// None of the chain's keys is pinned.
         case publicKeyPinningFailed(
             host: String, trust: ServerTrust, pinnedKeys: [PublicKey], serverKeys: [PublicKey])
-        /// A custom evaluator failed, or none of the chain's keys has a pinned hash (`PublicKeyPinError`).
+        /// A custom evaluator failed, or none of the chain's keys has a pinned hash (``PublicKeyPinError``).
         case customEvaluationFailed(error: any Error)
     }
 }

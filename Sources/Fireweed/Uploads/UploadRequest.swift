@@ -3,7 +3,7 @@
 public import Foundation
 import FoundationNetworking
 
-/// A `DataRequest` that sends bytes, a file or a stream.
+/// A ``DataRequest`` that sends bytes, a file or a stream.
 public final class UploadRequest: DataRequest, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 

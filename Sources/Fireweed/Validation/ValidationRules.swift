@@ -29,7 +29,7 @@ enum ValidationRules {
         return accept.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The error of a validation closure as an `AFError`.
+    /// The error of a validation closure as an ``AFError``.
     static func error(of result: Result<Void, any Error>) -> AFError? {
         guard case .failure(let error) = result else { return nil }
         return error.asAFError(or: .responseValidationFailed(reason: .customValidationFailed(error: error)))

@@ -62,6 +62,9 @@ public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: Web
 
 extension WebSocketMessageSerializer {
     /// A serialiser that decodes a value from each message with a JSON decoder.
+    ///
+    /// The type of the values follows from the context, unless `decoding` names it. The decoder reads binary messages
+    /// and text.
     @preconcurrency
     public static func json<Value: Decodable & Sendable>(
         decoding _: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()

@@ -138,12 +138,21 @@ extension WebSocketRequest {
             return code == .invalid ? socket?.closeCode : WebSocketCloseCode(rawValue: code.rawValue)
         }
 
-        /// Sends a close frame, as `WebSocketRequest.close(sending:reason:)`.
+        /// Sends a close frame, as ``WebSocketRequest/close(sending:reason:)``; does nothing when the request is gone.
+        ///
+        /// - Parameters:
+        ///   - closeCode: the code of the close frame (RFC 6455 §7.4).
+        ///   - reason: at most 123 bytes of UTF-8; `nil`, the default, for none.
         public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
             socket?.close(sending: closeCode, reason: reason)
         }
 
-        /// Sends a close frame with any code, as `WebSocketRequest.close(sendingCode:reason:)`.
+        /// Sends a close frame with any code, as ``WebSocketRequest/close(sendingCode:reason:)``; does nothing when the
+        /// request is gone.
+        ///
+        /// - Parameters:
+        ///   - closeCode: the code of the close frame, also one that Foundation has no value for.
+        ///   - reason: at most 123 bytes of UTF-8; `nil`, the default, for none.
         public func close(sendingCode closeCode: WebSocketCloseCode, reason: Data? = nil) {
             socket?.close(sendingCode: closeCode, reason: reason)
         }
@@ -153,7 +162,12 @@ extension WebSocketRequest {
             socket?.cancel()
         }
 
-        /// Sends a ping, as `WebSocketRequest.sendPing(respondingOn:onResponse:)`.
+        /// Sends a ping, as ``WebSocketRequest/sendPing(respondingOn:onResponse:)``.
+        ///
+        /// - Parameters:
+        ///   - queue: where `onResponse` is called; the main queue by default.
+        ///   - onResponse: called once, with the pong or with the reason why none came; `unsent` when the request is
+        ///     gone.
         @preconcurrency
         public func sendPing(
             respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void

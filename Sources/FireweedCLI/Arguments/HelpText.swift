@@ -68,7 +68,7 @@ enum HelpText {
         + "lines that begin with # are left out. Each request gets a record, one line of JSON on standard output or in "
         + "the file of --output: index, url, method, status, attempts, seconds, bytes, and body or body_base64, or the "
         + "file of --save; or error. A wrong line gets a record with an error too. Records come in the order in which "
-        + "the requests end. After Ctrl-C, a kill or a loss of power the same command with --continue goes on: what has "
+        + "the requests end. After Ctrl-C, a kill or a loss of power the same command with --continue resumes: what has "
         + "a record in the file of --output, or is in the file of --journal, is not made again. Exit code 1 when a "
         + "record has an error."
 

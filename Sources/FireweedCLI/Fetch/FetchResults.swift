@@ -69,7 +69,7 @@ final class FetchResults: Sendable {
         }
         guard status.st_size > 0 else { return Appender(descriptor: descriptor, name: path, end: 0) }
         guard continues else {
-            throw error(path, "it has records already; --continue goes on with them, or remove the file")
+            throw error(path, "it has records already; --continue continues with them, or remove the file")
         }
         finished = try FetchJournal(readingFrom: descriptor, named: path)
         guard ftruncate(descriptor, finished.end) == 0 else { throw error(path, String(cString: strerror(errno))) }

@@ -211,7 +211,7 @@ struct FetchRunner: Sendable {
             let way =
                 fleet != nil
                 ? "; the other runs of the queue go on"
-                : isResumable ? "; the same command with --continue goes on" : ""
+                : isResumable ? "; the same command with --continue resumes" : ""
             Terminal.tell("fireweed: interrupted with \(progress.finished) finished\(way)\n")
             return signal ?? .interrupted
         case .readerGone: return .success

@@ -96,7 +96,7 @@ extension RequestRunner {
             note("Saved \(ProgressBar.size(count)) to \(file.relativePath) in \(seconds)\n")
         }
         if hasPartialFile, response.resumeData != nil {
-            Terminal.tell("fireweed: what has come is kept; the same command goes on from there\n")
+            Terminal.tell("fireweed: what has come is kept; the same command continues from there\n")
         }
         return finish(Outcome(error: response.error, response: response.response, metrics: response.metrics))
     }

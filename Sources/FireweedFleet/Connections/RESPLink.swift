@@ -5,6 +5,8 @@ import Synchronization
 
 /// Speaks RESP on a connection: the handshake first, then the replies of its owner's commands.
 final class RESPLink: ByteConnectionListener, @unchecked Sendable {
+    // SAFETY: the constants are `Sendable`, and `stage` is locked; the variables are touched only inside calls of the
+    // connection, which come on its loop's thread.
     let purpose: RESPHandshake.Purpose
     private let place: ByteConnector.Place
     private let stage = Mutex(Stage.idle)
@@ -20,7 +22,6 @@ final class RESPLink: ByteConnectionListener, @unchecked Sendable {
         }
     }
 
-    // SAFETY: touched in calls of the connection alone, which come on its loop's thread.
     private weak var owner: RESPConnection?
     private var parser: RESPParser
     private var handshake: RESPHandshake?

@@ -16,7 +16,7 @@ final class ArchiveBuilder: Sendable {
         self.earlier = earlier
     }
 
-    /// The entries of an archive that a `Recording` could read.
+    /// The entries of an archive that a ``Recording`` could read.
     static func entries(of har: Data) throws -> [JSONValue] {
         guard case .array(let entries)? = try JSONValue(parsing: har.withoutByteOrderMark)["log"]?["entries"] else {
             throw RecordingError("This is no HTTP archive (HAR), at log.entries: an array is missing")

@@ -41,7 +41,7 @@ struct ArchivedExchange: Decodable, Sendable {
         let isWebSocket: Bool
     }
 
-    /// How the exchange ended, in a key of `RecordingTransport`; a response without it is whole.
+    /// How the exchange ended, in a key of ``RecordingTransport``; a response without it is whole.
     enum Ending: String, Decodable {
         /// The connection was lost within the content.
         case lost

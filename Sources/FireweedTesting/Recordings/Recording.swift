@@ -15,7 +15,7 @@ import Synchronization
 /// An exchange answers a request with the same method and URL, query included, and with the same content where the
 /// archive has it; ``RecordingMatch`` has other ways. JSON and forms are compared by their members, parts of a
 /// multipart form without their boundary. A value that is redacted in the archive (`Redaction.mark`) stands for every
-/// value. What was not recorded fails with `UnmatchedRequestError`, which shows the nearest exchange.
+/// value. What was not recorded fails with ``UnmatchedRequestError``, which shows the nearest exchange.
 public struct Recording: Sendable {
     /// How many exchanges there are.
     public var count: Int { entries.count }
@@ -35,7 +35,7 @@ public struct Recording: Sendable {
     /// Members that replaying does not need may be missing, and unknown ones are skipped.
     ///
     /// - Parameter har: the JSON, in UTF-8.
-    /// - Throws: `RecordingError` when it is not an archive, or when content in it is damaged.
+    /// - Throws: ``RecordingError`` when it is not an archive, or when content in it is damaged.
     public init(har: Data) throws {
         do {
             let archive = try JSONDecoder().decode(ArchivedExchange.Archive.self, from: har.withoutByteOrderMark)
@@ -61,7 +61,7 @@ public struct Recording: Sendable {
     /// - Parameters:
     ///   - age: the age that the recording may have.
     ///   - now: the date to compare with; the machine's, by default.
-    /// - Throws: `StubExpectationError` when the recording is older; an archive without dates passes.
+    /// - Throws: ``StubExpectationError`` when the recording is older; an archive without dates passes.
     public func expect(noOlderThan age: Duration, now: Date = Date()) throws {
         guard let text = ageReport(limit: age, now: now) else { return }
         throw StubExpectationError(description: text)

@@ -4,7 +4,7 @@ import Foundation
 
 /// What a session with a recording does with a request.
 public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
-    /// Answers from the recording; what is not in it fails with `UnmatchedRequestError`, and nothing is sent.
+    /// Answers from the recording; what is not in it fails with ``UnmatchedRequestError``, and nothing is sent.
     case replay
     /// Answers from the recording; what is not in it is sent, and recorded behind the rest.
     case recordMissing = "record-missing"

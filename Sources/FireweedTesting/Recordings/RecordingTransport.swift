@@ -43,7 +43,7 @@ public final class RecordingTransport: Transport {
     ///   - match: how a request finds its exchange.
     ///   - redaction: what is left out of the archive; `Redaction.none` records everything.
     ///   - base: what sends; an `EngineTransport` with default options by default.
-    /// - Throws: `RecordingError` for a file that is not an archive, `CocoaError` for one that cannot be read.
+    /// - Throws: ``RecordingError`` for a file that is not an archive, `CocoaError` for one that cannot be read.
     public init(
         contentsOf url: URL, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
         redaction: Redaction = .standard, wrapping base: any Transport = EngineTransport()

@@ -79,7 +79,7 @@ package struct FrameReader {
         let (code, reason) = (UInt16(content[0]) << 8 | UInt16(content[1]), Data(content.dropFirst(2)))
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: break
-        default: throw .protocolError  // RFC 6455 §7.4: these are for nobody to send
+        default: throw .protocolError  // RFC 6455 §7.4: no peer may send these
         }
         guard String(validating: reason, as: UTF8.self) != nil else { throw .notUTF8 }
         return .close(code: code, reason: reason)

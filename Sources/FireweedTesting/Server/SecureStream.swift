@@ -9,7 +9,7 @@ import Synchronization
 final class ServerIdentity: @unchecked Sendable {
     // SAFETY: OpenSSL's contexts are safe from every thread once they are set up; the status is set before that.
     let context: OpaquePointer
-    // The context's callback does not keep it. Whoever makes a handshake keeps this identity.
+    // The context's callback does not keep it. The maker of a handshake keeps this identity.
     private var stapledStatus: StapledStatus?
 
     private init() throws {

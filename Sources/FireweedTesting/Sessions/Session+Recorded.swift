@@ -74,7 +74,7 @@ package func withRecording<Value>(
 ///   - isolation: the actor on which `body` runs; the caller's.
 ///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
-/// - Throws: what `body` throws, and `StubExpectationError`.
+/// - Throws: what `body` throws, and ``StubExpectationError``.
 public func withStubs<Value>(
     clock: any SessionClock = SystemClock(), expectsAllCalls: Bool = false, @StubsBuilder _ stubs: () -> [Stub],
     isolation: isolated (any Actor)? = #isolation, perform body: (Session) async throws -> Value

@@ -51,7 +51,7 @@ extension Stubs {
     ///
     /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
     /// - Returns: the request, which is taken out of the line.
-    /// - Throws: `StubExpectationError` when none came in time, `CancellationError` when the task is cancelled.
+    /// - Throws: ``StubExpectationError`` when none came in time, `CancellationError` when the task is cancelled.
     public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
         let taker = RequestTaker()
         let known = state.withLock { state -> RecordedRequest? in

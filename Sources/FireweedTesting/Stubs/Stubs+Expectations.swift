@@ -17,7 +17,7 @@ public struct StubExpectationError: Error, Sendable, CustomStringConvertible, Lo
 extension Stubs {
     /// Expects that every stub was called, those with ``Stub/times(_:)`` as often as they say.
     ///
-    /// - Throws: `StubExpectationError` that names the stubs that were not.
+    /// - Throws: ``StubExpectationError`` that names the stubs that were not.
     public func expectAllCalled() throws {
         let missing = state.withLock { $0.entries }.filter { entry in
             !entry.stub.isOptional && entry.callCount < entry.stub.limit ?? 1
@@ -32,7 +32,7 @@ extension Stubs {
 
     /// Expects that no request came without a stub for it.
     ///
-    /// - Throws: `StubExpectationError` that shows each such request, with its nearest stub.
+    /// - Throws: ``StubExpectationError`` that shows each such request, with its nearest stub.
     public func expectNoUnmatchedRequests() throws {
         let unmatched = state.withLock { $0.unmatched }
         guard !unmatched.isEmpty else { return }
@@ -50,7 +50,7 @@ extension Stubs {
     ///   - url: the URL's pattern.
     ///   - matchers: further conditions on the request.
     ///   - count: how many requests must have come; `nil`, the default, is at least one.
-    /// - Throws: `StubExpectationError` that shows what came instead.
+    /// - Throws: ``StubExpectationError`` that shows what came instead.
     public func expect(
         _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil
     ) throws {

@@ -9,6 +9,8 @@ import Synchronization
 /// A plain answer is played in one turn of the queue. Whatever is called inside of the consumer's methods is queued
 /// behind that turn, which therefore ends as soon as a command is on its way.
 final class StubTransfer: TransferControl, @unchecked Sendable {
+    // SAFETY: other threads touch only the four constants, of which two are locked or atomic; the variables are
+    // confined to the serial queue of `context`, which runs every command.
     let message: RequestMessage
     let context: StubContext
     /// Commands that are queued and have not run.
@@ -16,7 +18,6 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     /// The transfer that took over, where no stub matched: commands go to it from then on.
     private let successor = Mutex<(any TransferControl)?>(nil)
 
-    // SAFETY: everything below is touched on the serial queue of the context alone.
     private(set) var consumer: (any TransferConsumer)?
     private var steps: ArraySlice<PlayStep> = []
     private var hasStarted = false

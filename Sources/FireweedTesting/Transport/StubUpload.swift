@@ -6,13 +6,13 @@ import Foundation
 
 /// Reads content piece by piece on a queue of its own, since a reader may wait for a disk or a stream.
 final class StubUpload: @unchecked Sendable {
+    // SAFETY: only the read that runs touches `buffer`, on `queue`, and only one read runs at a time; the variables are
+    // confined to the transport's serial queue, on which every method is called.
     private let reader: any BodyReader
     private weak let transfer: StubTransfer?
     private let queue = DispatchQueue(label: "fireweed.stub.upload")
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
-    // SAFETY: touched on the transport's queue alone, as every method here is called there; the buffer belongs to the
-    // one read that runs.
     private var content = Data()
     private var isReading = false
 

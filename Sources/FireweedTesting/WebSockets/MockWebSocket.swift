@@ -54,7 +54,7 @@ public final class MockWebSocket: Sendable {
 
     /// The next message of the client; waits for it.
     ///
-    /// - Throws: `MockWebSocketClosed` when the client closed or is gone, `CancellationError` when the task is
+    /// - Throws: ``MockWebSocketClosed`` when the client closed or is gone, `CancellationError` when the task is
     ///   cancelled.
     public func receive() async throws -> WebSocketMessage {
         try await inbox.next()

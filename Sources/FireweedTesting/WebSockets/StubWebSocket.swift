@@ -8,6 +8,8 @@ import Synchronization
 ///
 /// Messages for the session wait here while its flow lets none in.
 final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
+    // SAFETY: the constants are `Sendable`, and `task` is locked; the variables are confined to the transport's serial
+    // queue, which runs every command of the transfer.
     private let script: WebSocketScript
     private let listener: any WebSocketListener
     private let messageLimit: Int
@@ -16,7 +18,6 @@ final class StubWebSocket: WebSocketChannel, @unchecked Sendable {
     /// The script's task, once it runs.
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    // SAFETY: touched on the transport's queue alone.
     private(set) var isOpen = false
     private var peer: MockWebSocket?
     private var outgoing: [MockWebSocket.Action] = []

@@ -10,7 +10,7 @@ protocol DialerOwner: AnyObject {
     /// A connection is made; it is the owner's from now on.
     func dialer(_ dialer: Dialer, didConnect socket: ConnectedSocket)
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure)
-    /// The process is out of descriptors: closes one that nobody needs, if there is one.
+    /// The process is out of descriptors: closes an idle connection, if there is one.
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool
 }
 

@@ -12,7 +12,7 @@ enum KeepAlive {
     private static let probeCount: Int32 = 4
     /// The shortest time, in seconds, after which the kernel gives up a connection whose peer acknowledges nothing.
     private static let shortestUserTimeout: Double = 60
-    /// About how long, in seconds, the kernel sends data again that nobody acknowledges (`tcp_retries2` of tcp(7)).
+    /// About how long, in seconds, the kernel sends unacknowledged data again (`tcp_retries2` of tcp(7)).
     static let kernelTimeout: Double = 920
 
     /// Lets the kernel ask a silent peer whether it is there (tcp(7)); without effect on sockets that are not TCP.

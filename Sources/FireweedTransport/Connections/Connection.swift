@@ -21,7 +21,7 @@ class Connection: Timed {
     /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
     final var isReadable: Bool
     final var isWritable = true
-    /// The peer sends nothing more, so that reading goes on to the end.
+    /// The peer sends nothing more: reading continues to the end.
     final var hasPeerClosed = false
 
     init(_ socket: ConnectedSocket, origin: OriginPool) {
@@ -67,7 +67,7 @@ class Connection: Timed {
 
     // MARK: Idle connections
 
-    /// Nobody uses the connection from now on.
+    /// The connection is idle from now on.
     final func becomeIdle() {
         idleSince = context.now
         if let limit = idleLimit { origin.pool.timers.lower(self, to: idleSince.addingSaturating(limit)) }

@@ -2,7 +2,7 @@
 
 /// What is known of a token of Negotiate.
 enum ExchangeTicket {
-    /// Nobody was asked for one, or the one that there was has been sent: it counts once.
+    /// No token was asked for, or the token has been sent: a token counts once.
     case unasked
     /// The exchange waits for one.
     case asked

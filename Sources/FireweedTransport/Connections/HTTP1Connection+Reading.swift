@@ -101,8 +101,8 @@ extension HTTP1Connection {
             return detach(exchange, isAnswered: true)
         }
         if exchange.isMisdirected(by: head, isReused: isReused) { return detach(exchange, isAnswered: false) }
-        // An answer that is none of success ends an upload (RFC 9112 §9.5); a server may well answer with success while
-        // it reads. Content that waits for a 100 is not sent after any answer.
+        // A response without success ends an upload (RFC 9112 §9.5); a server may respond with success while it reads.
+        // Content that waits for a 100 is not sent after any response.
         if isSending, awaitsContinue || head.status >= 300 { stopSending() }
         endsWithClose = framing == .untilClose
         if framing != .none { try incoming.begin(head) }

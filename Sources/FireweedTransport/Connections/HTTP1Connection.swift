@@ -159,7 +159,7 @@ extension HTTP1Connection {
 }
 
 extension HTTP1Connection: LoopContinuation {
-    /// Goes on where the budget of a turn ended.
+    /// Continues where the budget of a turn ended.
     func continueWork() {
         guard !isClosed else { return }
         if isWritable { send() }

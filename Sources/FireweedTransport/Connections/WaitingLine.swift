@@ -42,7 +42,7 @@ struct WaitingLine<Member> {
         count -= 1
     }
 
-    /// Takes the first member out; `nil` when nobody waits.
+    /// Takes the first member out; `nil` when the line is empty.
     mutating func next() -> Member? {
         while head < places.count {
             let member = places[head]

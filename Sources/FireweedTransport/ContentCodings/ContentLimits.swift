@@ -1,6 +1,6 @@
 // How much content a response may have.
 
-/// The limits of `TransportOptions` on the content of a response.
+/// The limits of ``TransportOptions`` on the content of a response.
 package struct ContentLimits: Sendable {
     private let maximumByteCount: Int?
     private let maximumExpansionRatio: Int?

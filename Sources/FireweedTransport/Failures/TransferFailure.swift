@@ -15,7 +15,7 @@ public enum TransferFailure: Error, Sendable {
     /// A limit or a rule of the session's own options ended it.
     case refused(TransferRefusal)
     /// What performed the exchange failed with an error of its own: a `URLProtocol`, or another implementation of
-    /// `Transport`.
+    /// ``Transport``.
     case reported(any Error)
 
     /// The error that users see: the one that was reported, else `urlError(failingURL:)`.

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// A limit or a rule of `TransportOptions` that ended a transfer.
+/// A limit or a rule of ``TransportOptions`` that ended a transfer.
 ///
 /// It is the underlying error of the `URLError` that the request fails with.
 public enum TransferRefusal: Error, Sendable, Hashable {

@@ -4,8 +4,9 @@ import Glibc
 
 /// Reads field lines up to the empty line, strictly and in one pass (RFC 9112 §5).
 ///
-/// The bytes may come in pieces: each call gets all bytes of the section from its start, and goes on at the first line
-/// that was not complete. A fault in a line shows when the line is complete, so that it does not depend on the pieces.
+/// The bytes may come in pieces: each call gets all bytes of the section from its start, and continues at the
+/// first line that was not complete. A fault in a line shows when the line is complete, so that it does not depend on
+/// the pieces.
 struct FieldSectionReader {
     /// Whether a line may end in LF alone.
     ///

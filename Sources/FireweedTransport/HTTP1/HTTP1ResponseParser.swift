@@ -195,7 +195,7 @@ package struct HTTP1ResponseParser {
             pending.append(contentsOf: bytes[..<(lineEnd ?? bytes.count)])
             bytes = UnsafeRawBufferPointer(rebasing: bytes[(lineEnd ?? bytes.count)...])
             guard lineEnd != nil || isStart else {
-                // Nothing to read in a line that goes on: a long one would be read again with each byte.
+                // An incomplete line is not read: a long line would be read again with each byte.
                 try checkLength(of: pending.count)
                 continue
             }

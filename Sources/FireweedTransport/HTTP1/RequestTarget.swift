@@ -25,7 +25,7 @@ package struct RequestTarget: Equatable, Sendable {
 
     /// Reads an absolute `http` or `https` URL.
     ///
-    /// Throws `badURL` for a URL without a host, with a port that is none, or with a space, a control character or
+    /// Throws `badURL` for a URL without a host, with an invalid port, or with a space, a control character or
     /// something beyond ASCII where the request line would have it; `unsupportedURL` for another scheme.
     package init(_ url: String) throws(TransferFailure) {
         var url = url
@@ -93,11 +93,11 @@ package struct RequestTarget: Equatable, Sendable {
         for index in min(hostEnd + 1, bytes.count)..<bytes.count {
             given = given * 10 + Int(bytes[index] &- 0x30)
             guard bytes[index] &- 0x30 < 10, given <= 65535 else {
-                throw .badMessage("the URL has a port that is none")
+                throw .badMessage("the URL has an invalid port")
             }
         }
         guard hostEnd == bytes.count || bytes[hostEnd] == 0x3A else {
-            throw .badMessage("the URL has a port that is none")
+            throw .badMessage("the URL has an invalid port")
         }
         if hostEnd + 1 >= bytes.count { given = port }
         return (try bytes.first == 0x5B ? address(host[...]) : name(host[...]), given)

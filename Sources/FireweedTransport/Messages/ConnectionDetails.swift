@@ -11,7 +11,13 @@ public final class ConnectionDetails: Sendable {
     /// TLS, or `nil` in clear text.
     public let tls: TransferReport.TLS?
 
-    /// Makes details of their parts.
+    /// Makes details from their parts.
+    ///
+    /// - Parameters:
+    ///   - protocolName: the protocol as ALPN names it, `http/1.1` or `h2`; `nil` when no response came.
+    ///   - localEndpoint: our address and port; `nil` when there was no connection.
+    ///   - remoteEndpoint: the peer's address and port; `nil` when there was no connection.
+    ///   - tls: what was agreed on for TLS; `nil` in clear text.
     public init(
         protocolName: String?, localEndpoint: (address: String, port: Int)?,
         remoteEndpoint: (address: String, port: Int)?, tls: TransferReport.TLS?

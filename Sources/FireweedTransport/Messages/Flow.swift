@@ -2,8 +2,8 @@
 
 /// A decision about which bytes of a transfer may move, and its number.
 ///
-/// The decisions of several threads may reach a transfer in another order than they were made in. Whoever decides
-/// counts its decisions; a transfer follows the one with the highest number.
+/// The decisions of several threads may reach a transfer in another order than they were made in. The owner of the
+/// transfer numbers its decisions; the transfer follows the decision with the highest number.
 public struct Flow: Sendable, Hashable {
     /// Which bytes may move.
     public enum Level: Sendable, Hashable {

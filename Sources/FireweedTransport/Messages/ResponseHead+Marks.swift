@@ -9,8 +9,8 @@ extension ResponseHead {
         package static let setsCookies = Marks(rawValue: 1)
         /// There is a field that could make the response worth storing: of its freshness, or a validator.
         package static let mayBeWorthStoring = Marks(rawValue: 2)
-        /// A length is announced that is no number, or several that differ: whoever reads on then may take one
-        /// response's content for the next one's head (RFC 9112 §6.3).
+        /// `Content-Length` is not a number, or its values differ: a recipient that continues to read may take the
+        /// content of one response for the head of the next response (RFC 9112 §6.3).
         package static let hasUnsoundLength = Marks(rawValue: 4)
         /// The content has a coding (RFC 9110 §8.4).
         static let hasContentCoding = Marks(rawValue: 8)

@@ -16,7 +16,7 @@ package protocol WireObserver: AnyObject, Sendable {
 
 /// How fields of a message are written, where the message cannot say it.
 ///
-/// `FieldBlock`s that come from Foundation's requests have each name once and in no order.
+/// ``FieldBlock``s that come from Foundation's requests have each name once and in no order.
 package struct FieldWriting: Sendable {
     /// Names of fields that are not sent, those that the engine adds included: `Accept`, `Accept-Encoding`, `Host`.
     package var omittedNames: [String] = []

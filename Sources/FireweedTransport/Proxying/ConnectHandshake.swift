@@ -42,7 +42,7 @@ package struct ConnectHandshake {
     private var content: [UInt8] = []
     /// What is done when the content of the present answer has come.
     private var decision = HandshakeAuthentication.Step.none
-    /// A proxy that goes on asking is asked no more.
+    /// A proxy that challenges again is not asked again.
     private var roundCount = 0
     private static let maximumRoundCount = 8
     /// So much of a refusal's content is kept; the rest is not waited for.

@@ -21,8 +21,8 @@ struct ProxyChoice {
 
     /// The proxy of the first variable that counts.
     ///
-    /// An empty variable is the same as none. `HTTP_PROXY` does not count: where programs are run by a server, whoever
-    /// asks it can set that one.
+    /// An empty variable is the same as none. `HTTP_PROXY` does not count: a client of a CGI server can set that
+    /// variable by the field ``Proxy``.
     private func environmentProxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
         guard let bypass = first(of: ["no_proxy", "NO_PROXY"]), ProxyBypass(bypass.value).contains(target.host) else {
             let own = target.isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]

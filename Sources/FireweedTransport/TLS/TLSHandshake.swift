@@ -17,7 +17,7 @@ protocol TLSHandshakeOwner: AnyObject {
 /// Makes the handshake over a connected channel, and holds it while a rule that may wait decides.
 ///
 /// A rule that does not wait decides inside the handshake, on the loop's thread. While the handshake is held, the
-/// socket is not in the epoll set: a peer that closes is noticed when the handshake goes on.
+/// socket is not in the epoll set: a peer that closes is noticed when the handshake continues.
 final class TLSHandshake {
     /// What OpenSSL is told.
     enum Answer: Equatable {
@@ -295,7 +295,7 @@ extension TLSFailure {
 
 /// Carries a verdict to a handshake that may be gone by then.
 private final class HandshakeReply: @unchecked Sendable {
-    // SAFETY: made and read on the loop's thread only; whoever decides merely holds the reference to this object.
+    // SAFETY: made and read on the loop's thread only; the thread that decides only holds a reference to this object.
     private(set) weak var handshake: TLSHandshake?
 
     init(_ handshake: TLSHandshake) { self.handshake = handshake }

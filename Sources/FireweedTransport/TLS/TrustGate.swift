@@ -5,7 +5,7 @@ import Foundation
 /// Holds a handshake until there is a verdict on its peer.
 ///
 /// The chain comes in the middle of the handshake. A status that is stapled to it comes with it in TLS 1.3, and later
-/// in TLS 1.2: there the handshake goes on until our next messages are made, and none of them leaves before the
+/// in TLS 1.2: there the handshake continues until our next messages are made, and none of them leaves before the
 /// verdict. A verdict holds for a chain, also in another handshake. Everything is pure: the owner has the verdict made.
 struct TrustGate: Equatable {
     /// What a peer shows of itself.

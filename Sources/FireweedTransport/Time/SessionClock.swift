@@ -8,7 +8,7 @@ import Synchronization
 
 /// Says what time it is, and calls back later; a session takes its transport's.
 ///
-/// Every method may be called from any thread. `SystemClock` is the one that follows the machine; a clock of tests
+/// Every method may be called from any thread. ``SystemClock`` is the one that follows the machine; a clock of tests
 /// follows the test.
 public protocol SessionClock: Sendable {
     /// The date, for ages, expiry dates and `Retry-After`.

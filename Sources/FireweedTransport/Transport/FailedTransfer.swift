@@ -21,7 +21,7 @@ final class FailedTransfer: TransferControl {
 
     func cancel() { finish(.cancelled) }
 
-    /// Reports from another thread, since there is no loop: whoever starts a transfer may hold what the report needs.
+    /// Reports from another thread, since there is no loop: the caller may hold a lock that the consumer needs.
     private func finish(_ failure: TransferFailure) {
         guard let consumer = consumer.withLock({ $0.take() }) else { return }
         DispatchQueue.global().async { consumer.transferDidFinish(TransferEnd(failure, report: TransferReport())) }

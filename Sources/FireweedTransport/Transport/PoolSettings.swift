@@ -16,6 +16,12 @@ public struct PoolSettings: Sendable {
     var trustDecisions = TrustDecisions()
 
     /// Makes the settings of a pool.
+    ///
+    /// - Parameters:
+    ///   - options: the transport options of the session.
+    ///   - maximumConnectionsPerHost: most connections to one host at a time, 6 by default; zero or less for no limit.
+    ///   - trustRules: decide whether a server is trusted; `nil`, the default, leaves it to the authorities in
+    ///     `options`.
     public init(
         options: TransportOptions = TransportOptions(), maximumConnectionsPerHost: Int = 6,
         trustRules: ServerTrustRules? = nil

@@ -2,7 +2,7 @@
 
 /// Moves exchanges: one request message out, one response in.
 ///
-/// `EngineTransport` is what sessions have, `ScriptedTransport` is for tests. A session asks for
+/// ``EngineTransport`` is what sessions have, ``ScriptedTransport`` is for tests. A session asks for
 /// `abilities` when it is made, and fails what its transport cannot do. Every method may be called from any thread.
 ///
 /// What every implementation keeps to:
@@ -53,7 +53,7 @@ public protocol Transport: AnyObject, Sendable {
     /// The options that it was made with; the session takes its own limits from them.
     var options: TransportOptions { get }
 
-    /// The clock of its time-outs, by which the session's own waits and ages go too; `SystemClock` by default.
+    /// The clock of its time-outs, by which the session's own waits and ages go too; ``SystemClock`` by default.
     ///
     /// Read when a session is made. `RequestMessage.deadlineNanoseconds` is a moment of this clock.
     var clock: any SessionClock { get }
@@ -83,7 +83,7 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// A message with a `WebSocketOffer` opens a WebSocket; without the ability such a request fails with
+    /// A message with a ``WebSocketOffer`` opens a WebSocket; without the ability such a request fails with
     /// `MissingAbility.webSockets`.
     public static let webSockets = TransportAbilities(rawValue: 1)
     /// Servers are judged by the session's rules inside the TLS handshake (`Transport.judgeServers(by:)`).

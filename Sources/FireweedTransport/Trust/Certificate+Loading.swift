@@ -3,13 +3,13 @@
 public import Foundation
 
 extension Certificate {
-    /// Reads the first certificate of a PEM text; throws `CertificateError`.
+    /// Reads the first certificate of a PEM text; throws ``CertificateError``.
     public init(pem: String) throws {
         guard let first = try Self.all(inPEM: pem).first else { throw CertificateError.noCertificateInPEM }
         self = first
     }
 
-    /// Reads the first certificate of a file in DER or PEM; throws `CertificateError`, which names the file.
+    /// Reads the first certificate of a file in DER or PEM; throws ``CertificateError``, which names the file.
     public init(contentsOf url: URL) throws {
         guard let first = try Self.all(contentsOf: url).first else {
             throw CertificateError.malformedFile(url, .noCertificateInPEM)
@@ -37,7 +37,7 @@ extension Certificate {
     /// Every certificate in the files of a folder that are named `.cer`, `.crt` or `.der`, in any case.
     ///
     /// Files come in the order of their names, and a certificate that comes again is left out. Folders inside the
-    /// folder are passed over. Throws `CertificateError` when the folder or one of those files cannot be read.
+    /// folder are passed over. Throws ``CertificateError`` when the folder or one of those files cannot be read.
     public static func all(in folder: URL) throws -> [Certificate] {
         try all(in: folder) { bundleExtensions.contains($0.pathExtension.lowercased()) }
     }

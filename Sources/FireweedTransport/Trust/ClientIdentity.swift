@@ -43,12 +43,12 @@ public struct ClientIdentity: Sendable, Hashable {
         self.passphrase = passphrase
     }
 
-    /// Reads the files and checks that key and certificate belong together; throws `ClientIdentityError`.
+    /// Reads the files and checks that key and certificate belong together; throws ``ClientIdentityError``.
     public func validate() throws(ClientIdentityError) {
         _ = try LoadedIdentity(self)
     }
 
-    /// The certificates that a server is shown, ours first; throws `ClientIdentityError`.
+    /// The certificates that a server is shown, ours first; throws ``ClientIdentityError``.
     public var certificates: [Certificate] {
         get throws(ClientIdentityError) { try LoadedIdentity(self).certificates }
     }

@@ -5,7 +5,7 @@ package import Foundation
 
 /// Owns one `X509`.
 ///
-/// It stays where it was made; what leaves is a `Certificate`.
+/// It stays where it was made; what leaves is a ``Certificate``.
 final class ParsedCertificate {
     let x509: OpaquePointer
 

@@ -62,7 +62,7 @@ extension TrustFailure: CustomStringConvertible, LocalizedError {
         switch self {
         case .noCertificate: "the server showed no certificate that can be read"
         case .authoritiesUnreadable(let reason): "the certification authorities cannot be read: \(reason)"
-        case .selfSigned(let leaf): "“\(leaf.subject)” is signed by nobody but itself"
+        case .selfSigned(let leaf): "“\(leaf.subject)” is self-signed"
         case .untrustedRoot(let root): "the chain ends in “\(root.subject)”, which is not trusted"
         case .unknownIssuer(let certificate):
             "the issuer of the certificate “\(certificate.subject)” is not known: “\(certificate.issuer)”"

@@ -15,7 +15,8 @@ final class WebSocketTransfer: TransferControl, WebSocketChannel, @unchecked Sen
     let offer: WebSocketOffer
     private let pools: any WebSocketPoolProvider
 
-    // SAFETY: touched on the loop's thread alone, which is where `onLoop` goes.
+    // SAFETY: both are touched on the loop's thread alone, where `onLoop` runs its work. A forked child has no such
+    // thread: there the one call that starts the transfer touches `consumer`.
     /// Held until the end, and no longer: the consumer holds the transfer.
     var consumer: (any TransferConsumer)?
     private var connection: WebSocketConnection?
