@@ -134,7 +134,7 @@ public struct ResponseLookup: Sendable {
     /// - Parameters:
     ///   - response: the response that was chosen.
     ///   - revision: a number that changes when the key is removed; `nil` where the store does not keep one.
-    ///   - fetch: who fetches what is missing.
+    ///   - fetch: whether this caller fetches a missing response, or another one does.
     public init(response: StoredResponse? = nil, revision: UInt64? = nil, fetch: Fetch = .unclaimed) {
         self.response = response
         self.revision = revision

@@ -12,7 +12,7 @@ package struct CacheControl: Equatable, Sendable {
     package enum Staleness: Equatable, Sendable {
         /// However stale.
         case any
-        /// Stale for so many seconds.
+        /// Stale for at most this many seconds.
         case seconds(TimeInterval)
     }
 

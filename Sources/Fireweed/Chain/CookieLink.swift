@@ -3,7 +3,7 @@
 import FireweedTransport
 import Foundation
 
-/// Adds the session's cookies to messages, and stores those that answers set (RFC 6265 §5.3, §5.4).
+/// Adds the session's cookies to messages, and stores the cookies that responses set (RFC 6265 §5.3, §5.4).
 struct CookieLink: Link {
     let jar: CookieJar
     let settings: SessionSettings

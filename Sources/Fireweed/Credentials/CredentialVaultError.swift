@@ -8,7 +8,7 @@ public enum CredentialVaultError: Error, Sendable, Hashable {
     case invalidKey
     /// The stored credential cannot be decrypted or decoded: another key, another type, or damage.
     case unreadable
-    /// Another process held the lock for so long without a new credential.
+    /// Another process held the lock for this long without a new credential.
     case lockNotReleased(after: Duration)
     /// The credential could not be stored: between each look and the replacement, another process replaced it.
     case alwaysReplaced

@@ -43,7 +43,7 @@ public struct VaultAuthenticator<Base: Authenticator>: AsyncAuthenticator where 
 }
 
 extension CredentialVault {
-    /// Wraps an authenticator, so that the credential is refreshed once for all who share the vault.
+    /// Wraps an authenticator, so that the credential is refreshed once for all processes that share the vault.
     public func authenticator<Base: Authenticator>(_ base: Base) -> VaultAuthenticator<Base>
     where Base.Credential == Credential {
         VaultAuthenticator(base, vault: self)

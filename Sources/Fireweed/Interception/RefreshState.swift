@@ -1,4 +1,4 @@
-// When a credential is renewed, and who waits for it, as a table.
+// When a credential is renewed, and which requests wait for it, as a table.
 
 import Foundation
 

@@ -77,7 +77,7 @@ enum RequestEvent: String {
         Notification.Name("org.alamofire.notification.name.request.\(rawValue)")
     }
 
-    /// The name of the notification, for somebody who may observe it.
+    /// The name of the notification, for observers.
     fileprivate var shownNotification: Notification.Name {
         Self.hasShownName.store(true, ordering: .relaxed)
         return notification

@@ -6,7 +6,7 @@ public import FoundationNetworking
 
 /// Passes every event on to several monitors, each on its own queue.
 public final class CompositeEventMonitor: EventMonitor {
-    /// The monitors, in the order in which they be told of an event.
+    /// The monitors, in the order in which an event is passed to them.
     public let monitors: [any EventMonitor]
     /// Not used by the session: each monitor is called on its own queue.
     public let queue = DispatchQueue(label: "org.alamofire.compositeEventMonitor")

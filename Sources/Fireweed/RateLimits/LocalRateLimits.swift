@@ -16,13 +16,13 @@ final class LocalRateLimits: Sendable {
 
     private struct State {
         var queues: [String: RateLimitQueue<Waiter>] = [:]
-        /// With so many queues, those without anything to remember are forgotten.
+        /// With more queues than this, the queues without requests and pauses are removed.
         var sweepCount = LocalRateLimits.keyLimit
         /// Keys that have a call of the clock under way.
         var scheduled: [String: UInt64] = [:]
     }
 
-    /// So many keys are kept without a look at whether they are needed.
+    /// Up to this number of keys, no key is checked for whether it is still needed.
     private static let keyLimit = 1024
 
     private let limit: RateLimit?

@@ -5,7 +5,7 @@
 /// The generic cell rate algorithm: each request takes one slot, slots are `period / count` apart, and after a pause up
 /// to `burst` requests are sent at once.
 public struct RateLimit: Sendable, Hashable {
-    /// So many requests in each `period`; at least 1.
+    /// The number of requests in each `period`; at least 1.
     public let count: Int
     /// The time for `count` requests; longer than zero.
     public let period: Duration

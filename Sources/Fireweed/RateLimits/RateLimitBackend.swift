@@ -2,7 +2,7 @@
 
 /// Hands out the slots of a limit that several processes share.
 package protocol RateLimitBackend: Sendable {
-    /// Takes the next slots of a key, for so many requests in their order.
+    /// Takes the next slots of a key, one for each of `count` requests, in their order.
     ///
     /// - Returns: as many slots as were asked for, the earliest first.
     /// - Throws: when the slots cannot be asked for: `fallback` then says what becomes of the requests.

@@ -5,7 +5,7 @@ package import Foundation
 /// Reads `Retry-After` (RFC 9110 §10.2.3), `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, in
 /// its present and its older forms), and `X-RateLimit-…`.
 package struct RateLimitFields: Sendable, Equatable {
-    /// So many requests are left until so many seconds from now.
+    /// How many requests the server still accepts, and for how many seconds from now.
     package struct Quota: Sendable, Equatable {
         package let remaining: Int
         package let seconds: TimeInterval

@@ -6,7 +6,7 @@
 struct RateLimitQueue<Waiter: Sendable>: Sendable {
     enum Arrival: Sendable, Equatable {
         case send
-        /// The slot is so many nanoseconds away.
+        /// The slot comes after this many nanoseconds.
         case wait(UInt64)
         /// The wait would be longer than allowed; the request does not wait.
         case refuse(UInt64)

@@ -25,7 +25,7 @@ final class SharedRateLimits: Sendable {
     private let lines = Mutex<[String: [Entry]]>([:])
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
-    /// So many slots are asked for at once.
+    /// Most slots that one question asks for.
     private static let batchCount = 64
     /// A pause that another process was asked for may begin while a request waits for its slot: after a longer wait the
     /// request looks again.

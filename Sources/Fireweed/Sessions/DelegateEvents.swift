@@ -1,4 +1,4 @@
-// How a subclass of a session's delegate is told of events.
+// How a subclass of a session's delegate is notified of events.
 
 import Dispatch
 import Foundation

@@ -1,4 +1,4 @@
-// The delegate of a session: it is told of events, and decides for tasks, as Foundation's delegates do.
+// The delegate of a session: it is notified of events, and decides for tasks, as Foundation's delegates do.
 
 import FireweedTransport
 public import Foundation

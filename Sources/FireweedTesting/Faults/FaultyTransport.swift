@@ -27,7 +27,7 @@ public final class FaultyTransport: Transport {
         case duplicate
         /// It is not sent, and answered with this status.
         case status(Int)
-        /// Its response's content comes at so many bytes a second, in ten pieces a second.
+        /// The content of the response comes at this many bytes a second, in ten pieces a second.
         case slow(bytesPerSecond: Int)
         /// Its end is held back until another message of the transport has ended, for a second at most; where no other
         /// one is under way, it ends at once.

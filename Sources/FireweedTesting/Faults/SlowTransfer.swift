@@ -33,7 +33,7 @@ final class SlowTransfer: TransferControl {
     }
 }
 
-/// Takes a response from a transport, and hands it on at so many bytes a second of a clock.
+/// Takes a response from a transport, and delivers it at a number of bytes a second of a clock.
 ///
 /// Everything passes through one queue, so that calls to the session's consumer do not overlap. The transport is paused
 /// while content waits here.

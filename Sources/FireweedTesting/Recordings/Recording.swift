@@ -56,7 +56,7 @@ public struct Recording: Sendable {
 
     // MARK: Age
 
-    /// Expects that the recording is not older than so long.
+    /// Expects that the recording is not older than `age`.
     ///
     /// - Parameters:
     ///   - age: the age that the recording may have.
@@ -67,7 +67,7 @@ public struct Recording: Sendable {
         throw StubExpectationError(description: text)
     }
 
-    /// What is said of a recording that is older than a limit; `nil` when it is not.
+    /// The warning about a recording that is older than a limit; `nil` when it is not older.
     func ageReport(limit: Duration, now: Date) -> String? {
         guard let date, now.timeIntervalSince(date) > limit.seconds else { return nil }
         return "The recording is of \(date), and is to be no older than \(limit): record it again."

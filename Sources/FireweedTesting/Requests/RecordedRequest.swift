@@ -125,7 +125,7 @@ extension RecordedRequest: CustomStringConvertible {
 
 /// Content as it is shown in messages.
 enum ContentText {
-    /// So many bytes are shown.
+    /// Most bytes that are shown.
     private static let limit = 1000
 
     /// The text of content, or its size where it is not text.

@@ -16,7 +16,7 @@ public struct MockResponse: Sendable {
     public enum Piece: Sendable, ExpressibleByStringLiteral {
         /// Bytes, which reach the client in one piece.
         case data(Data)
-        /// No bytes for so long.
+        /// A pause of this length.
         case pause(Duration)
 
         /// Text as UTF-8.

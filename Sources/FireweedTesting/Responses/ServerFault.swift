@@ -8,23 +8,23 @@ public import Foundation
 public enum ServerFault: Sendable, Hashable {
     /// Closes the connection when the request's head has come.
     case closeAfterRequestHead
-    /// Closes the connection when so many bytes of the request's content have come.
+    /// Closes the connection when this many bytes of the request's content have come.
     case closeInRequestBody(after: Int)
     /// Closes the connection when the request has come, in place of an answer.
     case closeBeforeHead
-    /// Closes the connection after so many bytes of the response's head.
+    /// Closes the connection after this many bytes of the response's head.
     case closeInHead(after: Int)
     /// Closes the connection after the response's head.
     case closeAfterHead
-    /// Closes the connection after so many bytes of the response's content.
+    /// Closes the connection after this many bytes of the response's content.
     case closeInBody(after: Int)
     /// Resets the connection (RST) when the request has come, in place of an answer.
     case reset
-    /// Resets the connection (RST) after so many bytes of the response's content.
+    /// Resets the connection (RST) after this many bytes of the response's content.
     case resetInBody(after: Int)
     /// Sends these bytes in place of an answer, and closes.
     case garbage(Data)
-    /// Sends so many bytes of the response's content, then nothing more.
+    /// Sends this many bytes of the response's content, then nothing more.
     case stallInBody(after: Int)
     /// Over HTTP/2, says that the request and later ones will not be answered (GOAWAY, RFC 9113 §6.8), and closes the
     /// connection; over HTTP/1.1, the same as ``closeBeforeHead``.
@@ -34,10 +34,10 @@ public enum ServerFault: Sendable, Hashable {
     /// Over HTTP/2, ends the exchange in place of an answer (RST_STREAM, RFC 9113 §6.4), with an error code such as 2,
     /// INTERNAL_ERROR; over HTTP/1.1, the same as ``reset``.
     case resetStream(code: UInt32 = 2)
-    /// Over HTTP/2, ends the exchange after so many bytes of the response's content (RST_STREAM); over HTTP/1.1, the
+    /// Over HTTP/2, ends the exchange after this many bytes of the response's content (RST_STREAM); over HTTP/1.1, the
     /// same as ``resetInBody(after:)``.
     case resetStreamInBody(after: Int, code: UInt32 = 2)
-    /// Sends the response's content at so many bytes a second.
+    /// Sends the response's content at this many bytes a second.
     case throttle(bytesPerSecond: Int)
 
     /// How the fault shows on a transport without a wire: what is left of the content, and the error behind it.

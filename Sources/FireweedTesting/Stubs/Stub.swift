@@ -132,7 +132,7 @@ public struct Stub: Sendable, CustomStringConvertible {
         changed { $0.answer = .closure(make) }
     }
 
-    /// Answers so many requests, and none after that; `expectAllCalled()` then asks for as many.
+    /// Answers `count` requests, and none after that; `expectAllCalled()` then expects exactly that number.
     public func times(_ count: Int) -> Stub {
         changed { $0.limit = max(0, count) }
     }

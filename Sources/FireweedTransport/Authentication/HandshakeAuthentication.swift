@@ -1,4 +1,4 @@
-// What a handshake says about who we are.
+// The credentials of a WebSocket handshake.
 
 import Foundation
 

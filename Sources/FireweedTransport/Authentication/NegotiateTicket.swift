@@ -77,7 +77,7 @@ private struct GSSLibrary: Sendable {
         defer { _ = releaseName(&minor, &name) }
         var context: OpaquePointer?
         var output = Described(count: 0, bytes: nil)
-        // Without mutual authentication one token is all that is said. The server is authenticated by TLS.
+        // Without mutual authentication the client sends one token only. The server is authenticated by TLS.
         let status = Self.withDescription(of: Self.spnego) { mechanism in
             initContext(&minor, nil, &context, name, mechanism, 0, 0, nil, nil, nil, &output, nil, nil)
         }

@@ -28,7 +28,7 @@ enum DialLayer: Hashable {
 }
 
 extension Proxy {
-    /// What an HTTP proxy is told of who we are.
+    /// The credentials for an HTTP proxy.
     var credentials: RequestMessage.Credentials? {
         user.map { RequestMessage.Credentials(user: $0, password: password ?? "", schemes: authentication) }
     }

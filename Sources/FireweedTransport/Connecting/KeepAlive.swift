@@ -8,9 +8,9 @@ enum KeepAlive {
     /// the tables of most routers that translate addresses.
     private static let idleSeconds: Int32 = 30
     private static let intervalSeconds: Int32 = 10
-    /// So many questions without an answer end the connection.
+    /// How many probes without an answer end the connection.
     private static let probeCount: Int32 = 4
-    /// The shortest time, in seconds, after which the kernel gives up a connection whose peer acknowledges nothing.
+    /// The shortest time, in seconds, after which the kernel aborts a connection whose peer acknowledges nothing.
     private static let shortestUserTimeout: Double = 60
     /// About how long, in seconds, the kernel sends unacknowledged data again (`tcp_retries2` of tcp(7)).
     static let kernelTimeout: Double = 920

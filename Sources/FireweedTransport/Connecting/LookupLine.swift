@@ -11,9 +11,9 @@ struct NameQuestion: Sendable, Hashable {
 /// Questions leave the line in order. Names whose last look-up took long may use no more than half of the threads: a
 /// name server that does not answer must not keep other names waiting.
 struct LookupLine {
-    /// A look-up that takes so long hangs, in nanoseconds.
+    /// A look-up that takes longer than this counts as slow, in nanoseconds.
     static let slowLookupTime: LoopInstant = 1_000_000_000
-    /// So many names are remembered as slow.
+    /// Most names that are remembered as slow.
     private static let memoryLimit = 1024
 
     private let threadLimit: Int
@@ -21,7 +21,7 @@ struct LookupLine {
     private var running: [NameQuestion: LoopInstant] = [:]
     private var slowHosts: Set<String> = []
 
-    /// Makes a line in front of so many threads.
+    /// Makes a line in front of a number of threads.
     init(threadLimit: Int) {
         self.threadLimit = threadLimit
     }

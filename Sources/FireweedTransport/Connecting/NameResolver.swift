@@ -19,7 +19,7 @@ final class NameResolver: Sendable {
 
     typealias Handler = @Sendable (Answer) -> Void
 
-    /// Somebody who waits for an answer.
+    /// A handler that waits for an answer.
     struct Ticket: Sendable {
         fileprivate let question: NameQuestion
         fileprivate let number: Int
@@ -82,7 +82,7 @@ final class NameResolver: Sendable {
         return outcome
     }
 
-    /// Forgets somebody who waits; a question that has no waiter leaves the line.
+    /// Removes a handler that waits; a question without handlers leaves the line.
     func cancel(_ ticket: Ticket) {
         state.withLock { state in
             guard state.handlers[ticket.question]?.removeValue(forKey: ticket.number) != nil,

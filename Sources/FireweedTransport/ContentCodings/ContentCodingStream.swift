@@ -25,6 +25,6 @@ extension TransferFailure {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The rest behind so many bytes.
+    /// The rest behind the first `count` bytes.
     func advanced(by count: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[count...]) }
 }

@@ -13,7 +13,7 @@ package struct ContentLimits: Sendable {
         maximumExpansionRatio = options.maximumExpansionRatio
     }
 
-    /// Which limit a content of so many decoded bytes exceeds that came as so many coded ones.
+    /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` within both.
     package func refusal(decoded total: Int64, received: @autoclosure () -> Int64) -> TransferRefusal? {
         if let maximumByteCount, total > maximumByteCount { return .bodyBytes(limit: maximumByteCount) }
         guard total > Self.freeExpansion, let ratio = maximumExpansionRatio else { return nil }

@@ -47,7 +47,7 @@ final class LoopContext {
     /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
     private var recordBuffers: [UnsafeMutableRawBufferPointer] = []
 
-    /// So many reports at most wait for the end of a turn.
+    /// Most reports that wait for the end of a turn.
     private static let endingLimit = 16
 
     init(loop: EventLoop, poller: Poller) {

@@ -27,7 +27,7 @@ package struct ChunkedDecoder {
     /// How much more came in lines than in content; each chunk may have a line of 16 bytes.
     private var excess = 0
     private let framingLimit: Int
-    /// So long a line each chunk may have.
+    /// Longest line in front of a chunk, in bytes.
     private static let freeByteCount = 16
 
     /// Makes a decoder of one content.

@@ -5,7 +5,7 @@ package enum ChunkedEncoder {
     /// What ends the content of every chunk.
     package static let chunkEnd: [UInt8] = [0x0D, 0x0A]
 
-    /// Appends the line in front of a chunk of so many bytes, which are not none: a chunk of none would be the last.
+    /// Appends the line in front of a chunk; `byteCount` is not zero, since an empty chunk would be the last one.
     package static func appendSize(_ byteCount: Int, to bytes: inout [UInt8]) {
         precondition(byteCount > 0, "the chunk without content is the last one")
         bytes.append(contentsOf: String(byteCount, radix: 16).utf8)

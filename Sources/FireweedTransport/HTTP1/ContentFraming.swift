@@ -4,7 +4,7 @@
 package enum ContentFraming: Equatable, Sendable {
     /// There is no content.
     case none
-    /// The content has so many bytes.
+    /// The content has this many bytes.
     case length(Int64)
     /// The chunked transfer coding (RFC 9112 §7.1).
     case chunked

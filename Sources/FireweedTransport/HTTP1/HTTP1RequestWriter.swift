@@ -16,7 +16,7 @@ package struct HTTP1RequestWriter {
     package enum Framing: Sendable, Equatable {
         /// No content follows.
         case none
-        /// So many bytes follow; fewer or more would be another message's, so the connection is closed then.
+        /// This many bytes follow; with fewer or more bytes the connection is closed, since its framing is lost.
         case length(Int64)
         /// Chunks follow (`ChunkedEncoder`).
         case chunked

@@ -1,4 +1,4 @@
-// The ways to prove who one is.
+// The authentication schemes (RFC 9110 §11).
 
 /// Schemes of HTTP authentication (RFC 9110 §11).
 ///

@@ -19,7 +19,7 @@ public struct ResponseHead: Sendable {
     private let sectionStart: UInt32
     private let sectionEnd: UInt32
 
-    /// So many bytes a head can have at most: its table counts in 32 bits.
+    /// Most bytes of a head: its table counts in 32 bits.
     static let maximumByteCount = 1 << 30
 
     /// Makes a head of a status and the raw lines of its field section: lines that end in CRLF or LF.

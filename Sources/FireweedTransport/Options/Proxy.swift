@@ -39,7 +39,7 @@ public struct Proxy: Sendable, Hashable {
     ///   - port: its port.
     ///   - user: the user for proxy authentication, if it asks for any.
     ///   - password: the password that goes with the user.
-    ///   - authentication: how an HTTP proxy may be told who we are; Basic by default, which goes out with the first
+    ///   - authentication: the schemes for an HTTP proxy; Basic by default, whose credentials go out with the first
     ///     request. With more than one scheme, or Digest, the proxy's challenge is waited for.
     ///   - bypassedHosts: hosts and domains that are reached directly, as in `no_proxy`.
     public init(

@@ -172,7 +172,7 @@ public struct TransportOptions: Sendable {
     /// or downloaded 262,144.
     public var receiveBufferByteCount: Int?
 
-    /// Is told of heads as they are on the wire; `nil` by default.
+    /// Receives heads as they are on the wire; `nil` by default.
     package var wireObserver: (any WireObserver)?
     /// How fields are written; `nil`, the default, as messages have them.
     package var fieldWriting: FieldWriting?

@@ -1,6 +1,6 @@
 // Messages as they are on the wire, for tools that show or shape them.
 
-/// Is told of the heads of every message that a transport sends and receives over HTTP, byte for byte.
+/// Receives the heads of every message that a transport sends and receives over HTTP, byte for byte.
 ///
 /// Called on the transport's thread, in the order of the wire; no method may wait. WebSocket handshakes are not told.
 /// Without an observer nothing is gathered.
@@ -8,7 +8,7 @@ package protocol WireObserver: AnyObject, Sendable {
     /// A head went out, with its empty line: a request's, or that of a proxy's `CONNECT`. HTTP/2 is shown in the form
     /// of HTTP/1.1.
     func didSend(head: [UInt8])
-    /// Lines of a head or of trailers came in, with their line ends; before anybody is told of the head.
+    /// Lines of a head or of trailers came in, with their line ends; before the consumer gets the head.
     func didReceive(headLines: [UInt8])
     /// The engine says what it does: a line for people.
     func didNote(_ text: String)

@@ -1,4 +1,4 @@
-// What is said to an HTTP proxy to get a tunnel.
+// The handshake with an HTTP proxy that makes a tunnel (RFC 9110 §9.3.6).
 
 import Foundation
 
@@ -150,7 +150,7 @@ package struct TunnelRefusal: Error, Sendable {
 
     /// The failure of the transfer, whose sentence has status, reason and the start of the content.
     ///
-    /// `userAuthenticationRequired` where the proxy wants to know who we are, else `cannotConnectToHost`.
+    /// `userAuthenticationRequired` where the proxy asks for credentials, else `cannotConnectToHost`.
     package var failure: TransferFailure {
         // tinyproxy answers credentials that are wrong with 401.
         let isChallenge = head.status == 407 || head.status == 401

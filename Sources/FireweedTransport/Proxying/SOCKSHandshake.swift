@@ -1,4 +1,4 @@
-// What is said to a SOCKS proxy.
+// The handshake with a SOCKS proxy.
 
 import Foundation
 

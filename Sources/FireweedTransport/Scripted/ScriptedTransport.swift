@@ -13,7 +13,7 @@ public import Foundation
 /// })
 /// ```
 public final class ScriptedTransport: Transport {
-    /// What a consumer is told of; the end follows when nothing failed.
+    /// The events for a consumer; the end follows when nothing failed.
     public enum Step: Sendable {
         /// An interim response.
         case interim(ResponseHead)

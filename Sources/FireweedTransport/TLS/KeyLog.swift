@@ -1,4 +1,4 @@
-// The secrets of TLS connections, for those who may read them.
+// The secrets of TLS connections, for tools that decrypt captured traffic.
 
 import COpenSSL
 import Foundation

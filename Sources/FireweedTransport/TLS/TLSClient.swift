@@ -133,7 +133,7 @@ private func judgePeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -
     }
 }
 
-/// The server asks who we are.
+/// The server asks for a client certificate.
 private func identityWanted(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let ssl, let handshake = TLSStream.of(ssl)?.handshake else { return 0 }
     switch OpenSSLError.discarding({ handshake.identityWanted() }) {

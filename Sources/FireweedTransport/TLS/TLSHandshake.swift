@@ -161,7 +161,7 @@ final class TLSHandshake {
         return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
     }
 
-    /// The server asks who we are: the verdict comes first, since an identity may be given with it.
+    /// The server asks for a client certificate: the verdict on the server comes first, since it may give an identity.
     func identityWanted() -> Answer {
         guard let stream else { return .refuse }
         if gate.isProvisional {

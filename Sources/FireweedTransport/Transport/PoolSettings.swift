@@ -33,7 +33,7 @@ public struct PoolSettings: Sendable {
 }
 
 extension PoolSettings {
-    /// What a host is shown when it asks who we are.
+    /// The identity for a host that asks for a client certificate.
     func identity(forHost host: String) -> ClientIdentity? {
         trustRules?.identity(host) ?? options.identity(forHost: host)
     }

@@ -112,14 +112,14 @@ public protocol TransferControl: AnyObject, Sendable {
 
     /// Says that the rest of the response is not wanted.
     ///
-    /// The consumer gets no more content. It is told of the end soon, without a failure: when the rest has been read,
+    /// The consumer gets no more content. The end follows soon, without a failure: when the rest has been read,
     /// or has proved too long to be waited for (64 KiB, or 100 ms), so that its connection is closed. Before the head
     /// it does the same as `cancel()`.
     func discard()
 
     /// Ends the transfer; its connection is closed, or its stream reset.
     ///
-    /// The consumer is told of the end with `TransferFailure.cancelled`, unless the transfer had ended already.
+    /// The consumer gets the end with `TransferFailure.cancelled`, unless the transfer had ended already.
     func cancel()
 }
 

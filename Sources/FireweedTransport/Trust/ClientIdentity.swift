@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// A certificate and its private key, for servers that ask who we are.
+/// A certificate and its private key, for servers that ask for a client certificate.
 ///
 /// It says where they are, and reads nothing.
 ///
