@@ -148,11 +148,11 @@ private struct ResponseFound: Equatable {
     private(set) var code: URLError.Code?
 
     init(_ pieces: [ArraySlice<UInt8>], _ expectation: ResponseExpectation, closes: Bool) {
-        var limits = HTTP1ResponseParser.Limits()
-        limits.headerByteCount = 512
-        limits.headerFieldCount = 20
-        limits.interimResponseCount = 3
-        limits.framingByteCount = 64
+        var limits = ResponseLimits()
+        limits.maximumHeaderByteCount = 512
+        limits.maximumHeaderFieldCount = 20
+        limits.maximumInterimResponseCount = 3
+        limits.maximumFramingByteCount = 64
         var parser = HTTP1ResponseParser(limits: limits)
         parser.expect(expectation)
         do {

@@ -66,9 +66,9 @@ extension Dialer {
             var made = ConnectHandshake(
                 to: try RequestTarget("https://\(authority):\(port)/"),
                 credentials: target.tunnelLines.isEmpty ? proxy.credentials : nil, extraLines: target.tunnelLines,
-                limits: HTTP1ResponseParser.Limits(options))
+                limits: ResponseLimits(options))
             made.reuseDigest(of: target.digests, for: proxy.name)
-            // What is said for a WebSocket is not shown.
+            // The messages of a WebSocket's tunnel are not shown.
             if !target.isForUpgrade { made.observer = options.wireObserver }
             begin(.connect(made), over: socket)
         } catch {

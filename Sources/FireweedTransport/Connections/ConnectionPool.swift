@@ -15,7 +15,7 @@ final class ConnectionPool {
     let digests = DigestSessions()
     /// Without a proxy in the options or the environment, no exchange looks for one.
     private let mayHaveProxy: Bool
-    let parserLimits: HTTP1ResponseParser.Limits
+    let responseLimits: ResponseLimits
     let contentLimits: ContentLimits
     /// Writes the heads of all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
@@ -40,7 +40,7 @@ final class ConnectionPool {
         self.parts = parts
         tls = TLSClient(settings)
         mayHaveProxy = settings.options.proxy != nil || Proxy.isInEnvironment
-        parserLimits = HTTP1ResponseParser.Limits(settings.options)
+        responseLimits = ResponseLimits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)

@@ -43,7 +43,7 @@ final class HTTP1Connection: Connection {
     var conversation = Conversation()
 
     override init(_ socket: ConnectedSocket, origin: OriginPool) {
-        parser = HTTP1ResponseParser(limits: origin.pool.parserLimits)
+        parser = HTTP1ResponseParser(limits: origin.pool.responseLimits)
         incoming = IncomingContent(limits: origin.pool.contentLimits, context: origin.pool.context)
         super.init(socket, origin: origin)
     }

@@ -285,7 +285,7 @@ extension OriginPool: DialerOwner {
         case .http1: begin(HTTP1Connection(socket, origin: self))
         case .http2:
             do {
-                let session = try HTTP2Session(limits: pool.parserLimits)
+                let session = try HTTP2Session(limits: pool.responseLimits)
                 let connection = HTTP2Connection(socket, session: session, origin: self)
                 shared.append(connection)
                 // The others that are being made are needed only if this one is not enough.

@@ -31,29 +31,6 @@ package struct HTTP1ResponseParser {
         case end
     }
 
-    /// How much may come.
-    package struct Limits: Sendable {
-        /// The most bytes of all heads and trailers of one exchange.
-        package var headerByteCount = 300 * 1024
-        /// The most fields of one head or trailer section.
-        package var headerFieldCount = 1000
-        /// The most interim responses of one exchange.
-        package var interimResponseCount = 100
-        /// How many bytes more than content there may be in the lines of chunks.
-        package var framingByteCount = 256 * 1024
-
-        /// Makes the limits of a session that changes none.
-        package init() {}
-
-        /// Makes the limits that options ask for.
-        package init(_ options: TransportOptions) {
-            headerByteCount = min(options.maximumHeaderByteCount, ResponseHead.maximumByteCount)
-            headerFieldCount = options.maximumHeaderFieldCount
-            interimResponseCount = options.maximumInterimResponseCount
-            framingByteCount = options.maximumFramingByteCount
-        }
-    }
-
     private enum State {
         case head
         case length(rest: Int64)
@@ -71,7 +48,7 @@ package struct HTTP1ResponseParser {
     /// The start of a head or trailer section whose end has not come.
     private var pending: [UInt8] = []
     private var interimCount = 0
-    private let limits: Limits
+    private let limits: ResponseLimits
 
     /// The bytes of all complete heads and trailers of the exchange.
     package private(set) var headerByteCount = 0
@@ -92,9 +69,9 @@ package struct HTTP1ResponseParser {
     }
 
     /// Makes a parser for a connection.
-    package init(limits: Limits = Limits()) {
+    package init(limits: ResponseLimits = ResponseLimits()) {
         self.limits = limits
-        section.maximumFieldCount = limits.headerFieldCount
+        section.maximumFieldCount = limits.maximumHeaderFieldCount
     }
 
     /// True when the response ended, and with it nothing but the exchange.
@@ -217,7 +194,7 @@ package struct HTTP1ResponseParser {
 
     /// Reads the lines that are complete; true when the section is.
     private mutating func readLines(of bytes: UnsafeRawBufferPointer) throws(TransferFailure) -> Bool {
-        let limit = limits.headerByteCount - headerByteCount
+        let limit = limits.maximumHeaderByteCount - headerByteCount
         let allowed = bytes.count <= limit ? bytes : UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, limit)))
         if case .head = state, line == nil {
             line = try StatusLine.read(allowed)
@@ -233,8 +210,8 @@ package struct HTTP1ResponseParser {
 
     /// Throws, if an incomplete section is as long as a complete one may be.
     private func checkLength(of count: Int) throws(TransferFailure) {
-        guard count < limits.headerByteCount - headerByteCount else {
-            throw .refused(.headerBytes(limit: limits.headerByteCount))
+        guard count < limits.maximumHeaderByteCount - headerByteCount else {
+            throw .refused(.headerBytes(limit: limits.maximumHeaderByteCount))
         }
     }
 
@@ -259,7 +236,7 @@ package struct HTTP1ResponseParser {
             marks: section.marks)
         guard line.status >= 200 || line.status == 101 else {
             interimCount += 1
-            let limit = limits.interimResponseCount
+            let limit = limits.maximumInterimResponseCount
             guard interimCount <= limit else { throw .refused(.interimResponses(limit: limit)) }
             self.line = nil
             section.reset()
@@ -278,7 +255,7 @@ package struct HTTP1ResponseParser {
         case .length(let count): state = .length(rest: count)
         case .chunked:
             state = .chunks
-            chunks = ChunkedDecoder(framingLimit: limits.framingByteCount)
+            chunks = ChunkedDecoder(framingLimit: limits.maximumFramingByteCount)
         case .untilClose:
             state = .untilClose
             isPersistent = false

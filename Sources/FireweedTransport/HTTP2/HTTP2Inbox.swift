@@ -32,7 +32,7 @@ final class HTTP2Inbox {
     var events: [HTTP2Event] = []
     var streams: [Int32: Stream] = [:]
     weak var source: (any HTTP2ContentSource)?
-    let limits: HTTP1ResponseParser.Limits
+    let limits: ResponseLimits
     var floodGuard: FloodGuard
     /// Why the connection cannot go on.
     private(set) var failure: TransferFailure?
@@ -53,9 +53,9 @@ final class HTTP2Inbox {
     /// What the stream's earlier sections had, as `FieldSection.listByteCount` counts.
     private var earlierByteCount = 0
 
-    init(limits: HTTP1ResponseParser.Limits) {
+    init(limits: ResponseLimits) {
         self.limits = limits
-        floodGuard = FloodGuard(limit: limits.framingByteCount)
+        floodGuard = FloodGuard(limit: limits.maximumFramingByteCount)
     }
 
     /// Fails the connection; the first cause counts.
@@ -74,7 +74,7 @@ final class HTTP2Inbox {
     private func fail(_ stream: Int32, _ failure: HTTP2StreamFailure, resets: Bool) {
         guard let known = streams.removeValue(forKey: stream) else { return }
         if section.stream == stream { isSectionWanted = false }
-        floodGuard.allowStray(known.windowByteCount + limits.headerByteCount)
+        floodGuard.allowStray(known.windowByteCount + limits.maximumHeaderByteCount)
         if resets { owedResets.append(stream) }
         events.append(.failed(stream: stream, failure))
     }
@@ -101,11 +101,11 @@ final class HTTP2Inbox {
         guard isSectionWanted, section.stream == id else { return .goOn }
         do throws(TransferFailure) {
             try section.append(name, value)
-            guard earlierByteCount + section.listByteCount <= limits.headerByteCount else {
-                throw TransferFailure.refused(.headerBytes(limit: limits.headerByteCount))
+            guard earlierByteCount + section.listByteCount <= limits.maximumHeaderByteCount else {
+                throw TransferFailure.refused(.headerBytes(limit: limits.maximumHeaderByteCount))
             }
-            guard section.fieldCount <= limits.headerFieldCount else {
-                throw TransferFailure.refused(.headerFields(limit: limits.headerFieldCount))
+            guard section.fieldCount <= limits.maximumHeaderFieldCount else {
+                throw TransferFailure.refused(.headerFields(limit: limits.maximumHeaderFieldCount))
             }
             return .goOn
         } catch {
@@ -133,8 +133,8 @@ final class HTTP2Inbox {
         let head = section.head(status: status)
         guard status >= 200 else {
             stream.interimCount += 1
-            guard stream.interimCount <= limits.interimResponseCount else {
-                return fail(id, .refused(.interimResponses(limit: limits.interimResponseCount)), resets: true)
+            guard stream.interimCount <= limits.maximumInterimResponseCount else {
+                return fail(id, .refused(.interimResponses(limit: limits.maximumInterimResponseCount)), resets: true)
             }
             return events.append(.interim(stream: id, head))
         }

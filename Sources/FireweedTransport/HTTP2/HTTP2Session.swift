@@ -37,7 +37,7 @@ package final class HTTP2Session {
     private var isDead = false
 
     /// Makes the session of a new connection; the preface and the settings are the first that it sends.
-    package init(limits: HTTP1ResponseParser.Limits) throws(TransferFailure) {
+    package init(limits: ResponseLimits) throws(TransferFailure) {
         inbox = HTTP2Inbox(limits: limits)
         var options: OpaquePointer?
         var made: OpaquePointer?
@@ -59,7 +59,7 @@ package final class HTTP2Session {
 
     deinit { nghttp2_session_del(handle) }
 
-    private func begin(_ limits: HTTP1ResponseParser.Limits) {
+    private func begin(_ limits: ResponseLimits) {
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
@@ -67,7 +67,7 @@ package final class HTTP2Session {
                 value: UInt32(Self.streamWindowByteCount)),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
-                value: UInt32(clamping: limits.headerByteCount)),
+                value: UInt32(clamping: limits.maximumHeaderByteCount)),
         ]
         check(nghttp2_submit_settings(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count))
         setWindow(of: 0, to: Self.connectionWindowByteCount)
@@ -130,7 +130,7 @@ package final class HTTP2Session {
         if count < 0 {
             inbox.fail(.brokenHTTP2(inbox.complaint ?? HTTP2ErrorCode.sentence(of: Int32(clamping: count))))
         } else if !isWithinLimit {
-            inbox.fail(.refused(.framingBytes(limit: inbox.limits.framingByteCount)))
+            inbox.fail(.refused(.framingBytes(limit: inbox.limits.maximumFramingByteCount)))
         } else if inbox.receivedByteCount > 0 {
             check(nghttp2_session_consume_connection(handle, inbox.receivedByteCount))
         }
@@ -214,7 +214,7 @@ package final class HTTP2Session {
         }
         // After both sides have ended, nghttp2 does not know the stream any more.
         guard nghttp2_session_get_stream_local_close(handle, stream) >= 0 else { return false }
-        inbox.floodGuard.allowStray(known.windowByteCount + inbox.limits.headerByteCount)
+        inbox.floodGuard.allowStray(known.windowByteCount + inbox.limits.maximumHeaderByteCount)
         reset(stream)
         return true
     }

@@ -58,7 +58,7 @@ package struct ConnectHandshake {
     ///   - limits: how long the proxy's answers may be.
     package init(
         to target: RequestTarget, credentials: RequestMessage.Credentials?, extraLines: [UInt8] = [],
-        limits: HTTP1ResponseParser.Limits = .init()
+        limits: ResponseLimits = .init()
     ) {
         authority = target.authorityForm
         self.extraLines = extraLines

@@ -236,8 +236,8 @@ struct HTTP1ResponseParserTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: \(String(repeating: "a", count: 50))\r\n\r\n",
         ])
     func byteLimit(text: String) {
-        var limits = HTTP1ResponseParser.Limits()
-        limits.headerByteCount = 70
+        var limits = ResponseLimits()
+        limits.maximumHeaderByteCount = 70
         let bytes = Array(text.utf8)
         let whole = ParsedResponse([bytes[...]], limits: limits)
         #expect(whole.failure?.contains("limit of 70 bytes") == true)
@@ -248,14 +248,14 @@ struct HTTP1ResponseParserTests {
     @Test("a head may be exactly as long as the limit, and have as many fields")
     func limitsReached() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nB: c\r\n\r\n"
-        var limits = HTTP1ResponseParser.Limits()
-        limits.headerByteCount = text.utf8.count
-        limits.headerFieldCount = 2
+        var limits = ResponseLimits()
+        limits.maximumHeaderByteCount = text.utf8.count
+        limits.maximumHeaderFieldCount = 2
         #expect(ParsedResponse(text, limits: limits).isAtEnd)
-        limits.headerFieldCount = 1
+        limits.maximumHeaderFieldCount = 1
         #expect(ParsedResponse(text, limits: limits).failure?.contains("more fields than the limit of 1") == true)
         limits = .init()
-        limits.headerByteCount = text.utf8.count - 1
+        limits.maximumHeaderByteCount = text.utf8.count - 1
         #expect(ParsedResponse(text, limits: limits).failure?.contains("limit of") == true)
     }
 
@@ -272,8 +272,8 @@ struct HTTP1ResponseParserTests {
 
     @Test("interim responses are limited")
     func interimLimit() {
-        var limits = HTTP1ResponseParser.Limits()
-        limits.interimResponseCount = 2
+        var limits = ResponseLimits()
+        limits.maximumInterimResponseCount = 2
         let interim = "HTTP/1.1 102 Wait\r\n\r\n"
         let rest = "HTTP/1.1 204 No\r\n\r\n"
         #expect(ParsedResponse(interim + interim + rest, limits: limits).interim == [102, 102])

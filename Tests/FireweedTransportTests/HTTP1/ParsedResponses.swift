@@ -25,7 +25,7 @@ struct ParsedResponse: Equatable {
 
     init(
         _ pieces: [ArraySlice<UInt8>], to expectation: ResponseExpectation = ResponseExpectation(method: "GET"),
-        limits: HTTP1ResponseParser.Limits = .init(), closes: Bool = true
+        limits: ResponseLimits = .init(), closes: Bool = true
     ) {
         var parser = HTTP1ResponseParser(limits: limits)
         parser.expect(expectation)
@@ -68,7 +68,7 @@ struct ParsedResponse: Equatable {
 
     init(
         _ text: String, to expectation: ResponseExpectation = ResponseExpectation(method: "GET"),
-        limits: HTTP1ResponseParser.Limits = .init(), closes: Bool = true
+        limits: ResponseLimits = .init(), closes: Bool = true
     ) {
         self.init([Array(text.utf8)[...]], to: expectation, limits: limits, closes: closes)
     }

@@ -8,7 +8,7 @@ import Testing
 struct HTTP2SessionTests {
     /// A session that has sent a request on stream 1 and got the peer's settings.
     private static func session(
-        limits: HTTP1ResponseParser.Limits = HTTP1ResponseParser.Limits(), method: String = "GET"
+        limits: ResponseLimits = ResponseLimits(), method: String = "GET"
     ) throws -> HTTP2Session {
         let session = try HTTP2Session(limits: limits)
         let stream = try session.submit(head(method), hasContent: false)
@@ -77,7 +77,7 @@ struct HTTP2SessionTests {
 
     @Test("the first frames refuse pushes, and open the connection's window")
     func preface() throws {
-        let session = try HTTP2Session(limits: HTTP1ResponseParser.Limits())
+        let session = try HTTP2Session(limits: ResponseLimits())
         let frames = Self.sent(by: session)
         #expect(frames.map(\.type) == [Frames.settings, Frames.window])
         #expect(frames[0].payload.starts(with: [0, 2, 0, 0, 0, 0]))
@@ -229,10 +229,10 @@ struct HTTP2SessionTests {
 
     @Test("the limits on header sections are ours")
     func headerLimits() throws {
-        var limits = HTTP1ResponseParser.Limits()
-        limits.headerByteCount = 200
-        limits.headerFieldCount = 3
-        limits.interimResponseCount = 2
+        var limits = ResponseLimits()
+        limits.maximumHeaderByteCount = 200
+        limits.maximumHeaderFieldCount = 3
+        limits.maximumInterimResponseCount = 2
         // Name, value and 32 count (RFC 9113 §6.5.2): `:status` has 42, each of these 34.
         let small = Frames.field("a", "b")
         func lines(_ bytes: [UInt8]) throws -> [String] { Self.events(of: bytes, in: try Self.session(limits: limits)) }

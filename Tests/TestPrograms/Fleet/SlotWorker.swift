@@ -58,14 +58,7 @@ struct RateWorker {
                 try RateLimiter(file: URL(fileURLWithPath: store), limit)
             }
         let session = Session(configuration: .af.ephemeral, interceptor: limiter)
-        let url = "\(origin)/work"
-        let successes = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<count {
-                group.addTask { await session.request(url).validate().serializingData().response.error == nil }
-            }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-        return successes == count ? 0 : 1
+        return await session.allSucceed(count, "\(origin)/work") ? 0 : 1
     }
 }
 

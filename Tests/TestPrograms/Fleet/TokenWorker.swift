@@ -70,14 +70,7 @@ struct TokenWorker {
         let interceptor = AuthenticationInterceptor(
             authenticator: vault.authenticator(ProbeAuthenticator(origin: origin)), credential: ProbeToken(number: 1))
         let session = Session(configuration: .af.ephemeral, interceptor: interceptor)
-        let url = "\(origin)/work"
-        let successes = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<count {
-                group.addTask { await session.request(url).validate().serializingData().response.error == nil }
-            }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-        return successes == count ? 0 : 1
+        return await session.allSucceed(count, "\(origin)/work") ? 0 : 1
     }
 }
 
