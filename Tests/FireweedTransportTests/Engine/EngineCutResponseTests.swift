@@ -4,8 +4,8 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Responses that are cut", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct CutResponseTests {
+@Suite("Responses that are cut, on the engine", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct EngineCutResponseTests {
     private static let responses = [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Field: value\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nChecksum: 42\r\n\r\n",

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Records without content", .timeLimit(.minutes(TestTimeouts.minutes)))
-struct TicketTests {
+@Suite("Floods of TLS records without content", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct RecordFloodTests {
     @Test("a ticket that comes on an idle connection does not end it")
     func idle() async throws {
         let events = EventLog<String>()
