@@ -43,11 +43,11 @@ private struct HTTP2Found {
     var hasFault: Bool { connectionFailure != nil || streams.values.contains { $0.failure != nil } }
 
     init(_ pieces: [ArraySlice<UInt8>], _ choice: UInt8) throws {
-        var limits = HTTP1ResponseParser.Limits()
-        limits.headerByteCount = 1024
-        limits.headerFieldCount = 20
-        limits.interimResponseCount = 3
-        limits.framingByteCount = 1024
+        var limits = ResponseLimits()
+        limits.maximumHeaderByteCount = 1024
+        limits.maximumHeaderFieldCount = 20
+        limits.maximumInterimResponseCount = 3
+        limits.maximumFramingByteCount = 1024
         let session = try HTTP2Session(limits: limits)
         session.source = source
         for method in ["GET", "POST", "HEAD"] {
@@ -61,7 +61,7 @@ private struct HTTP2Found {
         try send(session)
         try take([0, 0, 0, 4, 0, 0, 0, 0, 0], session, choice)
         for piece in pieces {
-            // Streams that nobody waits for any more, while frames for them are on their way.
+            // Streams that were forgotten, while frames for them are on their way.
             if choice & 1 != 0 { session.forget(5) }
             try take(Array(piece), session, choice)
         }

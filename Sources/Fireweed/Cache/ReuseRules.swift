@@ -32,8 +32,8 @@ enum ReuseRules {
 
     /// Validates in any case, except a fresh response that the origin has declared `immutable` (RFC 8246 §2).
     private static func reload(_ stored: StoredHead, now: Date) -> CacheDecision {
-        let standing = Standing(stored, now: now)
-        if standing.control.isImmutable, standing.isFresh, !standing.control.noCache {
+        let state = FreshnessState(stored, now: now)
+        if state.control.isImmutable, state.isFresh, !state.control.noCache {
             return .answer(stored, refreshes: false)
         }
         return .validate(stored, toleratesError: false)
@@ -42,19 +42,19 @@ enum ReuseRules {
     private static func decideByProtocol(_ request: CacheQuery, stored: StoredHead?, now: Date) -> CacheDecision {
         let policy = request.facts.control
         guard let stored else { return policy.onlyIfCached ? .gatewayTimeout : .fetch }
-        let standing = Standing(stored, now: now)
-        switch standing.suitability(to: policy) {
+        let state = FreshnessState(stored, now: now)
+        switch state.suitability(to: policy) {
         case .suitable: return .answer(stored, refreshes: false)
         case .suitableWhileRevalidating where !policy.onlyIfCached: return .answer(stored, refreshes: true)
         case .suitableWhileRevalidating, .unsuitable:
             if policy.onlyIfCached { return .gatewayTimeout }
-            return .validate(stored, toleratesError: standing.toleratesError(policy))
+            return .validate(stored, toleratesError: state.toleratesError(policy))
         }
     }
 }
 
 /// Age, lifetime and directives of a stored response at a moment.
-private struct Standing {
+private struct FreshnessState {
     enum Suitability { case suitable, suitableWhileRevalidating, unsuitable }
 
     let control: CacheControl

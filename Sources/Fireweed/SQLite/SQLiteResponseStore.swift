@@ -23,8 +23,8 @@ import Synchronization
 public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     // SAFETY: each connection is used under its own lock alone.
     private let database: StoreDatabase
-    private let reader: Mutex<Lane>
-    private let writer: Mutex<Lane>
+    private let reader: Mutex<OpenDatabase>
+    private let writer: Mutex<OpenDatabase>
     /// When responses were used, by row; not written yet.
     private let uses = Mutex<[Int: Int]>([:])
     /// The queue on which uses are written, so that a look-up does not wait for it.
@@ -37,7 +37,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     public let separatesCookies: Bool
 
     /// A connection, and the file that it has open.
-    private struct Lane {
+    private struct OpenDatabase {
         var connection: SQLiteConnection
         var inode: UInt
         /// When the open file was last found at the path, in nanoseconds since 1970.
@@ -79,8 +79,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             try? FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        writer = Mutex(try Self.lane(database, .writer))
-        reader = Mutex(try Self.lane(database, .reader))
+        writer = Mutex(try Self.open(database, .writer))
+        reader = Mutex(try Self.open(database, .reader))
     }
 
     deinit {
@@ -255,11 +255,11 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     // MARK: Connections
 
-    private static func lane(
+    private static func open(
         _ database: StoreDatabase, _ waiting: StoreDatabase.Waiting
-    ) throws(ResponseStoreError) -> Lane {
+    ) throws(ResponseStoreError) -> OpenDatabase {
         let connection = try database.open(waiting)
-        return Lane(connection: connection, inode: database.inode)
+        return OpenDatabase(connection: connection, inode: database.inode)
     }
 
     private func read<Value>(
@@ -279,17 +279,17 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     /// Opens the file again when another process has replaced a damaged database by an empty one.
-    private func check(_ lane: inout Lane, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
+    private func check(_ handle: inout OpenDatabase, _ waiting: StoreDatabase.Waiting) throws(ResponseStoreError) {
         let trust = waiting == .reader ? Self.readerTrust : 0
         let (now, changes) = (Self.now, changes.load(ordering: .acquiring))
-        let isTrusted = lane.changes == changes && now >= lane.checkedAt && now - lane.checkedAt < trust
+        let isTrusted = handle.changes == changes && now >= handle.checkedAt && now - handle.checkedAt < trust
         guard !isTrusted else { return }
-        if lane.inode != database.inode {
-            lane = try Self.lane(database, waiting)
+        if handle.inode != database.inode {
+            handle = try Self.open(database, waiting)
             self.changes.add(1, ordering: .releasing)
         }
-        lane.checkedAt = now
-        lane.changes = changes
+        handle.checkedAt = now
+        handle.changes = changes
     }
 
     /// Uses a connection; after damage once more, on an empty database.
@@ -297,30 +297,30 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// Another process may keep the database locked. This then waits once, and fails without waiting for a while:
     /// requests that wait for the cache would otherwise wait one after the other.
     private func use<Value>(
-        _ lane: borrowing Mutex<Lane>, _ waiting: StoreDatabase.Waiting,
+        _ handle: borrowing Mutex<OpenDatabase>, _ waiting: StoreDatabase.Waiting,
         _ body: (SQLiteConnection) throws(SQLiteFailure) -> Value
     ) throws(ResponseStoreError) -> Value {
-        let result = lane.withLock { lane -> Result<Value, ResponseStoreError> in
+        let result = handle.withLock { handle -> Result<Value, ResponseStoreError> in
             let now = Self.now
-            guard now >= lane.busyUntil || lane.busyUntil - now > Self.busyPause else { return .failure(.busy) }
+            guard now >= handle.busyUntil || handle.busyUntil - now > Self.busyPause else { return .failure(.busy) }
             do throws(ResponseStoreError) {
-                try check(&lane, waiting)
+                try check(&handle, waiting)
                 do throws(SQLiteFailure) {
-                    return .success(try body(lane.connection))
+                    return .success(try body(handle.connection))
                 } catch  where error.isDamage {
-                    lane.connection = try database.replace(damaged: lane.inode, waiting)
-                    lane.inode = database.inode
+                    handle.connection = try database.replace(damaged: handle.inode, waiting)
+                    handle.inode = database.inode
                     changes.add(1, ordering: .releasing)
                 } catch {
                     throw error.storeError
                 }
                 do throws(SQLiteFailure) {
-                    return .success(try body(lane.connection))
+                    return .success(try body(handle.connection))
                 } catch {
                     throw error.storeError
                 }
             } catch {
-                if error == .busy { lane.busyUntil = Self.now + Self.busyPause }
+                if error == .busy { handle.busyUntil = Self.now + Self.busyPause }
                 return .failure(error)
             }
         }

@@ -32,9 +32,9 @@ final class ExchangeAuthentication {
     }
 
     /// Begins on a connection, whose peers may know already who we are.
-    func begin(_ conversation: Conversation) {
-        if conversation.isOriginConvinced { origin?.awaitChallenge() }
-        if conversation.isProxyConvinced { proxy?.awaitChallenge() }
+    func begin(_ authenticationState: ConnectionAuthentication) {
+        if authenticationState.isOriginAuthenticated { origin?.awaitChallenge() }
+        if authenticationState.isProxyAuthenticated { proxy?.awaitChallenge() }
     }
 
     /// Answers the proxy ahead of its challenge, where a nonce of these was accepted before.
@@ -85,18 +85,18 @@ final class ExchangeAuthentication {
     var needsConnection: Bool { origin?.hasAnsweredNTLM == true || proxy?.hasAnsweredNTLM == true }
 
     /// Notes who accepted such an answer, after a response that is no challenge.
-    func note(in conversation: inout Conversation) {
-        if origin?.hasAnsweredNTLM == true { conversation.isOriginConvinced = true }
-        noteProxy(in: &conversation)
+    func note(in authenticationState: inout ConnectionAuthentication) {
+        if origin?.hasAnsweredNTLM == true { authenticationState.isOriginAuthenticated = true }
+        noteProxy(in: &authenticationState)
     }
 }
 
 extension ExchangeAuthentication {
     /// Notes that the proxy has accepted its answer: the message came to the origin.
-    func noteProxy(in conversation: inout Conversation) {
+    func noteProxy(in authenticationState: inout ConnectionAuthentication) {
         proxy?.wasAccepted()
         guard proxy?.hasAnsweredNTLM == true else { return }
-        conversation.isProxyConvinced = true
+        authenticationState.isProxyAuthenticated = true
         proxy?.awaitChallenge()
     }
 }

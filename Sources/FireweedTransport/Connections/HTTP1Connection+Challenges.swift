@@ -1,17 +1,17 @@
 // Challenges that a connection answers.
 
-/// What the peers of a connection know of who we are: the origin, and a proxy that takes the absolute form.
-struct Conversation {
-    /// The origin knows whom this connection belongs to (NTLM): messages need not say it.
-    var isOriginConvinced = false
-    /// The same of the proxy.
-    var isProxyConvinced = false
-    /// The content of a challenge is read past; the message goes out again behind it.
+/// How far a connection is authenticated with its peers: the origin, and a proxy that takes the absolute form.
+struct ConnectionAuthentication {
+    /// Whether the origin has authenticated this connection (NTLM): messages need no credentials.
+    var isOriginAuthenticated = false
+    /// Whether the proxy has authenticated this connection.
+    var isProxyAuthenticated = false
+    /// Whether the content of a challenge is skipped; the message is sent again behind it.
     var isAnswering = false
-    /// How much of that content has come.
+    /// How many bytes of that content have come.
     var skippedByteCount = 0
 
-    /// More than anybody has to say about a challenge.
+    /// Longest content of a challenge that is skipped; a longer one is answered on another connection.
     static let skippedLimit = 64 * 1024
 }
 
@@ -27,7 +27,7 @@ extension HTTP1Connection {
         if exchange.authentication == nil, exchange.message.credentials != nil || proxy?.user != nil {
             exchange.authentication = ExchangeAuthentication(
                 exchange.message, proxy: proxy, token: exchange.takeNegotiateToken())
-            exchange.authentication?.begin(conversation)
+            exchange.authentication?.begin(authenticationState)
             if let proxy, let target = exchange.target {
                 exchange.authentication?.reuseDigest(
                     of: origin.pool.digests, for: proxy.name, message: exchange.message, target)
@@ -45,10 +45,10 @@ extension HTTP1Connection {
             exchange.discardedByteCount == nil
         else { return false }
         guard head.status == 401 || head.status == 407 else {
-            authentication.note(in: &conversation)
+            authentication.note(in: &authenticationState)
             return false
         }
-        if head.status == 401 { authentication.noteProxy(in: &conversation) }
+        if head.status == 401 { authentication.noteProxy(in: &authenticationState) }
         let keeps =
             framing != .untilClose && parser.isPersistent && !isSending && !isSendingStopped && !closesAfterExchange
             && !Proxy.closesConnection(head)
@@ -56,8 +56,8 @@ extension HTTP1Connection {
         guard decision != .none, keeps || decision != .again(onSameConnection: true) else { return false }
         exchange.consumer?.transferDidAnswerChallenge(head)
         if keeps {
-            conversation.isAnswering = true
-            conversation.skippedByteCount = 0
+            authenticationState.isAnswering = true
+            authenticationState.skippedByteCount = 0
         } else {
             answerElsewhere(exchange)
         }
@@ -66,8 +66,8 @@ extension HTTP1Connection {
 
     /// Reads past content of a challenge.
     func skipChallenge(_ byteCount: Int, for exchange: Exchange) {
-        conversation.skippedByteCount += byteCount
-        guard conversation.skippedByteCount > Conversation.skippedLimit else { return }
+        authenticationState.skippedByteCount += byteCount
+        guard authenticationState.skippedByteCount > ConnectionAuthentication.skippedLimit else { return }
         if exchange.authentication?.needsConnection == true {
             exchange.end(.badResponse("the content of the challenge is too long to be read past"))
         } else {
@@ -79,7 +79,7 @@ extension HTTP1Connection {
     ///
     /// `hasExcess` is true when bytes came that do not belong to the challenge.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
-        conversation.isAnswering = false
+        authenticationState.isAnswering = false
         guard !hasExcess, !hasPeerClosed else {
             guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
             return exchange.end(.badResponse("the peer closed the connection that NTLM needs"))

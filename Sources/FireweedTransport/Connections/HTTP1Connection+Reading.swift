@@ -110,7 +110,7 @@ extension HTTP1Connection {
     }
 
     private func took(content bytes: UnsafeRawBufferPointer, for exchange: Exchange) throws(TransferFailure) {
-        if conversation.isAnswering { return skipChallenge(bytes.count, for: exchange) }
+        if authenticationState.isAnswering { return skipChallenge(bytes.count, for: exchange) }
         if try !incoming.take(bytes, for: exchange) { exchange.end(nil) }
     }
 
@@ -127,7 +127,7 @@ extension HTTP1Connection {
     /// The response is whole, if its codings are.
     private func responseEnded(_ exchange: Exchange, hasExcess: Bool) throws(TransferFailure) {
         show(lines: parser.trailerLines)
-        if conversation.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
+        if authenticationState.isAnswering { return challengeEnded(for: exchange, hasExcess: hasExcess) }
         try incoming.finish(for: exchange, endedByClose: endsWithClose)
         // What follows a response without having been asked for is a fault of the server's.
         exchange.end(nil, keepsConnection: parser.isPersistent && !hasExcess && !isSending)

@@ -40,7 +40,7 @@ final class HTTP1Connection: Connection {
     /// A byte of the present message was handed to the kernel.
     var hasWritten = false
     /// What the peers know of who we are.
-    var conversation = Conversation()
+    var authenticationState = ConnectionAuthentication()
 
     override init(_ socket: ConnectedSocket, origin: OriginPool) {
         parser = HTTP1ResponseParser(limits: origin.pool.responseLimits)

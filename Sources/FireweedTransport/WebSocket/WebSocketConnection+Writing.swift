@@ -4,8 +4,8 @@ import Foundation
 
 extension WebSocketConnection {
     func send(_ message: WebSocketMessage, completion: @escaping @Sendable (TransferFailure?) -> Void) {
-        guard state == .open, outbox.closing == nil else { return completion(failure ?? .closedWebSocket) }
-        outbox.add(message, completion)
+        guard state == .open, sendQueue.closing == nil else { return completion(failure ?? .closedWebSocket) }
+        sendQueue.add(message, completion)
         flush()
     }
 
@@ -53,17 +53,17 @@ extension WebSocketConnection {
     private func stage() {
         guard let engine, state == .open || state == .closing || state == .draining else { return }
         engine.pump()
-        if !engine.hasUnframed { outbox.settle(at: engine.queuedByteCount) }
-        while engine.isReadyForMessage, let next = outbox.next() {
+        if !engine.hasUnframed { sendQueue.settle(at: engine.queuedByteCount) }
+        while engine.isReadyForMessage, let next = sendQueue.next() {
             guard engine.queue(next.message) else {
                 next.completion(failure ?? .closedWebSocket)
                 continue
             }
             report.requestBodyByteCount += Int64(next.message.byteCount)
-            outbox.begin(next.completion)
-            if !engine.hasUnframed { outbox.settle(at: engine.queuedByteCount) }
+            sendQueue.begin(next.completion)
+            if !engine.hasUnframed { sendQueue.settle(at: engine.queuedByteCount) }
         }
-        if state == .closing, engine.isReadyForMessage, outbox.isEmpty, let closing = outbox.takeClosing() {
+        if state == .closing, engine.isReadyForMessage, sendQueue.isEmpty, let closing = sendQueue.takeClosing() {
             engine.queueClose(code: closing.code, reason: closing.reason)
         }
     }
@@ -74,7 +74,7 @@ extension WebSocketConnection {
             shake.unsent.removeFirst(count)
         } else {
             engine?.didWrite(count)
-            outbox.wrote(count)
+            sendQueue.wrote(count)
         }
     }
 

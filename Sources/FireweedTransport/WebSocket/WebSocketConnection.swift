@@ -22,8 +22,8 @@ final class WebSocketConnection: Timed {
     /// What may move: the latest of the decisions that have come.
     private var flow = Flow.undecided
     var interest: SocketReadiness = []
-    var outbox = Outbox()
-    var pings = PingBook()
+    var sendQueue = SendQueue()
+    var pings = PendingPings()
     var report = TransferReport()
     /// The peer's goodbye, once it came.
     var peerClose: (code: UInt16, reason: Data)?
@@ -65,7 +65,7 @@ final class WebSocketConnection: Timed {
 
     func close(code: UInt16, reason: Data) {
         if state == .connecting || state == .shaking { note(.cancelled) }
-        outbox.closing = (code, reason)
+        sendQueue.closing = (code, reason)
         handle(.closeAsked)
     }
 
@@ -150,14 +150,14 @@ final class WebSocketConnection: Timed {
 
     private func drain() {
         drainDeadline = pool.context.now + Self.drainTime
-        outbox.fail(failure ?? .closedWebSocket)
+        sendQueue.fail(failure ?? .closedWebSocket)
         setTimer()
         flush()
     }
 
     /// Best effort: what does not go out at once never will.
     private func farewell() {
-        guard outbox.closing == nil, let engine else { return }
+        guard sendQueue.closing == nil, let engine else { return }
         engine.queueClose(code: 1001, reason: Data())
         flush()
     }
@@ -176,7 +176,7 @@ final class WebSocketConnection: Timed {
         // Nothing was sent, and the report says when that was.
         if began == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
         let cause = failure ?? .closedWebSocket
-        outbox.fail(cause)
+        sendQueue.fail(cause)
         pings.fail(cause)
         consumer?.transferDidFinish(TransferEnd(failure, report: report))
     }

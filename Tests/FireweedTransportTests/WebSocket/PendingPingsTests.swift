@@ -16,29 +16,29 @@ struct PendingPingsTests {
     @Test("a pong answers its own ping and the ones before it, and no other")
     func answers() {
         let answers = Answers()
-        var book = PingBook()
-        let payloads = ["a", "b", "c"].map { book.add(answers.note($0)) }
-        book.answer([1, 2, 3])
-        book.answer([UInt8](repeating: 9, count: 8))
+        var pings = PendingPings()
+        let payloads = ["a", "b", "c"].map { pings.add(answers.note($0)) }
+        pings.answer([1, 2, 3])
+        pings.answer([UInt8](repeating: 9, count: 8))
         #expect(answers.all.isEmpty)
-        book.answer(payloads[1])
+        pings.answer(payloads[1])
         #expect(answers.all == ["a", "b"])
-        book.answer(payloads[1])
-        book.fail(.cancelled)
+        pings.answer(payloads[1])
+        pings.fail(.cancelled)
         #expect(answers.all == ["a", "b", "c failed"])
     }
 
     @Test("automatic pings come at their interval, one at a time")
     func automatic() {
-        var book = PingBook()
-        book.begin(every: 2, now: 1_000_000_000)
-        #expect(book.deadline(isOpen: true) == 3_000_000_000 && book.deadline(isOpen: false) == nil)
-        let payload = book.addAutomatic(now: 3_000_000_000)
-        #expect(payload != nil && book.isAutomaticPingOpen && book.deadline(isOpen: true) == 5_000_000_000)
-        #expect(book.addAutomatic(now: 5_000_000_000) == nil)
-        payload.map { book.answer($0) }
-        #expect(!book.isAutomaticPingOpen)
-        var none = PingBook()
+        var pings = PendingPings()
+        pings.begin(every: 2, now: 1_000_000_000)
+        #expect(pings.deadline(isOpen: true) == 3_000_000_000 && pings.deadline(isOpen: false) == nil)
+        let payload = pings.addAutomatic(now: 3_000_000_000)
+        #expect(payload != nil && pings.isAutomaticPingOpen && pings.deadline(isOpen: true) == 5_000_000_000)
+        #expect(pings.addAutomatic(now: 5_000_000_000) == nil)
+        payload.map { pings.answer($0) }
+        #expect(!pings.isAutomaticPingOpen)
+        var none = PendingPings()
         none.begin(every: nil, now: 1)
         #expect(none.deadline(isOpen: true) == nil)
     }

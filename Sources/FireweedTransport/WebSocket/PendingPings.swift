@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// Numbers pings, finds whom a pong answers, and knows when the next automatic ping is due.
-struct PingBook {
+/// Numbers pings, finds the pings that a pong answers, and has the moment of the next automatic ping.
+struct PendingPings {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
     private var open: [(number: UInt64, completion: Completion?)] = []

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// What waits to be framed, and who waits for which byte to be written.
-struct Outbox {
+/// Messages that wait to be framed, and completions that wait for their last byte to be written.
+struct SendQueue {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
     private var waiting: [(message: WebSocketMessage, completion: Completion)] = []
