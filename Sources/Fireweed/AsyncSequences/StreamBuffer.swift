@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// How many elements a buffer keeps, and which.
+/// The limit of a buffer of elements, and which elements it keeps.
 enum BufferLimit: Sendable {
     case unbounded
     case oldest(Int)

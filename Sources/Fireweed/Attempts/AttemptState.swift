@@ -7,7 +7,7 @@ import FireweedTransport
 /// Pure: events go in, effects come out, and `Attempt` performs the effects outside its lock. Messages, heads and
 /// failures are kept in `Attempt`; the table only knows that they exist.
 struct AttemptState: Sendable {
-    /// Whether and how the present transfer has ended.
+    /// The progress of the present transfer, to its end.
     enum Wire: Hashable, Sendable {
         case open
         case over(hasFailed: Bool)
@@ -67,7 +67,7 @@ struct AttemptState: Sendable {
         case saved
     }
 
-    /// What to do about an event, in the order below.
+    /// The effects of an event, performed in the order below.
     struct Effects: OptionSet, Hashable, Sendable {
         let rawValue: UInt16
 

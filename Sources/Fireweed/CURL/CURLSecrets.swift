@@ -1,6 +1,6 @@
 // Credentials in curl commands.
 
-/// Whether a `curl` command shows credentials.
+/// The treatment of credentials in a `curl` command: shown or hidden.
 public enum CURLSecrets: Sendable {
     /// The command shows everything, and sends the same request.
     case shown

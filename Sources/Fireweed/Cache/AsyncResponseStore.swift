@@ -109,9 +109,9 @@ extension AsyncResponseStore {
     public func endFetch(of key: String, isShareable: Bool) async throws {}
 }
 
-/// What an ``AsyncResponseStore`` knows of a key.
+/// The result of a look-up in an ``AsyncResponseStore``.
 public struct ResponseLookup: Sendable {
-    /// Who fetches what is missing.
+    /// The claim on the fetch of a missing response.
     public enum Fetch: Sendable {
         /// No process fetches the response: the request is sent.
         case unclaimed

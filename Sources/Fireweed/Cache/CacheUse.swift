@@ -1,6 +1,6 @@
 // How a message uses the cache.
 
-/// How the cache treats a message.
+/// The use that a message makes of the cache.
 enum CacheUse: Sendable {
     /// By RFC 9111.
     case byRules

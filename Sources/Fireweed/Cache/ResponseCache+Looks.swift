@@ -3,7 +3,7 @@
 import FireweedTransport
 import Foundation
 
-/// What a look into the cache found.
+/// The result of a look-up in the cache.
 struct CacheFinding: Sendable {
     /// What to do about the request.
     let decision: CacheDecision

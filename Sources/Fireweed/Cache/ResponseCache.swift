@@ -151,7 +151,7 @@ final class ResponseCache: Sendable {
 
     // MARK: From any thread
 
-    /// When a request was sent, by the clock and in the order of invalidations.
+    /// The moment at which a request was sent, by the clock and in the order of invalidations.
     struct Moment: Sendable {
         let time: Date
         fileprivate let invalidationCount: Int
@@ -259,7 +259,7 @@ final class ResponseCache: Sendable {
     }
 }
 
-/// Where a cache keeps its responses.
+/// The storage of a cache.
 enum CacheBacking: Sendable {
     case direct(any ResponseStore)
     case remote(AsyncStoreCalls)

@@ -6,7 +6,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Whether the responses of a request are stored.
+/// The rule for storing the responses of a request.
 struct StoringPolicy {
     /// Whether its responses are stored.
     var stores = true

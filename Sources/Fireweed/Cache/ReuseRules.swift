@@ -3,7 +3,7 @@
 import Foundation
 import FoundationNetworking
 
-/// What is done about a request.
+/// The cache's decision about a request.
 enum CacheDecision: Sendable {
     /// Answer with the stored response; `refreshes` when it is validated meanwhile (RFC 5861 §3).
     case answer(StoredHead, refreshes: Bool)

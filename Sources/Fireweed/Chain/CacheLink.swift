@@ -5,7 +5,7 @@ import FireweedTransport
 import Foundation
 import FoundationNetworking
 
-/// What the cache needs when the response to a message comes.
+/// The cache's state of an exchange, for the moment when the response comes.
 struct CacheNote: Sendable {
     /// The result of the look-up; `nil` for most messages, since nothing is stored for them.
     let lookup: CacheLookup?

@@ -43,7 +43,7 @@ package struct StoredCredential: Sendable, Equatable {
     }
 }
 
-/// What `CredentialStore.look` found.
+/// The result of `CredentialStore.look`.
 package struct CredentialLook: Sendable, Equatable {
     /// `nil` when there is none.
     package var entry: StoredCredential?

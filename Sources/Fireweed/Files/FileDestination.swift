@@ -3,7 +3,7 @@
 package import Foundation
 import Glibc
 
-/// What is at the path where content goes, after following symbolic links.
+/// The kind of file at the path of a download, after following symbolic links.
 package enum FileDestination: Equatable {
     /// The owner, the group and the mode of a file.
     package struct Attributes: Equatable, Sendable {

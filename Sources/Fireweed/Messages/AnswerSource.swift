@@ -1,6 +1,6 @@
 // Where responses come from.
 
-/// Where a message's response came from.
+/// The source of the response to a message: the network or the cache.
 enum AnswerSource: Sendable {
     /// The network.
     case network

@@ -17,7 +17,7 @@ public struct TaskMetrics: Sendable {
     /// Where the last response came from.
     public let responseSource: ResponseSource
 
-    /// Where a response came from.
+    /// The source of a response.
     public enum ResponseSource: Sendable {
         /// The network.
         case network

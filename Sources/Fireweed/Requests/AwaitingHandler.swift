@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Not generic, so that the code that runs for every request is not specialised for each type of response.
 struct AwaitingTasks: ~Copyable, Sendable {
-    /// Why a waiter is woken.
+    /// The reason for which a waiting task is resumed.
     enum Wake: Sendable {
         case ready
         /// The request has its outcome: the waiter runs its conclusion, then waits again.

@@ -3,7 +3,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// What a request asks of its session: its settings, retries and the end of its registration.
+/// The session of a request, as the request sees it: settings, retries and the end of the registration.
 ///
 /// A ``Session`` is the delegate of its requests. Every method may be called from any thread.
 public protocol RequestDelegate: AnyObject, Sendable {

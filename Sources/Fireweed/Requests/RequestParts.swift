@@ -3,7 +3,7 @@
 import FireweedTransport
 import Foundation
 
-/// What distinguishes the kinds of requests.
+/// The parts that differ between the kinds of requests.
 struct RequestParts: Sendable {
     /// Makes the `URLRequest`.
     let origin: any URLRequestConvertible

@@ -45,7 +45,7 @@ struct RequestState: Equatable, Sendable {
         case abort
     }
 
-    /// What to do about an event, in the order below.
+    /// The effects of an event, performed in the order below.
     struct Effects: OptionSet, Sendable {
         let rawValue: UInt16
 

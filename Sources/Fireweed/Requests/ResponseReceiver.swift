@@ -96,7 +96,7 @@ extension ResponseReceiver {
     func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval? { nil }
 }
 
-/// Whether content may follow the head of a response.
+/// The receiver's decision about the content behind the head of a response.
 enum HeadDisposition {
     case proceed
     /// Content waits until the request calls `Attempt.allow()` or cancels.

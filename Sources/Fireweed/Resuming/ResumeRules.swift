@@ -5,7 +5,7 @@ import Foundation
 
 /// The rules for continuing a download, as pure functions of fields and numbers.
 package enum ResumeRules {
-    /// What is done about the response to a request for the rest.
+    /// The decision about the response to a request for the rest of a download.
     enum Verdict: Equatable {
         /// The response is the rest: it is appended to the file. The length of the whole, where it is known.
         case append(completeByteCount: Int64?)

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// What a source of events remembers across connections; pure.
+/// The state that a source of events keeps across connections; pure.
 struct EventSourceState: Sendable {
     /// The caller's rule; `nil` is `.automatic` with idempotent methods, and `.never` with the others.
     let rule: ServerSentEvent.Reconnection?

@@ -15,7 +15,7 @@ import Synchronization
 /// The seed decides which message gets which fault, by the order in which messages are made. It is printed when the
 /// transport is made, so that a run can be had again.
 public final class FaultyTransport: Transport {
-    /// What goes wrong with one message.
+    /// A fault of one message.
     public enum Fault: Sendable, Hashable {
         /// It is not sent, and fails with `networkConnectionLost`.
         case drop

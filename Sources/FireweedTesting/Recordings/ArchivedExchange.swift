@@ -33,7 +33,7 @@ struct ArchivedExchange: Decodable, Sendable {
         let content: ArchivedContent?
     }
 
-    /// What tells exchanges apart.
+    /// The identity of an exchange in a recording.
     struct Key: Hashable {
         let method: String
         let url: String

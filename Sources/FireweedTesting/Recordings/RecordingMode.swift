@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a session with a recording does with a request.
+/// The treatment of requests by a session with a recording.
 public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     /// Answers from the recording; what is not in it fails with ``UnmatchedRequestError``, and nothing is sent.
     case replay
@@ -31,7 +31,7 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How a request finds its exchange in a recording.
+/// The rule by which a request finds its exchange in a recording.
 public enum RecordingMatch: Sendable, Hashable, CaseIterable {
     /// By method, URL and content, wherever it stands.
     ///

@@ -4,7 +4,7 @@ import Foundation
 
 /// Cuts or slows the content of one answer; the count of bytes runs over all its pieces.
 struct ContentFault {
-    /// What became of a piece.
+    /// The result of sending a piece.
     enum Progress {
         case sent
         /// The bytes in front of the fault are sent: the fault comes now.

@@ -5,7 +5,7 @@ package import Foundation
 
 /// Reads one message after the other from a stream, and refuses what breaks the protocol.
 package struct FrameReader {
-    /// What a client sends.
+    /// A message or a control frame from a client.
     package enum Event: Equatable {
         case message(WebSocketMessage)
         case ping(Data)

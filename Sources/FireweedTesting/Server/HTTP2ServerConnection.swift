@@ -298,7 +298,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     }
 }
 
-/// What came on a stream.
+/// An event on a stream.
 enum HTTP2ServerEvent {
     case head(HTTP2ServerStream)
     case content(HTTP2ServerStream)

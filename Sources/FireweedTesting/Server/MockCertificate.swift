@@ -130,7 +130,7 @@ public enum MockCertificate: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a server shows, and who vouches for it.
+/// The certificate of a server, and the authority that issued it.
 struct IssuedCertificate {
     let identity: ServerIdentity
     /// The authority that a client has to trust; `nil` where the client trusts it already, or must not.

@@ -2,7 +2,7 @@
 
 import Fireweed
 
-/// What a stubbed WebSocket does once it is open.
+/// The actions of a stubbed WebSocket once it is open.
 struct WebSocketScript: Sendable {
     let subprotocol: String?
     let play: @Sendable (MockWebSocket) async throws -> Void

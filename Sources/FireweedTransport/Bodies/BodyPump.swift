@@ -8,7 +8,7 @@ import Foundation
 /// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent
 /// while the other is being filled. Used on the loop's thread only.
 final class BodyPump {
-    /// What the wire gets when it asks for bytes.
+    /// The answer to a connection that asks for bytes to send.
     enum Supply {
         case bytes(Int)
         case end

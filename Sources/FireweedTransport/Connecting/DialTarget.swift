@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// What a dialer is told.
+/// The peer of a new connection, and the options for reaching it.
 struct DialTarget {
     /// The host in its canonical form, and the port; or the path of a Unix-domain socket.
     enum Place: Hashable {
@@ -76,7 +76,7 @@ struct DialTarget {
     }
 }
 
-/// Where a connection leaves this machine.
+/// The local address or interface of a connection.
 enum LocalEnd {
     /// Binds a socket to an interface or to an address of ours; says the errno of a failure.
     ///

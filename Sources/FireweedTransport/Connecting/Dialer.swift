@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 
-/// Who wants a connection; called on the loop's thread, also from inside `Dialer.begin()`.
+/// The owner of a dialer; called on the loop's thread, also from inside `Dialer.begin()`.
 protocol DialerOwner: AnyObject {
     /// The making of the connection has made progress: the idle time begins anew.
     func dialerDidProgress(_ dialer: Dialer)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What the engine asks of the system; tests have their own.
+/// The engine's dependencies on the system, which tests replace.
 struct EngineParts: Sendable {
     var resolver = NameResolver.shared
     var openSocket: SocketOpener = { socket($0, $1, 0) }

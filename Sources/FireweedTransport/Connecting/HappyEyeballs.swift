@@ -5,7 +5,7 @@
 /// The owner makes the look-ups and the attempts, reports what becomes of them, and calls with `timeReached` at
 /// `wakeUp`. Everything is pure: the time comes in with each event.
 struct HappyEyeballs {
-    /// What the owner reports.
+    /// The events that the owner reports.
     enum Event: Equatable {
         /// A look-up has ended; without addresses where it failed.
         case answered(AddressFamily, [SocketAddress])
@@ -17,7 +17,7 @@ struct HappyEyeballs {
         case timeReached
     }
 
-    /// What the owner has to do.
+    /// The actions that the owner performs.
     enum Action: Equatable {
         case none
         /// Begin to connect to an address.

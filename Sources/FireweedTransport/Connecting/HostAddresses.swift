@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What is known of a host without the name service.
+/// The addresses of a host that are known without the name service.
 enum HostAddresses {
     /// The addresses of a host in its canonical form: those of the options, an address itself, or the loopback ones of
     /// `localhost` (RFC 6761 §6.3); `nil` for a name that has to be looked up.

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What the kernel does to find out that a peer has vanished.
+/// The TCP options by which the kernel notices that a peer has vanished.
 enum KeepAlive {
     /// After so many seconds without a byte from the peer, the kernel asks it for an acknowledgement: often enough for
     /// the tables of most routers that translate addresses.

@@ -19,7 +19,7 @@ final class DialedConnection: DedicatedConnection {
     /// What the owner waits for.
     private var interest: SocketReadiness = []
 
-    /// What the connection is for.
+    /// The peer of the connection.
     private enum Destination {
         /// The origin of a message, through its proxy, by the options of the pool.
         case origin(of: RequestMessage)

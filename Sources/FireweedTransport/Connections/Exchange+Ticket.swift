@@ -1,6 +1,6 @@
 // The token of Negotiate that an exchange waits for.
 
-/// What is known of a token of Negotiate.
+/// The state of the token of Negotiate for an exchange.
 enum ExchangeTicket {
     /// No token was asked for, or the token has been sent: a token counts once.
     case unasked

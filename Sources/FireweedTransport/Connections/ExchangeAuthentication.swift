@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What the messages of an exchange say about who we are: to the origin, and to a proxy that takes the absolute form.
+/// The credentials in the messages of an exchange: for the origin, and for a proxy that takes the absolute form.
 ///
 /// Basic goes out at once, and so does the beginning of NTLM, where it is the only scheme. Other schemes wait for a
 /// challenge. NTLM authenticates a connection: its second answer goes out on the connection of its challenge, and what

@@ -1,6 +1,6 @@
 // The life of one exchange, as a table.
 
-/// Where an exchange stands; its owner performs the effect that comes back.
+/// The stage of an exchange; its owner performs the effect that comes back.
 enum ExchangeStage: Equatable {
     /// Made, not started.
     case made

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What is still to be sent of a request's content.
+/// The content of a request that is still to be sent.
 ///
 /// Used on the loop's thread only.
 enum OutgoingContent {

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What a loop is asked to do.
+/// A piece of work for a loop.
 enum LoopItem: Sendable {
     /// A closure that wants the loop's own state.
     case work(@Sendable (LoopContext) -> Void)

@@ -2,7 +2,7 @@
 
 import CLinux
 
-/// What a socket is ready for, or watched for.
+/// The conditions that a socket is ready for, or watched for.
 struct SocketReadiness: OptionSet {
     let rawValue: UInt32
 

@@ -1,6 +1,6 @@
 // How the end of a response's content is known.
 
-/// What delimits the content of a response (RFC 9112 §6.3).
+/// The delimitation of a response's content (RFC 9112 §6.3).
 package enum ContentFraming: Equatable, Sendable {
     /// There is no content.
     case none
@@ -14,7 +14,7 @@ package enum ContentFraming: Equatable, Sendable {
     case tunnel
 }
 
-/// What the framing of a response depends on that stands in its request.
+/// The properties of a request that the framing of its response depends on.
 package struct ResponseExpectation: Equatable, Sendable {
     /// The response has no content (RFC 9110 §9.3.2).
     package var isHead: Bool

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What the readers of start lines and field lines have in common.
+/// Functions that the readers of start lines and field lines share.
 enum FieldBytes {
     /// How a line ends.
     enum LineEnd {

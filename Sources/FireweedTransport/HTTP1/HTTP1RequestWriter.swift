@@ -4,7 +4,7 @@
 ///
 /// A block of fields is checked and serialised once: the writer remembers the last one, and messages share theirs.
 package struct HTTP1RequestWriter {
-    /// What the request line names.
+    /// The form of the request target in the request line (RFC 9112 §3.2).
     package enum Form: Sendable, Equatable {
         /// The origin, reached directly or through a tunnel.
         case origin
@@ -22,7 +22,7 @@ package struct HTTP1RequestWriter {
         case chunked
     }
 
-    /// What a head says, as far as its connection needs to know.
+    /// The properties of a written head that its connection depends on.
     package struct Written: Sendable, Equatable {
         /// How the content is framed.
         package var framing: Framing

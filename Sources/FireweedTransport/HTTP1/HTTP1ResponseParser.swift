@@ -17,7 +17,7 @@
 /// }
 /// ```
 package struct HTTP1ResponseParser {
-    /// What bytes brought.
+    /// A part of a response that the parser has read.
     package enum Event {
         /// The bytes are used up.
         case needsMore

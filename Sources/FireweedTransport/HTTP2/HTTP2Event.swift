@@ -1,6 +1,6 @@
 // What a session reports.
 
-/// What the peer did, in the order of the wire, and what became of our frames.
+/// An event of a session: a frame of the peer, in the order of the wire, or the fate of one of our frames.
 ///
 /// Events are reported when nghttp2 has returned, so that their handlers may call the session.
 package enum HTTP2Event {

@@ -1,6 +1,6 @@
 // The numbers of one finished transfer.
 
-/// What a transfer took, in the engine's own counts.
+/// The durations and byte counts of a transfer, as the engine measured them.
 ///
 /// Everything is known when the transfer has ended.
 public struct TransferReport: Sendable {

@@ -14,7 +14,7 @@ package protocol WireObserver: AnyObject, Sendable {
     func didNote(_ text: String)
 }
 
-/// How fields of a message are written, where the message cannot say it.
+/// The spelling and order of header fields on the wire, where the message does not determine them.
 ///
 /// ``FieldBlock``s that come from Foundation's requests have each name once and in no order.
 package struct FieldWriting: Sendable {

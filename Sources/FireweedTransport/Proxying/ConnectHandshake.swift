@@ -139,7 +139,7 @@ package struct ConnectHandshake {
     }
 }
 
-/// What a proxy said instead of making a tunnel.
+/// The response of a proxy that refused a tunnel.
 package struct TunnelRefusal: Error, Sendable {
     /// The proxy's answer.
     package let head: ResponseHead

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Who wants a tunnel; called on the loop's thread, also from inside `ProxyTunnel.begin()`.
+/// The owner of a tunnel; called on the loop's thread, also from inside `ProxyTunnel.begin()`.
 protocol ProxyTunnelOwner: AnyObject {
     /// The socket was ready for bytes of the handshake with the proxy.
     func layerDidProgress()

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// What the transfers of one scripted transport share.
+/// The state that the transfers of one scripted transport share.
 final class ScriptedStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "fireweed.scripted")
     let answer: @Sendable (RequestMessage) -> [ScriptedTransport.Step]

@@ -6,7 +6,7 @@ import Glibc
 
 /// The bytes of a connection: a socket's own, or those that TLS carries over it.
 struct ByteChannel {
-    /// What a call did.
+    /// The result of reading or writing.
     enum Outcome {
         case bytes(Int)
         /// The socket says when it is ready again.

@@ -3,7 +3,7 @@
 import COpenSSL
 import Foundation
 
-/// Who has a handshake made; called on the loop's thread, also from inside `TLSHandshake.begin()`.
+/// The owner of a handshake; called on the loop's thread, also from inside `TLSHandshake.begin()`.
 protocol TLSHandshakeOwner: AnyObject {
     /// The socket was ready for bytes of the handshake.
     func layerDidProgress()
@@ -258,7 +258,7 @@ extension TLSHandshake: SocketWatcher {
     }
 }
 
-/// How long a verdict holds.
+/// The time for which a verdict on a server holds.
 enum VerdictLifetime {
     /// Longest time that a session may be resumed without its peer being judged again.
     private static let limit: TimeInterval = 24 * 3600

@@ -9,7 +9,7 @@ import Foundation
 /// long as the verdict on its peer holds: a handshake that resumes a session shows no certificates. It lives on its
 /// loop's thread.
 final class TLSSessionStore {
-    /// What a session was made for.
+    /// The peer and the settings that a TLS session belongs to.
     ///
     /// Trust is not in it: one transport judges its servers by one set of rules.
     struct Key: Hashable {

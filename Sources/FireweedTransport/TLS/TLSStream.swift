@@ -9,7 +9,7 @@ import Glibc
 /// record. What it writes is kept until the channel takes it, so that neither reading nor writing waits for the other.
 /// There is no renegotiation, no early data and no TLS in the kernel. It lives on its loop's thread.
 final class TLSStream {
-    /// What became of a step of the handshake.
+    /// The result of a step of the handshake.
     enum HandshakeStep {
         case done
         /// The peer's next message is awaited.

@@ -8,7 +8,7 @@ import Foundation
 /// in TLS 1.2: there the handshake continues until our next messages are made, and none of them leaves before the
 /// verdict. A verdict holds for a chain, also in another handshake. Everything is pure: the owner has the verdict made.
 struct TrustGate: Equatable {
-    /// What a peer shows of itself.
+    /// The evidence that a peer has shown.
     struct Evidence: Equatable, Sendable {
         /// The certificates as they were sent, the leaf first.
         var chain: [Certificate]

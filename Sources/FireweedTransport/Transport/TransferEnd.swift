@@ -1,8 +1,8 @@
 // What a consumer is told at the end of a transfer.
 
-/// How a transfer ended, and what it took.
+/// The end of a transfer: its failure, if any, and its report.
 public struct TransferEnd: Sendable {
-    /// What became of the request's content.
+    /// The progress of the request's content at the end of a transfer.
     public enum SentContent: Sendable, Hashable {
         /// No byte of it was read, or there is none: a stream that can be read once can still be sent.
         case untouched

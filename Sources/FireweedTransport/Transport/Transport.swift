@@ -73,7 +73,7 @@ extension Transport {
     public func closeIdleConnections() {}
 }
 
-/// What a transport can do besides moving messages.
+/// The abilities of a transport besides moving messages.
 public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// The bits of the abilities.
     public let rawValue: UInt8

@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// What a failed call left in the calling thread's error queue, oldest first.
+/// The errors that a failed call left in the calling thread's error queue, oldest first.
 struct OpenSSLError: Error, Sendable, CustomStringConvertible {
     /// One entry of the queue.
     struct Entry: Sendable, Equatable {

@@ -3,7 +3,7 @@
 import COpenSSL
 package import Foundation
 
-/// What is known about a certificate's revocation.
+/// The revocation status of a certificate.
 package enum RevocationStatus: Sendable, Equatable {
     /// The issuer says that it stands.
     case good

@@ -1,6 +1,6 @@
 // What an evaluation checks of a chain.
 
-/// What is to be checked of a server's certificates when they are evaluated.
+/// The checks of a server's certificates when they are evaluated.
 ///
 /// Every policy checks the chain up to an authority first.
 public struct TrustPolicy: Sendable, CustomStringConvertible {

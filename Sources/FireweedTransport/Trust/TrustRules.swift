@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// What a chain has to fulfil beside leading to an authority.
+/// The requirements on a chain besides leading to an authority.
 public struct TrustRules: Sendable, Hashable {
     /// The moment at which the certificates must be valid; `nil`, the default, is the moment of the verification.
     public var date: Date?

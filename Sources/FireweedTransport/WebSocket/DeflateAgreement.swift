@@ -1,6 +1,6 @@
 // permessage-deflate's parameters, offered and agreed on.
 
-/// What RFC 7692 §7.1 lets both sides agree on.
+/// The parameters of permessage-deflate that both sides agree on (RFC 7692 §7.1).
 package struct DeflateAgreement: Equatable {
     package var clientTakesContextOver = true
     package var serverTakesContextOver = true

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What is kept between the handshake's request and its answer.
+/// The state between the request and the response of an opening handshake.
 struct Handshake {
     private let message: RequestMessage
     private let compression: WebSocketCompression?

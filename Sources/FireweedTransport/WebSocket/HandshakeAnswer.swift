@@ -1,6 +1,6 @@
 // Whether a response completes the opening handshake.
 
-/// What both sides have agreed on.
+/// The subprotocol and the extensions that both sides agreed on.
 package struct HandshakeAgreement: Equatable {
     package var subprotocol: String?
     package var compression: DeflateAgreement?

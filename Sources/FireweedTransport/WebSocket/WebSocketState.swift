@@ -1,6 +1,6 @@
 // The life of one WebSocket, as a table.
 
-/// Where a WebSocket stands; its owner performs the effects that come back, in their order.
+/// The state of a WebSocket; its owner performs the effects that come back, in their order.
 ///
 /// Why it ended is kept by the owner: the first cause, as long as `isOutcomeOpen`.
 enum WebSocketState: Equatable, CaseIterable {
