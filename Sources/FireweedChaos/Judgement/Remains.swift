@@ -53,6 +53,7 @@ final class Remains: Sendable {
         }
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
         if threads > Self.mostThreads { problems.append("\(threads) threads: \(Self.threadNames())") }
+        removeResumableFiles()
         let files = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
         if !files.isEmpty {
             let shown = files.prefix(8).map { name in
@@ -62,6 +63,17 @@ final class Remains: Sendable {
             problems.append("\(files.count) temporary files: \(shown.joined(separator: ", "))")
         }
         return problems
+    }
+
+    /// Removes the partial files that the library keeps for later downloads, as it promises.
+    ///
+    /// Such a file lies in a folder of its own, beside a symbolic link that says so.
+    private func removeResumableFiles() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+            let path = "\(folder.path)/\(name)"
+            let owner = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(path)/owner")
+            if owner == "resumable" { try? FileManager.default.removeItem(atPath: path) }
+        }
     }
 
     /// What the process keeps once it has made something: each event loop an epoll and an eventfd, Dispatch its own.
