@@ -267,7 +267,10 @@ struct SessionDelegateTests {
         }
         #expect(await session.request(url).validate().serializingData().response.error == nil)
         delegate.challenge = nil
-        let own = session.request(url).authenticate(username: "user", password: "secret")
+        // Another origin: the nonce of the first one answers without a challenge.
+        let other = try FixtureServer.start()
+        let own = session.request(other.url("/digest-auth/auth/user/secret"))
+            .authenticate(username: "user", password: "secret")
         #expect(await own.validate().serializingData().response.error == nil)
         #expect(delegate.calls.all.count { $0.hasPrefix("challenge") } == 2)
     }
