@@ -115,7 +115,7 @@ public final class Fleet: Sendable {
     package func command(_ arguments: [RESPArgument], deadline: Duration? = nil) async throws -> RESPValue {
         let start = clock.monotonicNanoseconds
         if case .refuse(let nanoseconds) = health.admit(at: start) {
-            throw FleetError.leftAlone(for: .nanoseconds(Int64(clamping: nanoseconds)))
+            throw FleetError.circuitOpen(for: .nanoseconds(Int64(clamping: nanoseconds)))
         }
         let reply: RESPValue
         do {

@@ -13,7 +13,7 @@ extension Attempt {
     }
 
     /// A walk that waits for a link's decision.
-    struct Parked {
+    struct PendingDecision {
         let number: Int
         let place: Place
         var exchange: AttemptExchange
@@ -153,7 +153,7 @@ extension Attempt {
         case (.pass, .back(let index, let head)): walkBack(head, from: index - 1, exchange, isInCall: false)
         case (.wait(let wait), _): self.wait(wait, at: place, exchange)
         case (.later(let queue, let decide), _):
-            guard let number = park(at: place, exchange) else { return }
+            guard let number = keep(at: place, exchange) else { return }
             queue.async { [self] in resume(number, decide) }
         case (.answer(let answer), .out(let index)):
             start(answer.makeTransfer(self), of: exchange, answering: (answer, index))
@@ -179,11 +179,11 @@ extension Attempt {
     }
 
     private func wait(_ wait: Wait, at place: Place, _ exchange: consuming AttemptExchange) {
-        guard let number = park(at: place, exchange) else { return }
+        guard let number = keep(at: place, exchange) else { return }
         let stop = wait.begin { [self] decide in resume(number, decide) }
         let isOver = state.withLock { state in
-            guard state.parked?.number == number else { return true }
-            state.parked?.stop = stop
+            guard state.pending?.number == number else { return true }
+            state.pending?.stop = stop
             return false
         }
         // Decided or cancelled meanwhile: the link need not know which.
@@ -193,31 +193,31 @@ extension Attempt {
     /// Keeps the walk until a link decides.
     ///
     /// - Returns: the number under which the walk is continued; `nil` when the attempt is over.
-    private func park(at place: Place, _ exchange: AttemptExchange) -> Int? {
+    private func keep(at place: Place, _ exchange: AttemptExchange) -> Int? {
         let event: AttemptState.Event = if case .out = place { .waits } else { .asks }
         var number: Int?
         handle(event) { state in
             guard !state.life.isCancelled, state.life.stage != .ended else { return }
             state.waitCount += 1
             number = state.waitCount
-            state.parked = Parked(number: state.waitCount, place: place, exchange: exchange)
+            state.pending = PendingDecision(number: state.waitCount, place: place, exchange: exchange)
         }
         return number
     }
 
     /// Continues a walk that waited; only the first call with a number has an effect.
     private func resume(_ number: Int, _ decide: @Sendable (inout AttemptExchange) -> Decision) {
-        let parked = state.withLock { state -> Parked? in
+        let pending = state.withLock { state -> PendingDecision? in
             // A cancel ends the wait before it takes the walk away: what the link decides then is not wanted.
-            guard state.parked?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
+            guard state.pending?.number == number, !state.life.isCancelled, state.life.stage != .ended else {
                 return nil
             }
             _ = state.handle(.wakes)
-            return state.parked.take()
+            return state.pending.take()
         }
-        guard var parked else { return }
-        let decision = decide(&parked.exchange)
-        follow(decision, at: parked.place, parked.exchange)
+        guard var pending else { return }
+        let decision = decide(&pending.exchange)
+        follow(decision, at: pending.place, pending.exchange)
     }
 
     /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.

@@ -24,7 +24,7 @@ final class Attempt: Sendable {
         /// What follows once the present response is abandoned.
         var next: Next?
         /// A walk that waits for a link's decision.
-        var parked: Parked?
+        var pending: PendingDecision?
         /// The number of walks that have waited so far.
         var waitCount = 0
         /// The link that gave the present response; `nil` for a response of the wire.
@@ -140,7 +140,7 @@ final class Attempt: Sendable {
     func perform(_ effects: AttemptState.Effects) {
         guard !effects.isEmpty else { return }
         if effects.contains(.launch) { launch() }
-        if effects.contains(.stopWaiting), let parked = state.withLock({ $0.parked.take() }) { parked.stop?() }
+        if effects.contains(.stopWaiting), let pending = state.withLock({ $0.pending.take() }) { pending.stop?() }
         if !effects.isDisjoint(with: [.startTransfer, .setFlow, .discard, .cancelTransfer]) { steer(effects) }
         if effects.contains(.proceed) { core.options.rootQueue.async { self.proceed() } }
         if effects.contains(.save) { save() }

@@ -9,7 +9,7 @@ import Glibc
 /// The process number alone is not enough, since the kernel reuses numbers.
 struct ProcessIdentity: Equatable, Sendable {
     /// Whether a process that has left files behind still runs.
-    enum Fate: Sendable {
+    enum Status: Sendable {
         case living, ended
         /// The process belongs to another machine or container, or the kernel does not tell.
         case unknown
@@ -48,7 +48,7 @@ struct ProcessIdentity: Equatable, Sendable {
     var text: String { "\(machine)/\(boot)/\(namespace)/\(number)/\(start)" }
 
     /// Whether the process runs, as far as this process can tell.
-    var fate: Fate {
+    var status: Status {
         guard !machine.isEmpty, machine == Self.presentMachine, !boot.isEmpty, !Self.presentBoot.isEmpty else {
             return .unknown
         }
@@ -59,7 +59,7 @@ struct ProcessIdentity: Equatable, Sendable {
     }
 
     /// Whether the process is known to have ended.
-    var hasEnded: Bool { fate == .ended }
+    var hasEnded: Bool { status == .ended }
 
     /// Empty when the machine has no ID.
     private static let presentMachine: String = {

@@ -90,7 +90,7 @@ enum TemporaryFolders {
             guard fstat(folder, &status) == 0, status.st_uid == geteuid(), let text = link(owner, in: folder) else {
                 continue
             }
-            switch ProcessIdentity(text)?.fate ?? .unknown {
+            switch ProcessIdentity(text)?.status ?? .unknown {
             case .living: continue
             case .unknown where lastChange(in: folder, status) > time(nil) - strangerLifetime: continue
             case .unknown, .ended: break

@@ -95,7 +95,7 @@ final class SessionCore: Sendable {
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not
         // wait. What cannot be read is the handshake's failure, with its reason.
         try? transport.options.certificateAuthorities.prepare()
-        transport.judgeServers(by: rules)
+        transport.evaluateServers(with: rules)
     }
 
     /// Foundation's session that monitors get; made at the first use.

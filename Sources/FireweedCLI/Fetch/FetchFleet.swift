@@ -104,7 +104,7 @@ final class FetchFleet: Sendable {
 
     private static func passes(_ error: FleetError) -> Bool {
         switch error {
-        case .unreachable, .timedOut, .leftAlone, .loading, .busy, .readOnly, .outOfMemory, .overloaded: true
+        case .unreachable, .timedOut, .circuitOpen, .loading, .busy, .readOnly, .outOfMemory, .overloaded: true
         default: false
         }
     }

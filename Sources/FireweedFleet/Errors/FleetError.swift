@@ -12,8 +12,8 @@ public enum FleetError: Error, Sendable, Hashable {
     case unreachable(reason: String)
     /// No answer came within the deadline of a command.
     case timedOut(after: Duration)
-    /// The server is left alone for this time, after failures in a row.
-    case leftAlone(for: Duration)
+    /// The circuit breaker is open, after failures in a row: no command is sent for this time.
+    case circuitOpen(for: Duration)
     /// The server does not accept the user or the password (`-NOAUTH`, `-WRONGPASS`, `-NOPERM`).
     case notAuthorised(message: String)
     /// The server is still loading its data (`-LOADING`), or waits for its primary (`-MASTERDOWN`).
@@ -58,7 +58,8 @@ public enum FleetError: Error, Sendable, Hashable {
     public var isOutage: Bool {
         switch self {
         case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved: true
-        case .invalidURL, .leftAlone, .outOfMemory, .wrongType, .server, .unexpectedReply, .overloaded, .shutDown: false
+        case .invalidURL, .circuitOpen, .outOfMemory, .wrongType, .server, .unexpectedReply, .overloaded, .shutDown:
+            false
         }
     }
 }
@@ -70,7 +71,7 @@ extension FleetError: LocalizedError {
         case .invalidURL(let reason): "The URL of the fleet's server cannot be used: \(reason)."
         case .unreachable(let reason): "The fleet's server cannot be reached: \(reason)"
         case .timedOut(let duration): "The fleet's server did not answer within \(duration)."
-        case .leftAlone(let duration): "The fleet's server failed, and is left alone for \(duration)."
+        case .circuitOpen(let duration): "The fleet's server failed, and gets no command for \(duration)."
         case .notAuthorised(let message): "The fleet's server refuses the user or the password: \(message)"
         case .loading: "The fleet's server is still loading its data."
         case .busy: "The fleet's server runs a script that does not end."

@@ -81,7 +81,7 @@ public final class FaultyTransport: Transport {
     public var executor: (any TaskExecutor)? { base.executor }
 
     /// Hands the rules to the wrapped transport.
-    public func judgeServers(by rules: ServerTrustRules) { base.judgeServers(by: rules) }
+    public func evaluateServers(with rules: ServerTrustRules) { base.evaluateServers(with: rules) }
     /// Closes those of the wrapped transport.
     public func closeIdleConnections() { base.closeIdleConnections() }
     /// Shuts the wrapped transport down.

@@ -43,7 +43,7 @@ final class LoopPool: WebSocketPoolProvider, @unchecked Sendable {
     }
 
     /// Gives rules to the pool, which is made with the first exchange.
-    func judgeServers(by rules: ServerTrustRules) {
+    func evaluateServers(with rules: ServerTrustRules) {
         loop.post { [self] _ in settings.trustRules = rules }
     }
 

@@ -62,9 +62,9 @@ public final class EngineTransport: Transport {
     public var abilities: TransportAbilities { [.webSockets, .serverTrust] }
 
     /// Judges the servers of connections by these rules, as long as no transfer was made before.
-    public func judgeServers(by rules: ServerTrustRules) {
+    public func evaluateServers(with rules: ServerTrustRules) {
         late.withLock { $0.trustRules = rules }
-        for pool in pools { pool.judgeServers(by: rules) }
+        for pool in pools { pool.evaluateServers(with: rules) }
     }
 
     /// Makes a transfer on the caller's own loop, if it is one of ours, else on each loop in turn.

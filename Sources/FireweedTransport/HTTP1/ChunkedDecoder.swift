@@ -96,7 +96,8 @@ package struct ChunkedDecoder {
             rest = 0
         case (.contentReturn, _), (.contentLineFeed, _): throw .malformedChunk("a chunk is longer than its size")
         case (.sizeLineFeed, _): throw .malformedChunk("a chunk size has a CR that no LF follows")
-        case (.size, _), (.padding, _): throw .malformedChunk("a chunk size has a character that is no digit")
+        case (.size, _), (.padding, _):
+            throw .malformedChunk("a chunk size has a character that is no hexadecimal digit")
         case (.content, _), (.extensions, _), (.ended, _): break  // `next` takes these.
         }
     }

@@ -28,7 +28,7 @@ public protocol Transport: AnyObject, Sendable {
     /// Judges the servers of all later connections by these rules; does nothing by default.
     ///
     /// A session calls it once, before its first transfer, where the transport has the ability `serverTrust`.
-    func judgeServers(by rules: ServerTrustRules)
+    func evaluateServers(with rules: ServerTrustRules)
 
     /// Makes a transfer, which does nothing until `start(_:)` of its control is called.
     ///
@@ -68,7 +68,7 @@ extension Transport {
     public var clock: any SessionClock { SystemClock() }
 
     /// Does nothing.
-    public func judgeServers(by rules: ServerTrustRules) {}
+    public func evaluateServers(with rules: ServerTrustRules) {}
     /// Does nothing.
     public func closeIdleConnections() {}
 }
@@ -86,7 +86,7 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     /// A message with a ``WebSocketOffer`` opens a WebSocket; without the ability such a request fails with
     /// `MissingAbility.webSockets`.
     public static let webSockets = TransportAbilities(rawValue: 1)
-    /// Servers are judged by the session's rules inside the TLS handshake (`Transport.judgeServers(by:)`).
+    /// Servers are judged by the session's rules inside the TLS handshake (`Transport.evaluateServers(with:)`).
     ///
     /// A session with a `ServerTrustManager` is invalid on a transport without it: every request fails with
     /// `MissingAbility.serverTrust`.

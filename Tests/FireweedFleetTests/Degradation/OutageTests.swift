@@ -18,7 +18,7 @@ struct OutageTests {
         do {
             try await fleet.command("PING")
             Issue.record("the server is away")
-        } catch FleetError.leftAlone {}
+        } catch FleetError.circuitOpen {}
         try server.start()
         while fleet.isDegraded { _ = try? await fleet.command("PING") }
         #expect(try await fleet.command("PING") == .simple("PONG"))

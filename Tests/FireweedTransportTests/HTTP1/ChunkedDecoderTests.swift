@@ -35,8 +35,8 @@ struct ChunkedDecoderTests {
         "is refused where it could be read in two ways (RFC 9112 §7.1), wherever it is cut",
         arguments: [
             ("\r\n", "no size"), (" 5\r\nhello", "no size"), ("-1\r\n", "no size"), ("+1\r\na", "no size"),
-            ("0x1\r\na", "none of its digits"), ("5 5\r\nhello", "none of its digits"),
-            ("5\nhello", "none of its digits"),
+            ("0x1\r\na", "no hexadecimal digit"), ("5 5\r\nhello", "no hexadecimal digit"),
+            ("5\nhello", "no hexadecimal digit"),
             ("5\rhello", "CR"), ("5;a\nhello", "bare LF"), ("5;a\0\r\nhello", "NUL"), ("5\r\nhello!", "longer"),
             ("5\r\nhello\n", "longer"), ("5\r\nhello\r\r", "longer"), ("g\r\n", "no size"), (";a\r\n", "no size"),
             ("1000000000000000\r\n", "too large"), ("0000000000000001\r\na", "too large"),

@@ -120,8 +120,8 @@ struct EngineSecureConnectionTests {
         let peer = try SecurePeer(chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
         let seen = EventLog<[Certificate]>()
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(
-                by: ServerTrustRules { trust in
+            stage.transport.evaluateServers(
+                with: ServerTrustRules { trust in
                     seen.note(trust.presentedCertificates)
                     // What a rule leaves in OpenSSL's queue of errors is no error of the connection.
                     _ = try? Certificate(pem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
@@ -198,7 +198,7 @@ struct EngineSecureConnectionTests {
         try await TLSStage.play { stage in
             let rules = ServerTrustRules(identity: { _ in isKnown.load(ordering: .acquiring) ? identity : nil }) { _ in
             }
-            stage.transport.judgeServers(by: rules)
+            stage.transport.evaluateServers(with: rules)
             for isNow in [false, false, true, true] {
                 isKnown.store(isNow, ordering: .releasing)
                 #expect(try await stage.end(peer.url()).code == nil)
@@ -220,8 +220,8 @@ struct EngineSecureConnectionTests {
             TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12,
             clientAuthority: TestCertificates.shared.root.certificate)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(
-                by: ServerTrustRules(
+            stage.transport.evaluateServers(
+                with: ServerTrustRules(
                     mayWait: { _ in mayWait }, identity: { _ in isKnown.load(ordering: .acquiring) ? identity : nil }
                 ) { _ in isKnown.store(true, ordering: .releasing) })
             let transfer = try await stage.end(peer.url())
@@ -237,7 +237,7 @@ struct EngineSecureConnectionTests {
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), clientAuthority: testCertificates.root.certificate)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(by: ServerTrustRules(mayWait: { _ in mayWait }) { _ in })
+            stage.transport.evaluateServers(with: ServerTrustRules(mayWait: { _ in mayWait }) { _ in })
             for _ in 0..<20 {
                 let transfer = try await stage.end(peer.url())
                 #expect(transfer.code == .clientCertificateRequired, "\(transfer.failureText)")

@@ -13,7 +13,7 @@ struct HeldHandshakeTests {
         let plain = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
         let rule = HeldRule(accepts: accepts)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(by: rule.rules)
+            stage.transport.evaluateServers(with: rule.rules)
             let transfer = stage.transfer(peer.url()) { $0.method = "POST" }
             transfer.start()
             try await rule.asked.next("localhost")
@@ -43,7 +43,7 @@ struct HeldHandshakeTests {
         let rule = HeldRule(accepts: true)
         defer { rule.decide() }
         try await TLSStage.play({ $0.connectTimeout = .seconds(2) }) { stage in
-            stage.transport.judgeServers(by: rule.rules)
+            stage.transport.evaluateServers(with: rule.rules)
             let transfer = try await stage.end(peer.url())
             #expect(transfer.code == .timedOut && transfer.failureText.contains("TLS handshake"))
             try await peer.waits(for: 1, of: "refused")
@@ -56,7 +56,7 @@ struct HeldHandshakeTests {
         let rule = HeldRule(accepts: true)
         defer { rule.decide() }
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(by: rule.rules)
+            stage.transport.evaluateServers(with: rule.rules)
             let transfer = stage.transfer(peer.url())
             transfer.start()
             try await rule.asked.next("localhost")
@@ -75,7 +75,7 @@ struct HeldHandshakeTests {
         let relay = try SecureRelay(to: peer.port)
         let rule = HeldRule(accepts: accepts)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(by: rule.rules)
+            stage.transport.evaluateServers(with: rule.rules)
             let transfer = stage.transfer(relay.url(for: peer.url()))
             transfer.start()
             try await rule.asked.next("localhost")
@@ -104,7 +104,7 @@ struct HeldHandshakeTests {
         let plain = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
         let rule = HeldRule(accepts: true)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(by: rule.rules)
+            stage.transport.evaluateServers(with: rule.rules)
             let transfers = (0..<6).map { _ in stage.transfer(relay.url(for: peer.url())) }
             for transfer in transfers { transfer.start() }
             try await relay.events.nth(6) { $0.hasPrefix("relayed") }

@@ -11,8 +11,8 @@ struct VerdictLifetimeTests {
         let peer = try SecurePeer(
             TLSStage.chain, role: .answering(TLSStage.ok), isLimitedToTLS12: isLimitedToTLS12)
         try await TLSStage.play { stage in
-            stage.transport.judgeServers(
-                by: ServerTrustRules(mayWait: { _ in mayWait }) { trust in
+            stage.transport.evaluateServers(
+                with: ServerTrustRules(mayWait: { _ in mayWait }) { trust in
                     trust.limitVerdict(to: Date(timeIntervalSinceNow: 3600))
                     trust.limitVerdict(to: Date())
                     trust.limitVerdict(to: Date(timeIntervalSinceNow: 60))
