@@ -222,7 +222,7 @@ extension Attempt {
 
     /// Sends the message, or gives the answer, that follows an abandoned response; on the session's queue.
     func proceed() {
-        doChores()
+        beginDeferredWork()
         // What was to be stored of the response is stored.
         endFetch(state.withLock { $0.head == nil ? .handedOver : .stored })
         let next = state.withLock { state -> Next? in
@@ -251,7 +251,7 @@ extension Attempt {
     var hasDeferredWork: Bool { state.withLock { !$0.exchange.deferredWork.isEmpty } }
 
     /// Begins the work that links have deferred, unless it has begun.
-    func doChores() {
+    func beginDeferredWork() {
         let (deferredWork, group) = state.withLock { state -> ([AttemptExchange.DeferredWork], DispatchGroup?) in
             guard !state.exchange.deferredWork.isEmpty else { return ([], nil) }
             let group = state.deferredWork ?? DispatchGroup()
@@ -264,8 +264,8 @@ extension Attempt {
     }
 
     /// Calls `body` when deferred work is done: immediately when there is none, else on `queue`.
-    func afterChores(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
-        doChores()
+    func afterDeferredWork(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+        beginDeferredWork()
         // Without waiting: most of it is done already.
         guard let deferredWork = state.withLock({ $0.deferredWork }), deferredWork.wait(timeout: .now()) == .timedOut
         else {

@@ -71,7 +71,7 @@ final class BackgroundValidation: Sendable {
 
     /// Ends the validation, so that the next stale answer of this URL can begin another one.
     func finish(_ attempt: Attempt) {
-        attempt.doChores()
+        attempt.beginDeferredWork()
         // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin
         // another validation.
         cache.queue.async { [cache, url] in cache.endRefresh(of: url) }

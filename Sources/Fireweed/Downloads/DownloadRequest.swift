@@ -140,11 +140,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     @discardableResult
     @preconcurrency
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
-        let isSettled = receiver.content.withLock { content in
-            if !content.isSettled { content.resumeDataHandlers.append(completionHandler) }
-            return content.isSettled
+        let isFinal = receiver.content.withLock { content in
+            if !content.isFinal { content.resumeDataHandlers.append(completionHandler) }
+            return content.isFinal
         }
-        if isSettled { underlyingQueue.async { completionHandler(self.resumeData) } }
+        if isFinal { underlyingQueue.async { completionHandler(self.resumeData) } }
         return cancel(producingResumeData: true)
     }
 }

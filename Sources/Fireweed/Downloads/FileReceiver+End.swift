@@ -199,7 +199,7 @@ extension FileReceiver {
                 content.plannedMove = nil
                 content.produced = nil
                 content.expectedByteCount = nil
-                content.isSettled = false
+                content.isFinal = false
             }
             return content.installed
         }
@@ -213,7 +213,7 @@ extension FileReceiver {
                 content.sink = nil
                 content.partial = nil
                 content.resumeDataHandlers = []
-                content.isSettled = true
+                content.isFinal = true
             }
             return (content.partial, content.produced, content.resumeDataHandlers)
         }

@@ -58,7 +58,7 @@ extension FileReceiver {
             request.setValue(partial.resumeData?.validator?.fieldValue, forHTTPHeaderField: "If-Range")
         }
         let isWanted = content.withLock { content in
-            guard !content.isSettled else { return false }
+            guard !content.isFinal else { return false }
             content.partial = partial
             content.offset = offset
             content.resumption = resumption ?? content.resumption

@@ -102,7 +102,7 @@ struct DownloadContent: Sendable {
     var produced: ProducedResumeData?
     var resumeDataHandlers: [@Sendable (Data?) -> Void] = []
     /// True once the outcome is final.
-    var isSettled = false
+    var isFinal = false
 }
 
 /// A complete file, and its destination once the response is valid.

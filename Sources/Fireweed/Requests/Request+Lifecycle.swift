@@ -114,7 +114,7 @@ extension Request {
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
         // The response's cookies are in the storage before a handler runs.
-        attempt.afterChores(on: serializationQueue) { [self] in
+        attempt.afterDeferredWork(on: serializationQueue) { [self] in
             notifyOfEnd(attempt)
             validate(attempt)
             parts.receiver.request(self, reached: .validated(attempt))

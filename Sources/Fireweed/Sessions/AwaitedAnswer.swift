@@ -8,7 +8,7 @@ import Synchronization
 /// Only threads may wait that are made for it: those of trust decisions, and the queue that reads a request's content.
 final class AwaitedAnswer<Value: Sendable>: Sendable {
     /// As long as a thread is kept, in seconds; a request times out before it by default.
-    private static var patience: DispatchTimeInterval { .seconds(60) }
+    private static var answerTimeout: DispatchTimeInterval { .seconds(60) }
     private let given = Mutex<Value?>(nil)
     private let group = DispatchGroup()
 
@@ -28,7 +28,7 @@ final class AwaitedAnswer<Value: Sendable>: Sendable {
 
     /// Waits for the answer; `nil` when none came in time.
     func wait() -> Value? {
-        _ = group.wait(timeout: .now() + Self.patience)
+        _ = group.wait(timeout: .now() + Self.answerTimeout)
         return given.withLock { $0 }
     }
 }

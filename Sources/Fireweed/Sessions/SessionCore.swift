@@ -78,13 +78,13 @@ final class SessionCore: Sendable {
             waits ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]
         self.links = LinkChain(links.compactMap(\.self))
-        handOverTrust()
+        installTrustRules()
     }
 
     /// Gives the transport the session's rules about servers, if it has any.
     ///
     /// On a transport that takes no rules, every request fails: a manager that is never asked would be a security hole.
-    private func handOverTrust() {
+    private func installTrustRules() {
         let trust = SessionTrust(options.serverTrustManager, options.delegate)
         guard let rules = trust.rules else { return }
         guard transport.abilities.contains(.serverTrust) else {

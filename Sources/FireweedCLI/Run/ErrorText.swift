@@ -48,8 +48,8 @@ struct ErrorText {
     /// The elapsed time does not always say it: it begins when the exchange does, and a busy machine begins that late.
     /// Where it is shorter than every limit, the shortest limit was over.
     private static func timeOut(_ invocation: Invocation, _ metrics: TaskMetrics?) -> String {
-        let hop = metrics?.transactionMetrics.last
-        let isConnected = hop.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
+        let transaction = metrics?.transactionMetrics.last
+        let isConnected = transaction.map { $0.connectEndDate != nil || $0.isReusedConnection } ?? true
         var limits = [(limit: invocation.timeout, text: "nothing came for", option: "--timeout")]
         if !isConnected, let limit = invocation.connectTimeout, limit < invocation.timeout {
             limits.insert((limit, "there was no connection after", "--connect-timeout"), at: 0)

@@ -46,16 +46,17 @@ struct HostProbe {
         let session = Session(configuration: configuration, redirectHandler: .doNotFollow)
         let response = await session.request(url, method: .head).serializingData(emptyResponseCodes: Set(100..<600))
             .response
-        let hop = response.metrics?.transactionMetrics.last
+        let transaction = response.metrics?.transactionMetrics.last
         if let error = response.error, response.response == nil {
             let failure = ErrorText(error)
             Terminal.write("TLS       \(failure.message)\n")
             return failure.code
         }
-        let version = hop?.negotiatedTLSProtocolVersion ?? "unknown"
-        Terminal.write("TLS       \(version), \(hop?.negotiatedTLSCipherSuite ?? "unknown"), certificate trusted\n")
+        let version = transaction?.negotiatedTLSProtocolVersion ?? "unknown"
+        let cipherSuite = transaction?.negotiatedTLSCipherSuite ?? "unknown"
+        Terminal.write("TLS       \(version), \(cipherSuite), certificate trusted\n")
         if let status = response.response?.statusCode {
-            Terminal.write("HTTP      \(hop?.networkProtocolName ?? "http/1.1"), status \(status)\n")
+            Terminal.write("HTTP      \(transaction?.networkProtocolName ?? "http/1.1"), status \(status)\n")
         }
         return .success
     }

@@ -4,16 +4,19 @@ import Fireweed
 import Foundation
 
 extension Waterfall {
-    /// The phases of every hop of a task; what did not happen is left out.
+    /// The phases of every transaction of a task; what did not happen is left out.
     init(_ metrics: TaskMetrics) {
         let origin = metrics.taskInterval.start
-        phases = metrics.transactionMetrics.flatMap { hop -> [Phase] in
+        phases = metrics.transactionMetrics.flatMap { transaction -> [Phase] in
             let spans: [(String, Date?, Date?)] = [
-                ("DNS", hop.domainLookupStartDate, hop.domainLookupEndDate),
-                ("connect", hop.connectStartDate, hop.secureConnectionStartDate ?? hop.connectEndDate),
-                ("TLS", hop.secureConnectionStartDate, hop.secureConnectionEndDate),
-                ("wait", hop.requestStartDate, hop.responseStartDate),
-                ("transfer", hop.responseStartDate, hop.responseEndDate),
+                ("DNS", transaction.domainLookupStartDate, transaction.domainLookupEndDate),
+                (
+                    "connect", transaction.connectStartDate,
+                    transaction.secureConnectionStartDate ?? transaction.connectEndDate
+                ),
+                ("TLS", transaction.secureConnectionStartDate, transaction.secureConnectionEndDate),
+                ("wait", transaction.requestStartDate, transaction.responseStartDate),
+                ("transfer", transaction.responseStartDate, transaction.responseEndDate),
             ]
             return spans.compactMap { name, start, end in
                 guard let start, let end, end >= start else { return nil }

@@ -21,7 +21,7 @@ final class RESPConnection: Sendable {
     /// Time to connect, and again to get through the handshake, that an attempt has at least.
     private static let connectTimeout: UInt64 = 2_000_000_000
     /// A connection on which a reply is overdue for so long is given up, in nanoseconds.
-    private static let patience: UInt64 = 1_000_000_000
+    private static let replyGracePeriod: UInt64 = 1_000_000_000
     /// So many bytes may wait to be sent.
     private static let unsentLimit = 32 * 1024 * 1024
     /// So many bytes are handed to the socket at once, or one command.
@@ -183,7 +183,7 @@ final class RESPConnection: Sendable {
                 // Noted under the lock: a reply that arrives later clears it.
                 if let limit = state.overdueLimit { overdue.note(limit) }
             }
-            return state.expire(link, at: now, patience: Self.patience)
+            return state.expire(link, at: now, gracePeriod: Self.replyGracePeriod)
         }
         for pending in late { pending.finish(.failure(FleetError.timedOut(after: pending.limit))) }
         if isStuck {
@@ -316,7 +316,7 @@ extension RESPConnection {
 
         /// What is late, when to look again, and whether the connection is of no use any more.
         mutating func expire(
-            _ link: RESPLink, at now: UInt64, patience: UInt64
+            _ link: RESPLink, at now: UInt64, gracePeriod: UInt64
         ) -> (late: [PendingReply], next: UInt64?, isStuck: Bool) {
             overdueLimit = nil
             guard phase.link === link else { return ([], nil, false) }
@@ -335,7 +335,7 @@ extension RESPConnection {
                 overdueLimit = nil
                 return (late, next, false)
             }
-            let end = sent[sentStart].deadline.addingSaturating(patience)
+            let end = sent[sentStart].deadline.addingSaturating(gracePeriod)
             return (late, min(next ?? end, end), end <= now)
         }
 

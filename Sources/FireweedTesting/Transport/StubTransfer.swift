@@ -126,7 +126,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         switch context.answer(request) {
         case .failure(let error):
             if error is UnmatchedRequestError, let fallback = context.fallback {
-                return handOver(to: fallback, content)
+                return forward(to: fallback, content)
             }
             end(.reported(error))
         case .success(let (response, known)):
@@ -140,7 +140,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     }
 
     /// Lets another transport perform the exchange; it tells the consumer everything from now on.
-    private func handOver(to transport: any Transport, _ content: Data) {
+    private func forward(to transport: any Transport, _ content: Data) {
         guard let consumer else { return }
         var message = message
         // The reader has been read: the next one may not be able to begin anew.

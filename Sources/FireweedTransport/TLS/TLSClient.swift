@@ -88,7 +88,7 @@ private final class TLSClientContext {
         SSL_CTX_sess_set_new_cb(pointer, sessionMade)
         // Without it a client asks the verifier and ignores its verdict (SSL_CTX_set_verify(3)).
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-        SSL_CTX_set_cert_verify_callback(pointer, judgePeer, nil)
+        SSL_CTX_set_cert_verify_callback(pointer, verifyPeer, nil)
         SSL_CTX_set_cert_cb(pointer, identityWanted, nil)
         keyLog?.install(on: pointer)
     }
@@ -116,11 +116,11 @@ extension TLSVersion {
 // OpenSSL calls on the loop's thread, inside a call of the stream, which an `SSL` names and does not hold.
 
 /// The chain has come; OpenSSL asks again after a hold.
-private func judgePeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
+private func verifyPeer(_ context: OpaquePointer?, _: UnsafeMutableRawPointer?) -> Int32 {
     guard let context, let ssl = fw_ssl_of_verification(context).map({ OpaquePointer($0) }),
         let handshake = TLSStream.of(ssl)?.handshake
     else { return 0 }
-    switch OpenSSLError.discarding({ handshake.judge(PeerEvidence(of: context, on: ssl)) }) {
+    switch OpenSSLError.discarding({ handshake.verify(PeerEvidence(of: context, on: ssl)) }) {
     case .proceed:
         X509_STORE_CTX_set_error(context, X509_V_OK)
         return 1

@@ -156,7 +156,7 @@ final class TLSHandshake {
     // MARK: The verdict
 
     /// The chain has come.
-    func judge(_ evidence: PeerEvidence) -> Answer {
+    func verify(_ evidence: PeerEvidence) -> Answer {
         let shown = TrustGate.Evidence(chain: evidence.chain, status: evidence.stapledStatus)
         return answer(to: .chain(shown, mayStaple: peer.rule.mayWait && evidence.mayStapleLater))
     }

@@ -60,7 +60,7 @@ struct Handshake {
     }
 
     /// Checks a 101 response and keeps what was agreed on.
-    mutating func conclude(_ head: ResponseHead) throws(HandshakeFault) {
+    mutating func finish(_ head: ResponseHead) throws(HandshakeFault) {
         agreement = try HandshakeAnswer.agreement(
             head: head, key: key, subprotocols: request.subprotocols, compression: compression)
     }

@@ -51,7 +51,7 @@ struct SendQueue {
     }
 
     /// Notes that the present message, if any, ends at this count of bytes.
-    mutating func settle(at end: Int64) {
+    mutating func endMessage(at end: Int64) {
         guard let current else { return }
         framed.append((end, current))
         self.current = nil

@@ -153,7 +153,7 @@ extension WebSocketConnection {
             return refused(head, complaint: head.status == 401 ? shake.authentication.complaint(about: head) : nil)
         }
         do {
-            try shake.conclude(head)
+            try shake.finish(head)
         } catch {
             deliver(head)
             return fail(.exchange(.badServerResponse, detail: error.text, engineCode: 0))

@@ -53,7 +53,7 @@ extension WebSocketConnection {
     private func stage() {
         guard let engine, state == .open || state == .closing || state == .draining else { return }
         engine.pump()
-        if !engine.hasUnframed { sendQueue.settle(at: engine.queuedByteCount) }
+        if !engine.hasUnframed { sendQueue.endMessage(at: engine.queuedByteCount) }
         while engine.isReadyForMessage, let next = sendQueue.next() {
             guard engine.queue(next.message) else {
                 next.completion(failure ?? .closedWebSocket)
@@ -61,7 +61,7 @@ extension WebSocketConnection {
             }
             report.requestBodyByteCount += Int64(next.message.byteCount)
             sendQueue.begin(next.completion)
-            if !engine.hasUnframed { sendQueue.settle(at: engine.queuedByteCount) }
+            if !engine.hasUnframed { sendQueue.endMessage(at: engine.queuedByteCount) }
         }
         if state == .closing, engine.isReadyForMessage, sendQueue.isEmpty, let closing = sendQueue.takeClosing() {
             engine.queueClose(code: closing.code, reason: closing.reason)

@@ -46,8 +46,8 @@ public final class NginxServer: Sendable {
         if let plainPort { secure += " listen 127.0.0.1:\(plainPort) http2 backlog=4096;" }
         let configuration = folder.file("nginx.conf")
         let limit = pause.map { "limit_rate_after \($0);" } ?? ""
-        let goOn = folder.file("go-on").path
-        let rate = pause == nil ? "" : "set $limit_rate 1k; if (-f \(goOn)) { set $limit_rate 0; }"
+        let resumeFile = folder.file("go-on").path
+        let rate = pause == nil ? "" : "set $limit_rate 1k; if (-f \(resumeFile)) { set $limit_rate 0; }"
         let affinity = core.map { core in
             let mask = "1" + String(repeating: "0", count: max(0, core))
             return "worker_cpu_affinity \(Array(repeating: mask, count: workers).joined(separator: " "));"
