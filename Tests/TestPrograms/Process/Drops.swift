@@ -33,11 +33,13 @@ struct Drops {
         }
     }
 
-    /// What the process has when its number of descriptors has not changed for a while.
+    /// What the process has when its threads and descriptors have not changed for six seconds.
+    ///
+    /// Dispatch keeps a thread without work for five: how many there are before tells how much ran at the same time.
     private func settled() async throws -> Growth.Facts {
         var facts = try Growth.Facts.now()
         var unchanged = 0
-        while unchanged < 20 {
+        while unchanged < 120 {
             // The kernel reports no change of these numbers: this program can only look again.
             try await Task.sleep(for: .milliseconds(50))
             let now = try Growth.Facts.now()
