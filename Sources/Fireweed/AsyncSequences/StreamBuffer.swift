@@ -1,5 +1,6 @@
 // Elements on their way from one side to one waiting reader.
 
+import FireweedTransport
 import Synchronization
 
 /// The limit of a buffer of elements, and which elements it keeps.
@@ -17,33 +18,6 @@ extension AsyncStream.Continuation.BufferingPolicy {
         case .bufferingNewest(let count): .newest(count)
         @unknown default: .unbounded
         }
-    }
-}
-
-/// A queue whose operations take constant time however long it is, and that releases elements when they are taken.
-struct ElementQueue<Element> {
-    private var storage: [Element?] = []
-    private var head = 0
-
-    var count: Int { storage.count - head }
-
-    mutating func append(_ element: Element) {
-        storage.append(element)
-    }
-
-    mutating func popFirst() -> Element? {
-        guard head < storage.count else { return nil }
-        let element = storage[head]
-        storage[head] = nil
-        head += 1
-        if head == storage.count {
-            storage.removeAll(keepingCapacity: true)
-            head = 0
-        } else if head >= 64, head * 2 >= storage.count {
-            storage.removeFirst(head)  // half of it is used up: moving the rest costs less than was taken
-            head = 0
-        }
-        return element
     }
 }
 

@@ -1,6 +1,7 @@
 // A stream's content as an `InputStream`.
 
 import Dispatch
+import FireweedTransport
 public import Foundation
 import Synchronization
 

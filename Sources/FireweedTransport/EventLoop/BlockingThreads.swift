@@ -19,7 +19,7 @@ final class BlockingThreads: Sendable {
     typealias Work = @Sendable (Exhausted?) -> Void
 
     private struct State {
-        var queue: [Work] = []
+        var queue = ElementQueue<Work>()
         var threadCount = 0
     }
 
@@ -55,9 +55,7 @@ final class BlockingThreads: Sendable {
     private func takeLostWork() -> [Work] {
         state.withLock { state in
             state.threadCount -= 1
-            guard state.threadCount == 0 else { return [] }
-            defer { state.queue.removeAll() }
-            return state.queue
+            return state.threadCount == 0 ? state.queue.takeAll() : []
         }
     }
 
@@ -80,9 +78,9 @@ final class BlockingThreads: Sendable {
     /// The next piece of work; without one, the thread that asks no longer counts.
     private func next() -> Work? {
         state.withLock { state in
-            guard state.queue.isEmpty else { return state.queue.removeFirst() }
-            state.threadCount -= 1
-            return nil
+            let next = state.queue.popFirst()
+            if next == nil { state.threadCount -= 1 }
+            return next
         }
     }
 }

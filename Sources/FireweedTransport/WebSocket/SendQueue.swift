@@ -6,8 +6,7 @@ import Foundation
 struct SendQueue {
     typealias Completion = @Sendable (TransferFailure?) -> Void
 
-    private var waiting: [(message: WebSocketMessage, completion: Completion)] = []
-    private var nextIndex = 0
+    private var waiting = ElementQueue<(message: WebSocketMessage, completion: Completion)>()
     /// The message that is being framed.
     private var current: Completion?
     /// Messages in frames, and the count of written bytes at which each is out.
@@ -16,26 +15,14 @@ struct SendQueue {
     /// The close frame that goes out behind everything else.
     var closing: (code: UInt16, reason: Data)?
 
-    var isEmpty: Bool { nextIndex == waiting.count }
+    var isEmpty: Bool { waiting.isEmpty }
 
     mutating func add(_ message: WebSocketMessage, _ completion: @escaping Completion) {
         waiting.append((message, completion))
     }
 
     /// Takes the next message out.
-    mutating func next() -> (message: WebSocketMessage, completion: Completion)? {
-        guard nextIndex < waiting.count else { return nil }
-        let next = waiting[nextIndex]
-        nextIndex += 1
-        if nextIndex == waiting.count {
-            waiting.removeAll(keepingCapacity: nextIndex <= 256)
-            nextIndex = 0
-        } else if nextIndex >= 256 {
-            waiting.removeFirst(nextIndex)
-            nextIndex = 0
-        }
-        return next
-    }
+    mutating func next() -> (message: WebSocketMessage, completion: Completion)? { waiting.popFirst() }
 
     /// The close frame, once; after that it is framed.
     mutating func takeClosing() -> (code: UInt16, reason: Data)? {
@@ -68,11 +55,9 @@ struct SendQueue {
 
     /// Tells everyone who waits that it was in vain.
     mutating func fail(_ cause: TransferFailure) {
-        let failed = framed.map(\.completion) + [current].compactMap { $0 } + waiting[nextIndex...].map(\.completion)
+        let failed = framed.map(\.completion) + [current].compactMap { $0 } + waiting.takeAll().map(\.completion)
         framed = []
         current = nil
-        waiting = []
-        nextIndex = 0
         for completion in failed { completion(cause) }
     }
 }

@@ -63,27 +63,4 @@ struct StreamBufferTests {
         other.finish(discarding: true)
         #expect(await other.next() == nil)
     }
-
-    @Test("a queue gives back what it took, in order, over many turns")
-    func queue() {
-        var queue = ElementQueue<Int>()
-        var next = 0
-        var taken = 0
-        for turn in 0..<2_000 {
-            for _ in 0..<(turn % 7) {
-                queue.append(next)
-                next += 1
-            }
-            for _ in 0..<(turn % 5) where queue.count > 0 {
-                #expect(queue.popFirst() == taken)
-                taken += 1
-            }
-            #expect(queue.count == next - taken)
-        }
-        while let element = queue.popFirst() {
-            #expect(element == taken)
-            taken += 1
-        }
-        #expect(taken == next && queue.count == 0)
-    }
 }

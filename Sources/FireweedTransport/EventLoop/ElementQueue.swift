@@ -1,0 +1,46 @@
+// First in, first out.
+
+/// A queue whose operations take constant time however long it is, and that releases elements when they are taken.
+package struct ElementQueue<Element> {
+    private var storage: [Element?] = []
+    private var head = 0
+
+    /// So much room an empty queue keeps, in elements.
+    private static var keptCapacity: Int { 256 }
+
+    /// Makes an empty queue.
+    package init() {}
+
+    /// How many elements wait.
+    package var count: Int { storage.count - head }
+
+    /// Whether no element waits.
+    package var isEmpty: Bool { count == 0 }
+
+    /// Adds an element behind all others.
+    package mutating func append(_ element: Element) {
+        storage.append(element)
+    }
+
+    /// Takes the first element; `nil` when there is none.
+    package mutating func popFirst() -> Element? {
+        guard head < storage.count else { return nil }
+        let element = storage[head]
+        storage[head] = nil
+        head += 1
+        if head == storage.count {
+            storage.removeAll(keepingCapacity: head <= Self.keptCapacity)
+            head = 0
+        } else if head >= 64, head * 2 >= storage.count {
+            storage.removeFirst(head)  // half of it is used up: moving the rest costs less than was taken
+            head = 0
+        }
+        return element
+    }
+
+    /// Takes all elements, in their order.
+    package mutating func takeAll() -> [Element] {
+        defer { self = ElementQueue() }
+        return storage[head...].compactMap(\.self)
+    }
+}
