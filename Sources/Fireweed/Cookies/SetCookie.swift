@@ -21,7 +21,7 @@ package struct SetCookie: Equatable {
     package private(set) var octets: [UInt8]?
 
     /// Longest name and value together, in bytes (RFC 6265 §6.1).
-    private static let maximumByteCount = 4096
+    static let maximumByteCount = 4096
     /// Longest value of an attribute; an attribute with a longer one is ignored.
     private static let maximumAttributeByteCount = 1024
 

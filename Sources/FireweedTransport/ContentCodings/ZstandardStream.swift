@@ -9,7 +9,7 @@ final class ZstandardStream: ContentCodingStream {
     /// The last output was filled: the decoder may hold more of it.
     private var isOutputFull = false
     /// RFC 9659 §3: content has frames with a window of at most 8 MiB.
-    private static let maximumWindowBits: Int32 = 23
+    static let maximumWindowBits: Int32 = 23
 
     var isWhole: Bool { isBetweenFrames }
 

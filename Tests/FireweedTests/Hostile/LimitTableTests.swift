@@ -1,8 +1,11 @@
 // The table of limits in the documentation, held to the code.
 
-import Fireweed
+import FixtureServer
 import Foundation
 import Testing
+
+@testable import Fireweed
+@testable import FireweedTransport
 
 @Suite("Documented limits")
 struct LimitTableTests {
@@ -26,10 +29,10 @@ struct LimitTableTests {
     }
 
     /// The rows, of the defaults as the code has them.
-    private static func rows() -> [String] {
+    private static func rows() throws -> [String] { try transportRows() + contentRows() + storeRows() }
+
+    private static func transportRows() -> [String] {
         let options = TransportOptions()
-        let configuration = URLSessionConfiguration.af.default
-        let socket = WebSocketRequest.Configuration.default
         return [
             row(
                 "bytes of heads and trailers", "``TransportOptions/maximumHeaderByteCount``",
@@ -49,6 +52,22 @@ struct LimitTableTests {
             row(
                 "bytes that are neither fields nor content", "``TransportOptions/maximumFramingByteCount``",
                 bytes(options.maximumFramingByteCount), refusal(.framingBytes(limit: 0))),
+            row(
+                "content codings of a response", "none", number(ContentDecoder.maximumLayerCount),
+                "`URLError.cannotDecodeContentData`"),
+            row(
+                "the window of Zstandard content", "none", bytes(1 << ZstandardStream.maximumWindowBits),
+                "`URLError.cannotDecodeContentData`"),
+            row(
+                "the head of a request", "none", bytes(HTTP1RequestWriter.maximumHeadByteCount),
+                "`URLError.dataLengthExceedsMaximum`"),
+        ]
+    }
+
+    private static func contentRows() -> [String] {
+        let configuration = URLSessionConfiguration.af.default
+        let socket = WebSocketRequest.Configuration.default
+        return [
             // `FailureTests` has a test of the number.
             row(
                 "redirects of an attempt", "`maximumRedirectCount` of `Session.init`",
@@ -71,6 +90,26 @@ struct LimitTableTests {
             row(
                 "connections of a session to a host", "`httpMaximumConnectionsPerHost`",
                 number(configuration.httpMaximumConnectionsPerHost), "requests wait"),
+        ]
+    }
+
+    private static func storeRows() throws -> [String] {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteResponseStore(url: folder.file("responses.sqlite"))
+        return [
+            row("name and value of a cookie", "none", bytes(SetCookie.maximumByteCount), "the cookie is ignored"),
+            row(
+                "cookies of a domain", "none", number(CookieIndex.maximumCountOfDomain),
+                "expired cookies go, then the oldest"),
+            row(
+                "cookies of a storage", "none", number(CookieIndex.maximumCount),
+                "expired cookies go, then the oldest"),
+            row(
+                "responses of a ``SQLiteResponseStore``", "`maximumByteCount`", bytes(store.maximumByteCount),
+                "those that were used longest ago go"),
+            row(
+                "one response of a ``SQLiteResponseStore``", "an eighth of `maximumByteCount`",
+                "\(Double(store.maximumEntryByteCount) / Double(1 << 20)) MiB", "the response is not stored"),
             row(
                 "hosts of a ``StrictTransportSecurity``", "`maximumHostCount`",
                 number(StrictTransportSecurity().maximumHostCount), "those that end first go"),
@@ -79,7 +118,7 @@ struct LimitTableTests {
 
     @Test("the table in the documentation has the defaults of the code")
     func table() throws {
-        let found = Self.rows().joined(separator: "\n")
+        let found = try Self.rows().joined(separator: "\n")
         if let output = ProcessInfo.processInfo.environment["LIMIT_TABLE"] {
             try found.write(toFile: output, atomically: true, encoding: .utf8)
         }
