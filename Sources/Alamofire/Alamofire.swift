@@ -6,13 +6,13 @@
 // its own declarations; each stands for the type that Fireweed uses instead. Names that only Fireweed uses are not
 // repeated here.
 
-/// The metrics of a task, which is Fireweed's ``TaskMetrics``.
+/// The metrics of a task, which is Fireweed's `TaskMetrics`.
 ///
 /// Foundation's class of this name cannot be made or subclassed by other libraries. In a file that also imports
 /// FoundationNetworking the name is ambiguous; `import typealias Alamofire.URLSessionTaskMetrics` decides for this one.
 public typealias URLSessionTaskMetrics = TaskMetrics
 
-/// The metrics of one exchange, which is Fireweed's ``TransactionMetrics``.
+/// The metrics of one exchange, which is Fireweed's `TransactionMetrics`.
 ///
 /// As with ``URLSessionTaskMetrics``, a file that also imports FoundationNetworking says which one it means.
 public typealias URLSessionTaskTransactionMetrics = TransactionMetrics
