@@ -19,7 +19,8 @@ public class Request: @unchecked Sendable {
 
     /// The states of a request.
     ///
-    /// Cancelled and finished are final.
+    /// A cancelled request stays cancelled. A handler that is added to a finished request makes the request resumed
+    /// until that handler has been called.
     public enum State: Sendable {
         /// The request was made, and was not resumed yet.
         case initialized

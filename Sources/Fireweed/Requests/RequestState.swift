@@ -70,7 +70,7 @@ struct RequestState: Equatable, Sendable {
     private(set) var intent = Intent.initialized
     private(set) var work = Work.idle
 
-    /// The state as the public API names it; cancelled and finished are final.
+    /// The state as the public API names it; cancelled is final, and finished until a handler is added.
     var visible: Request.State {
         switch (intent, work) {
         case (.cancelled, _): .cancelled

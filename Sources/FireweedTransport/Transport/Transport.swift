@@ -17,8 +17,6 @@
 /// - A message is sent a second time only when RFC 9110 §9.2.2 allows it; content then comes from a new reader.
 /// - The transport frames the message: it sets `Content-Length`, `Transfer-Encoding`, `Host` and the fields of the
 ///   connection, and checks those that the message has.
-///
-/// These protocols may change until version 1.0.
 public protocol Transport: AnyObject, Sendable {
     /// What the transport can do besides moving messages; nothing by default.
     ///
