@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,4 +42,12 @@ extern ssize_t preadv2(int descriptor, const struct iovec *_Nonnull parts, int c
 static inline ssize_t fw_read_cached(int descriptor, void *_Nullable buffer, size_t size) {
     struct iovec part = {buffer, size};
     return preadv2(descriptor, &part, 1, -1, 8 /* RWF_NOWAIT */);
+}
+
+// Whether the kernel has in memory the byte that is so far ahead in a file.
+static inline int fw_has_cached(int descriptor, off_t distance) {
+    char byte;
+    struct iovec part = {&byte, 1};
+    off_t place = lseek(descriptor, 0, SEEK_CUR);
+    return place >= 0 && preadv2(descriptor, &part, 1, place + distance, 8 /* RWF_NOWAIT */) == 1;
 }

@@ -72,6 +72,18 @@ final class BodyPump {
         return .bytes(count)
     }
 
+    /// The file whose next bytes the kernel has in memory, and how many; `nil` where content has to be read.
+    func cachedFile(limit: Int) -> (descriptor: Int32, byteCount: Int)? {
+        guard isImmediate, let file = reader as? FileBodyReader, let remaining, remaining > 0 else { return nil }
+        let count = file.cachedByteCount(limit: Int(min(remaining, Int64(limit))))
+        return count > 0 ? (file.descriptor, count) : nil
+    }
+
+    /// Notes bytes of the file that left without being read.
+    func skip(_ byteCount: Int) {
+        remaining = remaining.map { $0 - Int64(byteCount) }
+    }
+
     /// `nil` from the time when there is something to wait for.
     private func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Supply? {
         let limit = remaining.map { Int(min($0, Int64(buffer.count))) } ?? buffer.count

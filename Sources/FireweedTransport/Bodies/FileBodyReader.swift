@@ -8,7 +8,8 @@ import Glibc
 public final class FileBodyReader: BodyReader {
     /// The length of the file in bytes when it was opened.
     public let byteCount: Int64?
-    private let descriptor: Int32
+    /// The open file; its position is where the next bytes are.
+    let descriptor: Int32
 
     /// Opens a file; throws `CocoaError` when it cannot be opened or is no regular file.
     public init(opening url: URL) throws {
@@ -43,5 +44,14 @@ public final class FileBodyReader: BodyReader {
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let count = fw_read_cached(descriptor, buffer.baseAddress, buffer.count)
         return count >= 0 ? count : nil
+    }
+
+    /// How many of the next bytes the kernel has in memory: 128 KiB or the limit, or none.
+    ///
+    /// The kernel usually reads ahead 128 KiB: the first and the last byte stand for those between.
+    func cachedByteCount(limit: Int) -> Int {
+        let count = min(limit, 128 * 1024)
+        let isCached = fw_has_cached(descriptor, 0) != 0 && fw_has_cached(descriptor, off_t(count - 1)) != 0
+        return isCached ? count : 0
     }
 }

@@ -25,13 +25,26 @@ extension HTTP1Connection {
         var budget = Self.turnByteCount
         while isWritable, isSending, let exchange, exchange.maySend, !exchange.isStopped {
             guard budget > 0 else { return context.continueAfterSockets(self) }
+            var outcome = sendFile(for: exchange)
             do {
-                guard try fill(for: exchange) else { return }
+                if outcome == nil {
+                    guard try fill(for: exchange) else { return }
+                    outcome = write(for: exchange)
+                }
             } catch {
                 return exchange.end(error as? TransferFailure ?? .unreadableBody(error))
             }
-            guard let count = write(for: exchange) else { return }
-            budget -= count
+            switch outcome {
+            case .bytes(let count): budget -= count
+            case .failed:
+                // What the peer has said before it closed may still be read.
+                stopSending()
+                (isReadable, hasPeerClosed) = (true, true)
+                return context.continueAfterSockets(self)
+            case .wouldBlock, .end, nil:
+                isWritable = false
+                return
+            }
         }
     }
 
@@ -62,12 +75,7 @@ extension HTTP1Connection {
             into: &pending, limit: min(Self.pieceByteCount, exchange.sendingAllowance), isChunked: framing == .chunked)
         {
         case .bytes(let count):
-            exchange.didSend(count, expected: pump.byteCount)
-            // Known to be the last piece: the answer may come before the reader is asked again.
-            if framing != .chunked, exchange.sentByteCount == pump.byteCount {
-                content = .none
-                exchange.didSendAll()
-            }
+            noteContent(count, from: pump, for: exchange)
             return !exchange.isStopped
         case .end:
             content = .none
@@ -80,8 +88,22 @@ extension HTTP1Connection {
         }
     }
 
-    /// Writes once; returns how many bytes, or `nil` when the socket takes no more.
-    private func write(for exchange: Exchange) -> Int? {
+    /// Sends a part of a file without a copy; `nil` where content has to be read first.
+    private func sendFile(for exchange: Exchange) -> ByteChannel.Outcome? {
+        guard pendingOffset == pending.count, !awaitsContinue, framing != .chunked, channel.tls == nil,
+            case .pump(let pump) = content, let file = pump.cachedFile(limit: exchange.sendingAllowance)
+        else { return nil }
+        let outcome = channel.send(file: file.descriptor, byteCount: file.byteCount)
+        if case .bytes(let count) = outcome {
+            pump.skip(count)
+            exchange.touch()
+            noteContent(count, from: pump, for: exchange)
+        }
+        return outcome
+    }
+
+    /// Writes once what is ready.
+    private func write(for exchange: Exchange) -> ByteChannel.Outcome {
         let outcome = pending.withUnsafeBytes { pending in
             let head = UnsafeRawBufferPointer(rebasing: pending[pendingOffset...])
             guard !awaitsContinue, case .data(let data, let sent) = content else {
@@ -91,20 +113,17 @@ extension HTTP1Connection {
                 channel.send(head, UnsafeRawBufferPointer(rebasing: bytes[sent...].prefix(exchange.sendingAllowance)))
             }
         }
-        switch outcome {
-        case .bytes(let count):
-            took(count, for: exchange)
-            return count
-        case .wouldBlock, .end:
-            isWritable = false
-            return nil
-        case .failed:
-            // What the peer has said before it closed may still be read.
-            stopSending()
-            (isReadable, hasPeerClosed) = (true, true)
-            context.continueAfterSockets(self)
-            return nil
-        }
+        if case .bytes(let count) = outcome { took(count, for: exchange) }
+        return outcome
+    }
+
+    /// Notes that bytes of content were taken from a reader.
+    private func noteContent(_ count: Int, from pump: BodyPump, for exchange: Exchange) {
+        exchange.didSend(count, expected: pump.byteCount)
+        // Known to be the last piece: the answer may come before the reader is asked again.
+        guard framing != .chunked, exchange.sentByteCount == pump.byteCount else { return }
+        content = .none
+        exchange.didSendAll()
     }
 
     /// Notes that the kernel took bytes.

@@ -73,6 +73,25 @@ struct ByteChannel {
         }
     }
 
+    /// Sends the next bytes of a file without a copy, and moves its position on; only without TLS.
+    ///
+    /// Called on the loop, whose thread takes no signals: `sendfile` has no flag against SIGPIPE.
+    ///
+    /// - Returns: `nil` where the bytes have to be read: the file has become shorter or cannot be read, or its file
+    ///   system has no way from its pages to a socket.
+    func send(file: Int32, byteCount: Int) -> Outcome? {
+        assert(tls == nil)
+        while true {
+            let count = sendfile(descriptor, file, nil, byteCount)
+            if count > 0 { return .bytes(count) }
+            switch count == 0 ? EINVAL : errno {
+            case EINTR: continue
+            case EINVAL, ENOSYS, EIO: return nil
+            case let error: return Self.outcome(of: error)
+            }
+        }
+    }
+
     /// Whether bytes, an end or an error wait to be read: on an idle connection none of them may.
     var hasSomethingToRead: Bool {
         if let tls { return tls.hasSomethingToRead }
