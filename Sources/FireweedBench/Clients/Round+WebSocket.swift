@@ -49,7 +49,7 @@ enum PythonRound {
     }
 
     private static let script = #"""
-        import asyncio, json, resource, sys, time
+        import asyncio, json, resource, sys, threading, time
         import websockets
 
         async def main(url, count, size, window):
@@ -70,7 +70,7 @@ enum PythonRound {
                     await sender
             print(json.dumps({
                 "seconds": time.monotonic() - start, "cpuSeconds": time.process_time() - cpu, "count": count,
-                "extraKibibytes": 0,
+                "extraKibibytes": 0, "threads": threading.active_count(),
                 "peakKibibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
         asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:5])))

@@ -38,21 +38,22 @@ enum Report {
         }
     }
 
-    static func table(_ rows: [ReportRow]) -> String {
-        let head =
-            "scenario       client                  requests/s   CPU µs/request  × CPU  × rate   peak MiB  extra MiB  threads  spread"
-        let lines = rows.map { row in
+    /// The names of the columns of `lines(_:)`.
+    static let head =
+        "scenario       client                  requests/s   CPU µs/request  × CPU  × rate   peak MiB  extra MiB  threads  spread"
+
+    static func lines(_ rows: [ReportRow]) -> [String] {
+        rows.map { row in
             String(
                 format: "%@%@%12.1f %16.1f %6.2f %7.2f %10.1f %10.1f %8d %7.2f", padded(row.scenario, 15),
                 padded(row.client, 22), row.requests_per_second, row.cpu_us_per_request, row.ratio_to_libcurl_cpu,
                 row.ratio_to_libcurl_rate, Double(row.peak_rss_kib) / 1024, Double(row.extra_rss_kib) / 1024,
                 row.threads, row.spread)
         }
-        return ([head] + lines + [growth(rows)].compactMap { $0 }).joined(separator: "\n")
     }
 
     /// What a request costs with more and more of them in flight.
-    private static func growth(_ rows: [ReportRow]) -> String? {
+    static func growth(_ rows: [ReportRow]) -> String? {
         let measured = Scenario.growth.compactMap { window in
             rows.first { $0.scenario == "growth-\(window)" && $0.client == Client.fireweedData.rawValue }
                 .map { String(format: "%d: %.1f", window, $0.cpu_us_per_request) }

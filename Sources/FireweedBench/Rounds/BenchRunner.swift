@@ -11,6 +11,7 @@ struct BenchRunner {
     func run() throws {
         let servers = try BenchServers()
         var rows: [ReportRow] = []
+        print(Report.head)
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
             for round in 1...max(1, rounds) {
@@ -20,9 +21,12 @@ struct BenchRunner {
                     measured[client, default: []].append(try measure(scenario, client, servers))
                 }
             }
-            rows += Report.rows(scenario, measured)
+            let measuredRows = Report.rows(scenario, measured)
+            print(Report.lines(measuredRows).joined(separator: "\n"))
+            fflush(stdout)
+            rows += measuredRows
         }
-        print(Report.table(rows))
+        if let growth = Report.growth(rows) { print(growth) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
