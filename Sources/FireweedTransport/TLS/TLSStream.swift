@@ -40,6 +40,8 @@ final class TLSStream {
     private var kept: [UInt8] = []
     /// The channel below had no more, in this call.
     private var isDrained = false
+    /// That is so by a short read alone, in this call.
+    private var isAssumedDrained = false
     /// The end of the channel below.
     private var lowerEnd: ByteChannel.Outcome?
     private var framingByteCount = 0
@@ -148,6 +150,11 @@ final class TLSStream {
                 let room = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                 let result = SSL_read(ssl, room.baseAddress, Int32(clamping: room.count))
                 guard result > 0 else {
+                    if count == 0, isAssumedDrained, SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ {
+                        // Records without content, such as tickets: an end behind them is not told a second time.
+                        (isDrained, isAssumedDrained, trustsShortReads) = (false, false, false)
+                        continue
+                    }
                     note(result)
                     break
                 }
@@ -287,7 +294,8 @@ final class TLSStream {
         switch outcome {
         case .bytes(let count):
             arrived = UnsafeRawBufferPointer(rebasing: room[..<count])
-            isDrained = trustsShortReads && count < room.count
+            isAssumedDrained = trustsShortReads && count < room.count
+            isDrained = isAssumedDrained
         case .wouldBlock: isDrained = true
         case .end, .failed: lowerEnd = outcome
         }
@@ -297,7 +305,7 @@ final class TLSStream {
     private func withRecords<Result>(limit: Int, _ body: () -> Result) -> Result {
         let buffer = context.takeRecordBuffer()
         room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, max(limit, Self.recordByteCount))])
-        isDrained = false
+        (isDrained, isAssumedDrained) = (false, false)
         if !kept.isEmpty {
             kept.withUnsafeBytes { buffer.copyMemory(from: $0) }
             arrived = UnsafeRawBufferPointer(rebasing: buffer[..<kept.count])

@@ -1,6 +1,7 @@
 import COpenSSL
 import FixtureServer
 import Foundation
+import Glibc
 import Synchronization
 import Testing
 
@@ -56,6 +57,21 @@ struct EngineSecureConnectionTests {
             #expect(transfer.code == (row.isWhole ? nil : .networkConnectionLost))
             #expect(transfer.record.content == Data("hello".utf8))
             if !row.isWhole { #expect(transfer.failureText.contains("close_notify")) }
+        }
+    }
+
+    @Test("the end of a connection is noticed behind a ticket that comes with it")
+    func endBehindTicket() async throws {
+        let server = try TLSTestServer { ssl in
+            guard TLSTestServer.readHead(ssl) else { return }
+            // One segment has both, so that the socket tells of both at once, and of neither again.
+            var isOn: Int32 = 1
+            setsockopt(SSL_get_fd(ssl), Int32(IPPROTO_TCP), TCP_CORK, &isOn, socklen_t(MemoryLayout<Int32>.size))
+            _ = TLSTestServer.sendTicket(ssl)
+        }
+        try await TLSStage.play { stage in
+            let transfer = try await stage.end(server.url)
+            #expect(transfer.code == .networkConnectionLost, "\(transfer.failureText)")
         }
     }
 
