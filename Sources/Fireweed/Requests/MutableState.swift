@@ -83,6 +83,8 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
+    /// Ends the delay before a retry; `nil` before the first one.
+    var retryDelay: (any ScheduledCall)?
     /// Whether a cancelled download keeps its partial file for resume data.
     var wantsResumeData = false
     var listeners = RequestListeners()

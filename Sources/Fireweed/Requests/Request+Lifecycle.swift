@@ -176,7 +176,7 @@ extension Request {
     private func nextHandler() -> (any ResponseHandler)? {
         enum Step {
             case serialise(any ResponseHandler), deliver(
-                TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void])
+                TinyArray<any ResponseHandler>?, endings: [@Sendable () -> Void], retryDelay: (any ScheduledCall)?)
         }
         // Decided under one lock: a handler that is added now is either seen here or finds the request done.
         let step = mutable.withLock { state -> Step in
@@ -188,17 +188,20 @@ extension Request {
                 state.extras?.endings = []
                 state.extras?.deadline?.timer = nil
             }
-            let endings = state.extras?.endings ?? []
+            let (endings, retryDelay) = (state.extras?.endings ?? [], state.extras?.retryDelay)
+            state.extras?.retryDelay = nil
             if state.isDelivering {
                 state.undelivered.append(contentsOf: state.handlers)
-                return .deliver(nil, endings: endings)
+                return .deliver(nil, endings: endings, retryDelay: retryDelay)
             }
             state.isDelivering = true
-            return .deliver(state.handlers, endings: endings)
+            return .deliver(state.handlers, endings: endings, retryDelay: retryDelay)
         }
         switch step {
         case .serialise(let handler): return handler
-        case .deliver(let handlers, let endings):
+        case .deliver(let handlers, let endings, let retryDelay):
+            // A request that was cancelled before its retry would stay until the delay is over.
+            retryDelay?.cancel()
             core.registry.remove(self)
             parts.receiver.request(self, reached: .delivery)
             parts.content.cleanUp()
@@ -278,9 +281,14 @@ extension Request {
         // A session that was invalidated while the retrier decided has not found this request among those that wait.
         if let invalidation = core.invalidation { return abort(invalidation) }
         if delay > 0 {
-            core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.options.rootQueue) {
+            let call = core.clock.schedule(.delay, after: .seconds(min(delay, 1e9)), on: core.options.rootQueue) {
                 self.handle(.retryDue)
             }
+            let isOpen = mutable.withLock { state in
+                if state.lifecycle.isOutcomeOpen { state.withExtras { $0.retryDelay = call } }
+                return state.lifecycle.isOutcomeOpen
+            }
+            if !isOpen { call.cancel() }
         } else {
             handle(.retryDue)
         }

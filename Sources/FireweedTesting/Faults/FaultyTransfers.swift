@@ -7,7 +7,13 @@ import Synchronization
 
 /// Begins a transfer later than it is started.
 final class LateTransfer: TransferControl {
+    private struct State {
+        var start: (any ScheduledCall)?
+        var isOver = false
+    }
+
     private let base: any TransferControl
+    private let state = Mutex(State())
     private let delay: Duration
     private let clock: any SessionClock
     private static let queue = DispatchQueue(label: "fireweed.faults")
@@ -19,12 +25,28 @@ final class LateTransfer: TransferControl {
     }
 
     func start(_ flow: Flow) {
-        clock.schedule(.delay, after: delay, on: Self.queue) { [base] in base.start(flow) }
+        guard !state.withLock(\.isOver) else { return base.start(flow) }
+        let start = clock.schedule(.delay, after: delay, on: Self.queue) { [base] in base.start(flow) }
+        let isOver = state.withLock { state in
+            state.start = start
+            return state.isOver
+        }
+        if isOver { start.cancel() }
     }
 
     func setFlow(_ flow: Flow) { base.setFlow(flow) }
-    func discard() { base.discard() }
-    func cancel() { base.cancel() }
+    func discard() { end(base.discard) }
+    func cancel() { end(base.cancel) }
+
+    /// Ends the transfer; a start that has not come is not waited for.
+    private func end(_ command: () -> Void) {
+        let start = state.withLock { state in
+            state.isOver = true
+            return state.start.take()
+        }
+        start?.cancel()
+        command()
+    }
 }
 
 /// Ends a response in its first piece of content.

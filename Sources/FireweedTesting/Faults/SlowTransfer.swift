@@ -58,6 +58,8 @@ final class SlowConsumer: TransferConsumer {
         var control: (any TransferControl)?
         /// A pause between two pieces.
         var isPausing = false
+        /// What ends the pause.
+        var pause: (any ScheduledCall)?
         /// The session wants no more content.
         var isUnwanted = false
 
@@ -127,8 +129,14 @@ final class SlowConsumer: TransferConsumer {
     }
 
     func dropContent() {
-        state.withLock { state in
+        let pause = state.withLock { state in
             state.isUnwanted = true
+            // The end behind it is not held by a pause.
+            defer { state.pause = nil }
+            return state.pause
+        }
+        pause?.cancel()
+        state.withLock { state in
             state.events.removeAll { event in
                 switch event {
                 case .content, .readComplete: true
@@ -197,10 +205,15 @@ final class SlowConsumer: TransferConsumer {
                 _ = state.wanted.follow(flow)
                 state.isPausing = true
             }
-            clock.schedule(.delay, after: pause, on: queue) { [self] in
+            let call = clock.schedule(.delay, after: pause, on: queue) { [self] in
                 state.withLock { $0.isPausing = false }
                 handOn()
             }
+            let isUnwanted = state.withLock { state in
+                state.pause = call
+                return state.isUnwanted
+            }
+            if isUnwanted { call.cancel() }
         case .end(let end):
             state.withLock { $0.control = nil }
             base.transferDidFinish(end)

@@ -23,8 +23,8 @@ public final class TestClock: SessionClock {
         var elapsed = Duration.zero
         var calls: [PendingCall] = []
         var count = 0
-        /// Who waits for a delay to be pending.
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// Who waits for a delay to be pending, by numbers.
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         /// A limit has just passed, and may end what waits.
         var isResting = false
 
@@ -87,15 +87,24 @@ public final class TestClock: SessionClock {
 
     /// Waits until a session or a stub waits for this clock, as before a retry.
     ///
-    /// Returns at once when one does. Limits, such as deadlines, do not count.
+    /// Returns at once when one does, and when the task is cancelled. Limits, such as deadlines, do not count.
     public func delayIsPending() async {
-        await withCheckedContinuation { continuation in
-            let isPending = state.withLock { state -> Bool in
-                let isPending = state.calls.contains { $0.purpose == .delay }
-                if !isPending { state.waiters.append(continuation) }
-                return isPending
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state -> Bool in
+                    // Asked under the lock: the handler below finds the waiter, or the waiter finds the cancellation.
+                    let isOver = Task.isCancelled || state.calls.contains { $0.purpose == .delay }
+                    if !isOver { state.waiters[number] = continuation }
+                    return isOver
+                }
+                if isOver { continuation.resume() }
             }
-            if isPending { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
 
@@ -117,18 +126,18 @@ public final class TestClock: SessionClock {
         _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledCall {
         let (call, waiters) = state.withLock {
-            state -> (PendingCall, [CheckedContinuation<Void, Never>]) in
+            state -> (PendingCall, [Int: CheckedContinuation<Void, Never>]) in
             state.count += 1
             let call = PendingCall(
                 number: state.count, due: state.elapsed + max(.zero, duration), purpose: purpose,
                 queue: queue,
                 work: work)
             state.calls.append(call)
-            guard purpose == .delay else { return (call, []) }
-            defer { state.waiters = [] }
+            guard purpose == .delay else { return (call, [:]) }
+            defer { state.waiters = [:] }
             return (call, state.waiters)
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters.values { waiter.resume() }
         if isAutomatic, purpose == .delay { jump() }
         return TestCall(clock: self, call: call)
     }

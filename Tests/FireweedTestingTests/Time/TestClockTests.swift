@@ -56,6 +56,40 @@ struct TestClockTests {
         #expect(clock.elapsed == .seconds(30))
     }
 
+    @Test("a delay that its request no longer waits for moves no clock", arguments: [false, true])
+    func abandonedDelay(isFault: Bool) async throws {
+        let clock = TestClock.automatic
+        let stubs = StubTransport(clock: clock) {
+            Stub.get("/late").reply(isFault ? .text("late") : .text("late").delayed(by: .seconds(3600)))
+            Stub.get("/soon").reply(.text("soon").delayed(by: .seconds(1)))
+        }
+        let faulty = FaultyTransport(
+            wrapping: stubs, faults: [.delay(.seconds(3600)): isFault ? 1 : 0], seed: 1, isPrinted: false)
+        let (impatient, patient) = (Session(transport: faulty), Session(transport: stubs))
+        let late = await impatient.request("\(api)/late").deadline(.seconds(10)).serializingData().response
+        #expect((late.error?.underlyingError as? URLError)?.code == .timedOut)
+        #expect(try await patient.request("\(api)/soon").serializingString().value == "soon")
+        #expect(clock.elapsed == .seconds(11))
+        withExtendedLifetime((impatient, patient)) {}
+    }
+
+    @Test("a request that is cancelled before its retry is released, and leaves no delay behind")
+    func cancelledRetry() async {
+        struct Known: Sendable { weak let request: Request? }
+        let clock = TestClock()
+        let session = Session.stubbed(clock: clock, interceptor: RetryPolicy()) { Stub.any().reply(.status(503)) }
+        let cancelled = { () async -> Known in
+            let request = session.request("\(api)/").validate()
+            async let response = request.serializingData().response
+            await clock.delayIsPending()
+            request.cancel()
+            #expect(await response.error != nil)
+            return Known(request: request)
+        }
+        let known = await cancelled()
+        while known.request != nil { await Task.yield() }
+    }
+
     @Test("a clock stands still until it is advanced")
     func manual() async throws {
         let clock = TestClock()
@@ -69,6 +103,19 @@ struct TestClockTests {
         clock.advance(by: .seconds(1))
         #expect(try await text == "late")
         #expect(clock.elapsed == .seconds(20))
+    }
+
+    @Test("waiting for a delay that never comes ends with its task, as a time limit wants it")
+    func cancelledWait() async {
+        let clock = TestClock()
+        let task = Task { await clock.delayIsPending() }
+        task.cancel()
+        await task.value
+        // The clock is of use after that.
+        let queue = DispatchQueue(label: "test")
+        async let pending: Void = clock.delayIsPending()
+        clock.schedule(.delay, after: .seconds(1), on: queue) {}
+        await pending
     }
 
     @Test("stored responses grow old by the clock")
