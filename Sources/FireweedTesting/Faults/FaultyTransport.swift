@@ -46,8 +46,8 @@ public final class FaultyTransport: Transport {
     ///
     /// - Parameters:
     ///   - base: what sends the messages.
-    ///   - faults: what goes wrong, and how often, from 0 to 1. At most one fault meets a message; probabilities that
-    ///     are more than 1 together leave the last ones out.
+    ///   - faults: what goes wrong, and how often, from 0 to 1; less counts as 0. At most one fault meets a message;
+    ///     probabilities that are more than 1 together leave the last ones out.
     ///   - seed: the number that the faults come from; a random one by default.
     ///   - isPrinted: whether the seed is printed on standard error.
     public convenience init(
@@ -64,7 +64,7 @@ public final class FaultyTransport: Transport {
         wrapping base: any Transport, faults: [Fault: Double], seed: UInt64, printing print: (String) -> Void
     ) {
         self.base = base
-        self.faults = faults.map { ($0.key, $0.value) }.sorted { "\($0.0)" < "\($1.0)" }
+        self.faults = faults.map { ($0.key, max(0, $0.value)) }.sorted { "\($0.0)" < "\($1.0)" }
         self.seed = seed
         order = faults.keys.contains(.reorder) ? CompletionOrder(clock: base.clock) : nil
         random = Mutex(SeededGenerator(seed: seed))

@@ -42,6 +42,17 @@ extension RequestMatcher {
         json(value, isPartial: true)
     }
 
+    /// The content is JSON that has at least the members of an `Encodable` value, at every depth.
+    ///
+    /// - Parameters:
+    ///   - value: the value; one that cannot be encoded is a condition that no request meets.
+    ///   - encoder: makes the JSON to compare with.
+    /// - Returns: a condition that holds when every member of the value's JSON is in the content; arrays have to have
+    ///   as many elements.
+    public static func partialJSON(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestMatcher {
+        encoded(value, encoder) { json($0, isPartial: true) }
+    }
+
     private static func json(_ expected: JSONValue, isPartial: Bool) -> RequestMatcher {
         RequestMatcher("JSON \(isPartial ? "with" : "equal to") \(expected)") { request in
             guard !request.body.isEmpty else { return ["JSON content: missing, expected \(expected)"] }

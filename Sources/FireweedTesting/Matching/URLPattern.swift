@@ -38,7 +38,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         let target = TargetText(text)
         // A WebSocket's URL is requested as `http` or `https`.
         scheme = target.scheme.isEmpty ? nil : Self.scheme(of: target)
-        authority = target.scheme.isEmpty ? nil : target.authority.lowercased()
+        authority = target.scheme.isEmpty ? nil : target.origin
         let path =
             target.scheme.isEmpty && !text.hasPrefix("/") && !text.hasPrefix("*")
             ? "/\(target.path)"[...] : target.path
@@ -57,7 +57,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
         description = url
         let target = TargetText(url)
         scheme = anyOrigin ? nil : Self.scheme(of: target)
-        authority = anyOrigin ? nil : target.authority.lowercased()
+        authority = anyOrigin ? nil : target.origin
         segments = target.segments.map { segment in
             let text = String(segment).removingPercentEncoding ?? String(segment)
             // A secret in the path is not in the archive.
@@ -106,7 +106,7 @@ public struct URLPattern: Sendable, ExpressibleByStringInterpolation, CustomStri
 
     private func originDifference(_ target: TargetText) -> String? {
         guard let scheme, let authority else { return nil }
-        let found = target.authority.lowercased()
+        let found = target.origin
         guard Self.scheme(of: target) == scheme else {
             return "scheme: expected \(scheme), got \(Self.scheme(of: target))"
         }

@@ -26,16 +26,25 @@ public struct RecordedPart: Sendable, Hashable {
         var start: Data.Index?
         var place = body.startIndex
         while let found = body.range(of: delimiter, in: place..<body.endIndex) {
-            // A delimiter begins a line: the CRLF in front of it belongs to it.
+            place = found.upperBound
+            guard isLine(found, of: body) else { continue }
+            // The CRLF in front of a delimiter belongs to it.
             if let start, found.lowerBound - 2 >= start,
                 let part = part(body[start..<found.lowerBound - 2])
             {
                 parts.append(part)
             }
             start = found.upperBound + 2
-            place = found.upperBound
         }
         return parts
+    }
+
+    /// Whether a delimiter begins a line, and nothing of another word follows it.
+    private static func isLine(_ delimiter: Range<Data.Index>, of body: Data) -> Bool {
+        let isAtStart =
+            delimiter.lowerBound == body.startIndex || body[..<delimiter.lowerBound].suffix(2) == Data("\r\n".utf8)
+        let next = body[delimiter.upperBound...].first
+        return isAtStart && (next == nil || [0x0D, 0x2D, 0x20, 0x09].contains(next))
     }
 
     private static func part(_ bytes: Data) -> RecordedPart? {
@@ -58,12 +67,31 @@ public struct RecordedPart: Sendable, Hashable {
 
     /// The value of a parameter, without quotes.
     private static func parameter(_ name: String, of field: String) -> String? {
-        for parameter in field.components(separatedBy: ";").dropFirst() {
+        for parameter in parameters(of: field) {
             let pair = parameter.split(separator: "=", maxSplits: 1)
             guard pair.count == 2, pair[0].trimmingCharacters(in: .whitespaces).lowercased() == name
             else { continue }
-            return pair[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
+            let value = pair[1].trimmingCharacters(in: .whitespaces)
+            guard value.count > 1, value.first == "\"", value.last == "\"" else { return value }
+            // A backslash alone is one: browsers wrote paths of Windows so.
+            return value.dropFirst().dropLast().replacingOccurrences(of: "\\\"", with: "\"")
         }
         return nil
+    }
+
+    /// What is between the semicolons of a field, behind its first value; one within quotes parts nothing.
+    private static func parameters(of field: String) -> [String] {
+        var parts = [""]
+        var (isQuoted, isEscaped) = (false, false)
+        for character in field.unicodeScalars {
+            if character == ";", !isQuoted {
+                parts.append("")
+                continue
+            }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = character == "\\" && isQuoted
+            parts[parts.count - 1].unicodeScalars.append(character)
+        }
+        return Array(parts.dropFirst())
     }
 }

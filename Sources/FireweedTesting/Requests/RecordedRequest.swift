@@ -130,9 +130,12 @@ enum ContentText {
 
     /// The text of content, or its size where it is not text.
     static func excerpt(_ body: Data) -> String {
-        guard let text = String(data: body.prefix(limit), encoding: .utf8) else {
-            return "<\(body.count) bytes>"
+        guard body.count > limit else { return String(data: body, encoding: .utf8) ?? "<\(body.count) bytes>" }
+        // The last character may be cut: of four bytes at most, three are there.
+        for count in (limit - 3...limit).reversed() {
+            guard let text = String(data: body.prefix(count), encoding: .utf8) else { continue }
+            return "\(text)… <\(body.count) bytes in all>"
         }
-        return body.count > limit ? "\(text)… <\(body.count) bytes in all>" : text
+        return "<\(body.count) bytes>"
     }
 }

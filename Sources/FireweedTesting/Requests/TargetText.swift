@@ -40,6 +40,20 @@ struct TargetText: Sendable, Hashable {
         path = rest.isEmpty ? "/" : rest
     }
 
+    /// The authority in lower case, without a port that is the scheme's own (RFC 9110 §4.2.3).
+    ///
+    /// Of a WebSocket's URL the default ports are those of HTTP.
+    var origin: String {
+        let text = authority.lowercased()
+        let port =
+            switch scheme.lowercased() {
+            case "http", "ws": ":80"
+            case "https", "wss": ":443"
+            default: ""
+            }
+        return !port.isEmpty && text.hasSuffix(port) ? String(text.dropLast(port.count)) : text
+    }
+
     /// The segments of the path, percent-encoding still on; a path that ends in a slash has an empty last segment.
     var segments: [Substring] {
         path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

@@ -50,6 +50,9 @@ struct FaultyTransportTests {
         #expect(await outcomes(seed: 1, faults: [.reorder: 1]) == all("200", 40))
         #expect(await outcomes(seed: 1, faults: [.slow(bytesPerSecond: 100_000): 1]) == all("200", 40))
         #expect(await outcomes(seed: 1, faults: [:]) == all("200", 40))
+        // A probability that is negative or no number counts as 0.
+        #expect(await outcomes(seed: 1, faults: [.cut: -1, .drop: 1]) == all(lost, 0))
+        #expect(await outcomes(seed: 1, faults: [.cut: .nan, .drop: 1]) == all(lost, 0))
     }
 
     /// A session on a faulty transport, over stubs on a clock that jumps.
@@ -120,6 +123,51 @@ struct FaultyTransportTests {
         feeds[1].finish()
         #expect(await found.next() == "feed1")
         withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("a retry policy brings requests through every fault on a wire", arguments: [false, true])
+    func wire(http2: Bool) async throws {
+        let content = Data((0..<3000).map { UInt8(truncatingIfNeeded: $0) })
+        let server = try MockServer.start(certificate: .trusted, http2: http2) {
+            Stub.get("/{number}").reply { .data(content, headers: ["X-Number": $0.parameters["number"] ?? ""]) }
+        }
+        let faults: [FaultyTransport.Fault: Double] = [
+            .drop: 0.1, .delay(.milliseconds(1)): 0.1, .cut: 0.1, .duplicate: 0.1, .status(503): 0.1,
+            .slow(bytesPerSecond: 1_000_000): 0.1, .reorder: 0.1,
+        ]
+        let engine = EngineTransport(settings: PoolSettings(options: server.transportOptions))
+        let faulty = FaultyTransport(wrapping: engine, faults: faults, seed: 11, isPrinted: false)
+        let policy = RetryPolicy(retryLimit: 30, exponentialBackoffScale: 0.001)
+        let session = Session(transport: faulty, interceptor: policy)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    let response = await session.request(server.url("/\(number)")).validate().serializingData().response
+                    #expect(response.value == content && response.response?.headers["X-Number"] == "\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("a request that is cancelled before its delay is over ends, and is not sent")
+    func cancelledDelay() async {
+        let clock = TestClock()
+        let stubs = StubTransport(clock: clock) { Stub.any() }
+        let faulty = FaultyTransport(wrapping: stubs, faults: [.delay(.seconds(5)): 1], seed: 1, isPrinted: false)
+        let session = Session(transport: faulty)
+        let request = session.request("\(api)/")
+        let task = request.serializingData()
+        async let response = task.response
+        await clock.delayIsPending()
+        request.cancel()
+        #expect(await response.error?.isExplicitlyCancelledError == true)
+        clock.advance(by: .seconds(5))
+        async let next = session.request("\(api)/next").serializingData().response
+        await clock.delayIsPending()
+        clock.advance(by: .seconds(5))
+        _ = await next
+        #expect(stubs.stubs.requests.map(\.path) == ["/next"])
     }
 
     @Test("a retry policy brings requests through a bad network")

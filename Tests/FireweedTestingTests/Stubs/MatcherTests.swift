@@ -35,6 +35,9 @@ struct MatcherTests {
             PatternRow("https://a.test/x", "http://a.test/x", false),
             PatternRow("https://a.test/x", "https://b.test/x", false),
             PatternRow("https://a.test:8080/x", "https://a.test/x", false),
+            PatternRow("https://a.test/x", "https://a.test:443/x", true),
+            PatternRow("http://a.test:80/x", "http://a.test/x", true),
+            PatternRow("https://a.test:80/x", "https://a.test/x", false),
             PatternRow("https://*.test/x", "https://a.test/x", true),
             PatternRow("https://*.test/x", "https://test/x", false),
             PatternRow("https://a.test/x", "https://u:p@a.test/x", true),
@@ -101,6 +104,7 @@ struct MatcherTests {
             Row(.partialJSON(["tags": ["a"]]), false),
             Row(.partialJSON(["name": "Bo"]), false),
             Row(.json(User(id: 1, name: "Ada")), false),
+            Row(.partialJSON(User(id: 1, name: "Ada")), true), Row(.partialJSON(User(id: 2, name: "Ada")), false),
         ])
     func json(row: Row) async {
         let value: JSONValue = ["id": 1, "name": "Ada", "tags": ["a", ["deep": nil]]]
@@ -108,6 +112,23 @@ struct MatcherTests {
             $0.request(api, method: .post, parameters: value, encoder: .json)
         }
         #expect(met == row.matches)
+    }
+
+    @Test("parts are cut at their boundary alone, and names in quotes may have every character")
+    func parts() async throws {
+        let lines = [
+            "--edge", "Content-Disposition: form-data; name=\"a; b\"; filename=\"c\\d; e=\\\"f\\\".jpg\"", "",
+            "text --edge", "--edges", "more", "--edge", "content-disposition: form-data; Name = plain", "", "",
+            "--edge--",
+        ]
+        let session = Session.stubbed {
+            Stub.post("/", .part("a; b", "text --edge\r\n--edges\r\nmore", fileName: "c\\d; e=\"f\".jpg"))
+        }
+        let request = session.upload(
+            Data(lines.joined(separator: "\r\n").utf8), to: "\(api)/",
+            headers: [.contentType("multipart/form-data; boundary=\"edge\"")])
+        #expect(await request.serializingData(emptyResponseCodes: [200]).response.error == nil)
+        #expect(session.stubs.requests[0].parts.map(\.name) == ["a; b", "plain"])
     }
 
     @Test(
