@@ -4,19 +4,16 @@ import Fireweed
 import Foundation
 import Synchronization
 
-/// Gathers exchanges, and writes them behind those that the archive had before.
+/// Gathers exchanges, and makes entries of an archive of them.
 final class ArchiveBuilder: Sendable {
     private let redaction: Redaction
-    /// As they were read, whatever members they have.
-    private let earlier: [JSONValue]
     private let exchanges = Mutex<[ObservedExchange]>([])
 
-    init(redaction: Redaction, earlier: [JSONValue]) {
+    init(redaction: Redaction) {
         self.redaction = redaction
-        self.earlier = earlier
     }
 
-    /// The entries of an archive that a ``Recording`` could read.
+    /// The entries of an archive that a ``Recording`` could read, as they are there, whatever members they have.
     static func entries(of har: Data) throws -> [JSONValue] {
         guard case .array(let entries)? = try JSONValue(parsing: har.withoutByteOrderMark)["log"]?["entries"] else {
             throw RecordingError("This is no HTTP archive (HAR), at log.entries: an array is missing")
@@ -28,16 +25,20 @@ final class ArchiveBuilder: Sendable {
 
     var count: Int { exchanges.withLock { $0.count } }
 
-    /// The archive as JSON, in the order in which the exchanges began.
-    func encoded() throws -> Data {
-        let exchanges = exchanges.withLock { $0 }
+    /// The entries behind the first `droppedCount` exchanges that ended, in the order in which the exchanges began.
+    func entries(droppingFirst droppedCount: Int = 0) -> [JSONValue] {
+        let exchanges = exchanges.withLock { $0.dropFirst(droppedCount) }
         // Sorting is stable: exchanges that began at once stay in the order of their ends.
-        let entries = exchanges.sorted { $0.startDate < $1.startDate }.map { entry(of: $0) }
+        return exchanges.sorted { $0.startDate < $1.startDate }.map { entry(of: $0) }
+    }
+
+    /// An archive as JSON.
+    static func archive(of entries: [JSONValue]) throws -> Data {
         let archive: JSONValue = [
             "log": [
                 "version": "1.2",
                 "creator": ["name": "Fireweed", "version": .string(AFInfo.version)],
-                "entries": .array(earlier + entries),
+                "entries": .array(entries),
             ]
         ]
         let encoder = JSONEncoder()

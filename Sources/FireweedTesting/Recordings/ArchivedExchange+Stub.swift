@@ -152,7 +152,7 @@ extension MockResponse {
     fileprivate mutating func keepOnServer(_ hosts: Set<String>) {
         for index in fields.indices where fields[index].name.isEqualIgnoringASCIICase("Location") {
             let target = TargetText(fields[index].value)
-            guard !target.scheme.isEmpty, hosts.contains(target.authority.lowercased()) else { continue }
+            guard !target.scheme.isEmpty, hosts.contains(target.origin) else { continue }
             fields[index].value = target.path + (target.query.map { "?\($0)" } ?? "")
         }
     }

@@ -105,7 +105,8 @@ struct ArchivedContent: Decodable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         mimeType = try container.decodeIfPresent(String.self, forKey: .mimeType)
         params = try container.decodeIfPresent([Parameter].self, forKey: .params)
-        byteCount = try container.decodeIfPresent(Int.self, forKey: .size)
+        // Only tells whether content was left out: what is no count, as a number in quotes, is as good as none.
+        byteCount = try? container.decodeIfPresent(Int.self, forKey: .size)
         let text = try container.decodeIfPresent(String.self, forKey: .text)
         let encoding =
             try container.decodeIfPresent(String.self, forKey: .encoding)

@@ -2,7 +2,6 @@
 
 public import Fireweed
 public import Foundation
-import Synchronization
 
 /// Exchanges of an HTTP archive (HAR 1.2), as browsers' developer tools, `HARRecorder` and ``RecordingTransport`` write
 /// it.
@@ -46,12 +45,11 @@ public struct Recording: Sendable {
         date = entries.compactMap { $0.startedDateTime.flatMap(Self.date) }.min()
     }
 
+    /// Reads a date of ISO 8601; its fraction, of which writers have from none to nine digits, does not count.
     private static func date(_ text: String) -> Date? {
-        let formatter = ISO8601DateFormatter()
-        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        if let date = formatter.date(from: text) { return date }
-        formatter.formatOptions = .withInternetDateTime
-        return formatter.date(from: text)
+        let parts = text.split(separator: ".", maxSplits: 1)
+        let fraction = parts.count > 1 ? parts[1].drop { $0.isNumber } : ""
+        return ISO8601DateFormatter().date(from: String((parts.first ?? "") + fraction))
     }
 
     // MARK: Age
@@ -99,7 +97,7 @@ public struct Recording: Sendable {
     /// - Returns: stubs that answer with the exchanges of the archive.
     public func stubs(matching match: RecordingMatch, anyOrigin: Bool = false) -> [Stub] {
         let hosts =
-            anyOrigin ? Set(entries.map { TargetText($0.request.url).authority.lowercased() }) : nil
+            anyOrigin ? Set(entries.map { TargetText($0.request.url).origin }) : nil
         switch match {
         case .request: return grouped(by: \.key).map { stub(of: $0, true, hosts) }
         case .methodAndURL:
@@ -135,20 +133,11 @@ public struct Recording: Sendable {
 
     /// A stub for each exchange, which is open when those before it have answered.
     private func ordered(_ hosts: Set<String>?) -> [Stub] {
-        let turn = RecordingTurn()
+        let order = UUID()
         return entries.indices.map { index in
-            stub(of: [entries[index]], true, hosts).times(1).taking(turn, number: index)
+            stub(of: [entries[index]], true, hosts).once(Stub.Place(order: order, number: index))
         }
     }
-}
-
-/// Whose turn it is in a recording that is replayed in order.
-final class RecordingTurn: Sendable {
-    private let next = Atomic(0)
-
-    var number: Int { next.load(ordering: .acquiring) }
-
-    func advance() { next.add(1, ordering: .acquiringAndReleasing) }
 }
 
 extension Data {

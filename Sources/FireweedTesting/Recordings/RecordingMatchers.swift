@@ -17,9 +17,9 @@ extension RequestMatcher {
 
     /// The host is the exchange's, or none of the archive's: then the request goes to a server that replays.
     static func archivedHost(of url: String, _ hosts: Set<String>) -> RequestMatcher {
-        let expected = TargetText(url).authority.lowercased()
+        let expected = TargetText(url).origin
         return .ofHead("host \(expected), or one that was not recorded") { request in
-            let found = request.target.authority.lowercased()
+            let found = request.target.origin
             return found == expected || !hosts.contains(found) ? [] : ["host: expected \(expected), got \(found)"]
         }
     }

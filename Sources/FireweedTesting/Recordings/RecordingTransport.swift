@@ -29,7 +29,9 @@ public final class RecordingTransport: Transport {
     public let stubs: Stubs
     /// The exchanges that the archive had; `nil` where there was no archive, or where it is not replayed.
     public let recording: Recording?
-    private let url: URL
+    private let file: ArchiveFile
+    /// How many exchanges were saved.
+    private let savedCount = Mutex(0)
     private let base: any Transport
     private let stubTransport: StubTransport
     private let archive: ArchiveBuilder
@@ -48,7 +50,7 @@ public final class RecordingTransport: Transport {
         contentsOf url: URL, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
         redaction: Redaction = .standard, wrapping base: any Transport = EngineTransport()
     ) throws {
-        self.url = url
+        file = ArchiveFile(url: url)
         self.mode = mode
         self.base = base
         let isReplayed = mode == .replay || mode == .recordMissing
@@ -60,8 +62,7 @@ public final class RecordingTransport: Transport {
         }
         let data = isReplayed && isThere ? try Data(contentsOf: url) : nil
         recording = try data.map { try Recording(har: $0) }
-        archive = ArchiveBuilder(
-            redaction: redaction, earlier: try data.map { try ArchiveBuilder.entries(of: $0) } ?? [])
+        archive = ArchiveBuilder(redaction: redaction)
         let fallback: (any Transport)? =
             switch mode {
             case .replay: nil
@@ -78,14 +79,23 @@ public final class RecordingTransport: Transport {
     /// Writes the archive, with what was recorded; its folder is made where it is missing.
     ///
     /// Does nothing in the modes that do not record, and in ``RecordingMode/recordMissing`` when nothing was missing.
-    /// Exchanges that have not ended are not in it.
+    /// Exchanges that have not ended are not in it. Tests of one process may record into the same archive, at the same
+    /// time too: what each of them records is in it.
     ///
-    /// - Throws: `CocoaError` when the file cannot be written.
+    /// - Throws: `CocoaError` when the file cannot be written, ``RecordingError`` when the file that is there is no
+    ///   archive any more.
     public func save() throws {
-        guard mode == .rerecord || (mode == .recordMissing && archive.count > 0) else { return }
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try archive.encoded().write(to: url, options: .atomic)
+        switch mode {
+        case .replay, .passThrough: return
+        case .rerecord: try file.renew(archive.entries())
+        case .recordMissing:
+            try savedCount.withLock { savedCount in
+                let entries = archive.entries(droppingFirst: savedCount)
+                guard !entries.isEmpty else { return }
+                try file.append(entries)
+                savedCount += entries.count
+            }
+        }
     }
 
     // MARK: Transport

@@ -1,6 +1,7 @@
 // Which requests are answered, and with what.
 
 public import Fireweed
+import Foundation
 
 /// An answer to the requests that meet its conditions.
 ///
@@ -25,6 +26,15 @@ public struct Stub: Sendable, CustomStringConvertible {
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
+    /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
+    private(set) var place: Place?
+
+    /// A place in an order; how far the order has come is known to each ``Stubs`` for itself.
+    struct Place: Sendable, Hashable {
+        /// Names the order.
+        let order: UUID
+        let number: Int
+    }
 
     enum Answer: Sendable {
         /// One after the other; the last one again and again.
@@ -115,12 +125,18 @@ public struct Stub: Sendable, CustomStringConvertible {
     // MARK: Answers
 
     /// Answers with these, one after the other; the last one answers all later requests too.
+    ///
+    /// With a WebSocket among them, a stub with a method is for requests for a WebSocket alone, and the other answers
+    /// refuse to open one.
     public func reply(_ responses: MockResponse...) -> Stub {
         reply(responses: responses)
     }
 
     func reply(responses: [MockResponse]) -> Stub {
-        changed { $0.answer = .sequence(responses) }
+        changed {
+            $0.answer = .sequence(responses)
+            if method != nil, responses.contains(where: { $0.webSocket != nil }) { $0.isWebSocket = true }
+        }
     }
 
     /// Answers with what a closure makes of each request.
@@ -184,19 +200,11 @@ public struct Stub: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same stub, which answers when it is its turn, with its first answer alone.
-    func taking(_ turn: RecordingTurn, number: Int) -> Stub {
-        guard case .sequence(let responses) = answer, let response = responses.first else { return self }
-        let matcher = RequestMatcher("exchange \(number + 1) in order") { _ in
-            let next = turn.number
-            return next == number ? [] : ["order: exchange \(next + 1) is the next one"]
-        }
-        return changed {
-            $0.matchers.insert(matcher, at: 0)
-            $0.answer = .closure { _ in
-                turn.advance()
-                return response
-            }
+    /// The same stub, which answers once, when those in front of it in an order have answered.
+    func once(_ place: Place) -> Stub {
+        changed {
+            $0.limit = 1
+            $0.place = place
         }
     }
 

@@ -1,6 +1,7 @@
 // How well a stub fits a request.
 
 import Fireweed
+import Foundation
 
 /// A stub compared with a request, condition by condition.
 struct StubMatch {
@@ -11,19 +12,30 @@ struct StubMatch {
 
     let conditions: [Condition]
 
-    init(_ stub: Stub, _ request: RecordedRequest) {
+    /// Compares a stub with a request.
+    ///
+    /// `next` has the number of the next stub of each order that is not over; `nil` compares no places.
+    init(_ stub: Stub, _ request: RecordedRequest, next: [UUID: Int]? = nil) {
         var conditions: [Condition] = []
-        let method =
-            stub.isWebSocket && !request.isWebSocket ? "a request for a WebSocket" : stub.method?.rawValue
-        if let method {
-            let isMet = stub.isWebSocket ? request.isWebSocket : stub.method == request.method
+        if let method = stub.method {
+            let expected = Self.methodText(method, isWebSocket: stub.isWebSocket)
+            let found = Self.methodText(request.method, isWebSocket: request.isWebSocket)
             conditions.append(
                 Condition(
-                    name: "method \(method)",
-                    differences: isMet ? [] : ["method: expected \(method), got \(request.method.rawValue)"]))
+                    name: "method \(expected)",
+                    differences: Self.methodMatches(stub, request)
+                        ? [] : ["method: expected \(expected), got \(found)"]))
         }
         conditions.append(
             Condition(name: "URL \(stub.url)", differences: stub.url.match(request.target).differences))
+        if let place = stub.place, let next {
+            let number = next[place.order]
+            let text = number.map { "exchange \($0 + 1) is the next one" } ?? "every exchange has answered"
+            conditions.append(
+                Condition(
+                    name: "exchange \(place.number + 1) in order",
+                    differences: number == place.number ? [] : ["order: \(text)"]))
+        }
         conditions += stub.matchers.map {
             Condition(name: $0.description, differences: $0.differences(request))
         }
@@ -53,6 +65,10 @@ struct StubMatch {
     static func headMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {
         methodMatches(stub, request) && stub.url.match(request.target).differences.isEmpty
             && stub.matchers.allSatisfy { !$0.isOfHead || $0.differences(request).isEmpty }
+    }
+
+    private static func methodText(_ method: HTTPMethod, isWebSocket: Bool) -> String {
+        isWebSocket ? "\(method.rawValue) for a WebSocket" : method.rawValue
     }
 
     private static func methodMatches(_ stub: Stub, _ request: RecordedRequest) -> Bool {

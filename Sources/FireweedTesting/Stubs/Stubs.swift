@@ -110,10 +110,20 @@ public final class Stubs: Sendable {
     package func answer(to request: RecordedRequest) -> Result<(MockResponse, RecordedRequest), any Error> {
         // Matchers are user code: they run while the lock is free.
         let candidates = state.withLock { $0.entries }
+        /// The orders whose next stub has been passed.
+        var passed: Set<UUID> = []
         for entry in candidates {
-            guard let parameters = StubMatch.parameters(of: entry.stub, for: request),
-                let callIndex = entry.use()
-            else { continue }
+            let order = entry.stub.place?.order
+            if let order {
+                guard !passed.contains(order), !entry.isUsedUp else { continue }
+                passed.insert(order)
+            }
+            guard let parameters = StubMatch.parameters(of: entry.stub, for: request) else { continue }
+            guard let callIndex = entry.use() else {
+                // Another request has had it meanwhile: the next one is open.
+                if let order { passed.remove(order) }
+                continue
+            }
             var known = request
             known.parameters = parameters
             record(known, nil)

@@ -21,7 +21,11 @@ public struct UnmatchedRequestError: Error, Sendable, CustomStringConvertible, L
             $0.isEmpty ? "" : "  \($0)"
         }
         lines.append("")
-        let matches = stubs.map { (entry: $0, match: StubMatch($0.stub, request)) }
+        var next: [UUID: Int] = [:]
+        for entry in stubs where !entry.isUsedUp {
+            if let place = entry.stub.place, next[place.order] == nil { next[place.order] = place.number }
+        }
+        let matches = stubs.map { (entry: $0, match: StubMatch($0.stub, request, next: next)) }
         if let used = matches.first(where: { $0.match.isMatch }) {
             lines.append(
                 "The stub \(used.entry.stub) matches, and has answered its \(used.entry.callCount) times.")

@@ -103,12 +103,14 @@ struct RecordingTests {
         for number in 7...9 { texts.append(await answer(of: byURL, to: "\(number)").value) }
         #expect(texts == ["answer 1", "answer 2", "answer 2"])
 
+        #expect(try Recording(har: Data(Self.archive.utf8)).stubs(matching: .order).count == 5)
         let byOrder = try replay(.order)
         let early = await answer(of: byOrder, to: "2").error?.underlyingError as? UnmatchedRequestError
         #expect(early?.description.contains("expected 1, got 2") == true)
         #expect(await answer(of: byOrder, to: "1").value == "answer 1")
         #expect(await answer(of: byOrder, to: "2").value == "answer 2")
-        #expect(await answer(of: byOrder, to: "2").error != nil)
+        let late = await answer(of: byOrder, to: "2").error?.underlyingError as? UnmatchedRequestError
+        #expect(late?.description.contains("order: every exchange has answered") == true)
     }
 
     @Test("an archive of our own recorder is replayed, redirect and binary content too")
@@ -122,6 +124,20 @@ struct RecordingTests {
         let session = Session.replaying(try Recording(har: recorder.archive))
         #expect(try await session.request("\(api)/old").serializingData().value == first)
         #expect(session.stubs.requests.map(\.path) == ["/old", "/new"])
+    }
+
+    @Test(
+        "dates are read as browsers, proxies and libraries write them",
+        arguments: [
+            "2024-05-01T10:00:00Z", "2024-05-01T10:00:00.123Z", "2024-05-01T12:00:00.123+02:00",
+            "2024-05-01T10:00:00.123456+00:00", "2024-05-01T10:00:00.123456789Z",
+        ])
+    func dates(text: String) throws {
+        let archive = """
+            {"log": {"entries": [{"startedDateTime": "\(text)", "request": {"method": "GET", "url": "\(api)/"}}]}}
+            """
+        let date = try #require(try Recording(har: Data(archive.utf8)).date)
+        #expect(abs(date.timeIntervalSince1970 - 1_714_557_600) < 1)
     }
 
     @Test("an old recording is reported")

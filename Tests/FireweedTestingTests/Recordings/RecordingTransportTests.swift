@@ -62,6 +62,34 @@ struct RecordingTransportTests {
         }
     }
 
+    @Test(
+        "tests of one process record into one archive at the same time",
+        arguments: [RecordingMode.recordMissing, .rerecord])
+    func sharedArchive(mode: RecordingMode) async throws {
+        try await withFolder {
+            let server = try MockServer.start {
+                Stub.any("/{name}").reply { .text($0.parameters["name"] ?? "") }
+            }
+            // What was there before is renewed, or stays.
+            _ = try await run(.recordMissing) { try await text($0, server.url("/old")) }
+            let (first, second) = (
+                try RecordingTransport(contentsOf: file, mode: mode),
+                try RecordingTransport(contentsOf: file, mode: mode)
+            )
+            let sessions = [Session(transport: first), Session(transport: second)]
+            for (transport, session, name) in [(first, 0, "a"), (second, 1, "b"), (first, 0, "c")] {
+                #expect(try await text(sessions[session], server.url("/\(name)")) == name)
+                try transport.save()
+            }
+            _ = try await run(mode) { try await text($0, server.url("/b")) }
+            server.stop()
+            for name in ["a", "b", "c"] + (mode == .recordMissing ? ["old"] : []) {
+                #expect(try await run(.replay) { try await text($0, server.url("/\(name)")) }.value == name)
+            }
+            #expect(try Recording(contentsOf: file).count == (mode == .recordMissing ? 4 : 3))
+        }
+    }
+
     @Test("content of every kind, redirects, streams and lost connections are replayed as they came")
     func kinds() async throws {
         try await withFolder {

@@ -24,6 +24,52 @@ struct IsolationTests {
         }
     }
 
+    @Test("a thousand tests at once use the same stubs, and each begins at their first answer")
+    func shared() async throws {
+        let archive = """
+            {"log": {"entries": [
+              {"request": {"method": "GET", "url": "\(api)/a"}, "response": {"status": 200, "content": {"text": "1"}}},
+              {"request": {"method": "GET", "url": "\(api)/b"}, "response": {"status": 200, "content": {"text": "2"}}}
+            ]}}
+            """
+        let inOrder = try Recording(har: Data(archive.utf8)).stubs(matching: .order)
+        let stub = Stub.get("/flaky").reply(.text("first"), .text("later")).times(2)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<1000 {
+                group.addTask {
+                    let session = Session.stubbed {
+                        stub
+                        inOrder
+                    }
+                    var texts: [String] = []
+                    for path in ["flaky", "a", "b", "flaky"] {
+                        texts.append(try await session.request("\(api)/\(path)").serializingString().value)
+                    }
+                    #expect(texts == ["first", "1", "2", "later"])
+                    try session.stubs.expectAllCalled()
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("a thousand requests at once are counted, each one by one stub")
+    func counts() async throws {
+        let session = Session.stubbed {
+            Stub.get("/").reply(.text("first")).times(400)
+            Stub.get("/").reply(.text("second")).times(600)
+        }
+        let texts = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<1000 {
+                group.addTask { try await session.request("\(api)/").serializingString().value }
+            }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(texts == ["first": 400, "second": 600])
+        #expect(session.stubs.requests.count == 1000)
+        try session.stubs.expectAllCalled()
+    }
+
     @Test("cookies and stored responses belong to one session, whatever its configuration")
     func stores() async throws {
         for _ in 0..<2 {

@@ -55,6 +55,31 @@ struct UnmatchedRequestTests {
                 "The stub POST /once matches, and has answered its 1 times."))
     }
 
+    @Test("a stub for plain requests is shown as one that opens no WebSocket")
+    func webSocket() async throws {
+        let session = Session.stubbed { Stub.get("/chat") }
+        let request = session.webSocketRequest(to: "\(api)/chat")
+        for await _ in request.webSocketTask().streamingMessages() {}
+        let error = try #require(request.error?.underlyingError as? UnmatchedRequestError)
+        #expect(
+            error.description.contains(
+                """
+                The nearest of 1 stub is GET /chat:
+                  ✗ method GET
+                      method: expected GET, got GET for a WebSocket
+                  ✓ URL /chat
+                """))
+    }
+
+    @Test("long content is shown up to its last whole character", arguments: 0..<4)
+    func longContent(offset: Int) async throws {
+        let session = Session.stubbed { Stub.post("/", .body("other")) }
+        let content = String(repeating: "a", count: offset) + String(repeating: "🌲", count: 500)
+        let response = await session.upload(Data(content.utf8), to: "\(api)/").serializingData().response
+        let error = try #require(response.error?.underlyingError as? UnmatchedRequestError)
+        #expect(error.description.contains("🌲… <\(content.utf8.count) bytes in all>"))
+    }
+
     @Test("a session without stubs says so")
     func none() async throws {
         #expect(try await message(Session.stubbed {}, "/").hasSuffix("There are no stubs."))

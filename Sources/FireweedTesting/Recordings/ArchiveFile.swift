@@ -1,0 +1,48 @@
+// The file that recording transports write.
+
+import Foundation
+import Synchronization
+
+/// An archive that several tests of a process may record into, at the same time too.
+struct ArchiveFile: Sendable {
+    let url: URL
+
+    /// The archives that this process has recorded anew, by paths: what they have is no older than the process.
+    ///
+    /// The lock is held while a file is read and written, so that no exchange of another test is lost.
+    private static let renewed = Mutex<Set<String>>([])
+
+    /// Writes entries behind those that the file has by now.
+    func append(_ entries: [JSONValue]) throws {
+        try Self.renewed.withLock { _ in
+            let isThere = FileManager.default.fileExists(atPath: url.path)
+            try write((isThere ? try found() : []) + entries)
+        }
+    }
+
+    /// Writes entries in place of what the file had before the process began.
+    ///
+    /// What another test has recorded in this process stays, but for the same requests.
+    func renew(_ entries: [JSONValue]) throws {
+        try Self.renewed.withLock { renewed in
+            let path = url.standardizedFileURL.path
+            let keys = Set(try entries.map { try Self.key(of: $0) })
+            let kept =
+                renewed.contains(path) && FileManager.default.fileExists(atPath: path)
+                ? try found().filter { try !keys.contains(Self.key(of: $0)) } : []
+            try write(kept + entries)
+            renewed.insert(path)
+        }
+    }
+
+    private func found() throws -> [JSONValue] { try ArchiveBuilder.entries(of: Data(contentsOf: url)) }
+
+    private static func key(of entry: JSONValue) throws -> ArchivedExchange.Key {
+        try JSONDecoder().decode(ArchivedExchange.self, from: entry.data).key
+    }
+
+    private func write(_ entries: [JSONValue]) throws {
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try ArchiveBuilder.archive(of: entries).write(to: url, options: .atomic)
+    }
+}
