@@ -5,6 +5,7 @@ public import Foundation
 /// A fault of a ``MockServer``, as `.json(…).fault(.closeInBody(after: 10))`.
 ///
 /// A stubbed session has no connection: its request fails with the error that the real transport reports for the fault.
+/// ``throttle(bytesPerSecond:)`` goes by the session's clock there. A count below 0 is the same as 0.
 public enum ServerFault: Sendable, Hashable {
     /// Closes the connection when the request's head has come.
     case closeAfterRequestHead
@@ -49,8 +50,9 @@ public enum ServerFault: Sendable, Hashable {
             (false, nil, lost)
         case .garbage: (false, nil, .failure(URLError(.badServerResponse)))
         case .closeAfterHead: (true, 0, lost)
-        case .closeInBody(let count), .resetInBody(let count), .resetStreamInBody(let count, _): (true, count, lost)
-        case .stallInBody(let count): (true, count, .stall)
+        case .closeInBody(let count), .resetInBody(let count), .resetStreamInBody(let count, _):
+            (true, max(0, count), lost)
+        case .stallInBody(let count): (true, max(0, count), .stall)
         case .throttle: nil
         }
     }

@@ -29,7 +29,7 @@ struct HTTP2ResponseSender {
                 // A count of no bytes needs no piece, which a feed might never give.
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data): guard send(data, response.fault, &contentFault) else { return }
-            case .feed(let feed): guard send(feed, response.fault, &contentFault) else { return }
+            case .feed(let feed, _): guard send(feed, response.fault, &contentFault) else { return }
             case .failure: return connection.reset(stream, code: Self.internalError)
             case .stall: return
             }
@@ -44,7 +44,7 @@ struct HTTP2ResponseSender {
     private func send(_ head: ResponseHead, _ fault: ServerFault?) -> Bool {
         switch fault {
         case .closeInHead(let count):
-            connection.submit(head, on: stream, byteLimit: count)
+            connection.submit(head, on: stream, byteLimit: max(0, count))
             connection.close()
             return false
         case .closeAfterHead:

@@ -240,6 +240,8 @@ public final class MockServer: Sendable {
                 guard !descriptors.isStopping, canAcceptAgain(after: code) else { return }
                 continue
             }
+            // A process that a test starts would keep the connection open. Glibc's module has no accept4.
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             guard descriptors.add(descriptor) else {
                 close(descriptor)
                 return

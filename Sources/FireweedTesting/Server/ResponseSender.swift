@@ -49,7 +49,7 @@ struct ResponseSender {
                 if contentFault.isDue, response.hasContent(for: method) { return end(by: response.fault) }
             case .content(let data):
                 guard sendContent(data, isChunked, response.fault, &contentFault) else { return false }
-            case .feed(let feed):
+            case .feed(let feed, _):
                 guard send(feed, isChunked, response.fault, &contentFault) else { return false }
             case .failure: return false
             case .stall: return stall()
@@ -62,7 +62,7 @@ struct ResponseSender {
     private func sendHead(_ bytes: Data, _ fault: ServerFault?) -> Bool {
         switch fault {
         case .closeInHead(let count):
-            _ = stream.write(bytes.prefix(count))
+            _ = stream.write(bytes.prefix(max(0, count)))
             return false
         case .closeAfterHead:
             _ = stream.write(bytes)

@@ -98,7 +98,7 @@ final class ServerConnection: @unchecked Sendable {
             _ = server?.take(request(head, Data(), isWebSocket, reader.raw))
             return false
         case .closeInRequestBody(let count):
-            let content = reader.content(of: head, limit: count) ?? Data()
+            let content = reader.content(of: head, limit: max(0, count)) ?? Data()
             _ = server?.take(request(head, content, isWebSocket, reader.raw))
             return false
         default: break
@@ -116,20 +116,22 @@ final class ServerConnection: @unchecked Sendable {
             return ResponseSender(stream, descriptor, head).send(response)
                 && !head.has("close", in: "Connection")
         case .success(let (response, known)):
-            if let script = response.webSocket, isWebSocket {
-                let socket = ServerWebSocket(stream, descriptor, script, known, reader.takeRest())
-                socket.serve(key: head.value("Sec-WebSocket-Key") ?? "", response)
-                // A client that was refused may be sending still: its close frame must reach it.
-                lingeringClose(stream)
-                return false
+            var response = response
+            let script = isWebSocket ? response.webSocket : nil
+            if script != nil {
+                response.fields.append(ServerWebSocket.agreement(to: head.value("Sec-WebSocket-Key") ?? ""))
             }
             guard ResponseSender(stream, descriptor, head).send(response),
-                !head.has("close", in: "Connection")
+                script != nil || !head.has("close", in: "Connection")
             else {
                 if response.closesOrderly { lingeringClose(stream) }
                 return false
             }
-            return true
+            guard let script else { return true }
+            ServerWebSocket(stream, descriptor, script, known, reader.takeRest()).serve()
+            // A client that was refused may be sending still: its close frame must reach it.
+            lingeringClose(stream)
+            return false
         }
     }
 

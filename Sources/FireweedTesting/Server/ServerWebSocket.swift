@@ -26,14 +26,14 @@ final class ServerWebSocket: @unchecked Sendable {
         reader = FrameReader(stream, after: rest)
     }
 
-    /// Agrees to the handshake, and serves until the connection ends.
-    func serve(key: String, _ response: MockResponse) {
+    /// The field by which a server agrees to a handshake with this key (RFC 6455 §4.2.2).
+    static func agreement(to key: String) -> Field {
         let accept = WebSocketKey(bytes: Array(Data(base64Encoded: key) ?? Data())).accept
-        let fields = response.fields + [Field(name: "Sec-WebSocket-Accept", value: accept)]
-        let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
-        guard stream.write(Data("HTTP/1.1 101 Switching Protocols\r\n\(lines)\r\n".utf8)) else {
-            return
-        }
+        return Field(name: "Sec-WebSocket-Accept", value: accept)
+    }
+
+    /// Serves behind the handshake, until the connection ends.
+    func serve() {
         let peer = MockWebSocket(request: request) { [self] in perform($0) }
         let task = peer.run(script)
         read(peer)

@@ -9,7 +9,8 @@ enum PlayStep: Sendable {
     case interim(ResponseHead)
     case head(ResponseHead)
     case content(Data)
-    case feed(ResponseFeed)
+    /// What the feed gives, until its end or until so many bytes have come; `nil` is all.
+    case feed(ResponseFeed, byteLimit: Int?)
     case failure(any Error)
     case stall
 
@@ -26,14 +27,36 @@ enum PlayStep: Sendable {
         }
         guard response.hasHead else { return steps + Self.steps(of: ending) }
         do {
-            let content = try response.contentSteps(limit: limit)
+            var content = try response.contentSteps(limit: limit)
             steps.append(.head(response.head(byteCount: content.byteCount)))
             // RFC 9112 §6.3: these have no content, whatever their fields say.
             let hasNone = method == .head || response.status == 204 || response.status == 304
+            if case .throttle(let rate) = response.fault { content.steps = throttled(content.steps, to: rate) }
             return hasNone ? steps : steps + content.steps + Self.steps(of: ending)
         } catch {
             return [.failure(error)]
         }
+    }
+
+    /// Ten pieces a second, with pauses between them; what a feed gives is not slowed down.
+    private static func throttled(_ steps: [PlayStep], to rate: Int) -> [PlayStep] {
+        let rate = max(1, rate)
+        let size = max(1, rate / 10)
+        var throttled: [PlayStep] = []
+        var pause: PlayStep?
+        for step in steps {
+            guard case .content(let data) = step else {
+                throttled.append(step)
+                continue
+            }
+            for offset in stride(from: 0, to: data.count, by: size) {
+                let piece = data.dropFirst(offset).prefix(size)
+                if let pause { throttled.append(pause) }
+                throttled.append(.content(piece))
+                pause = .wait(.seconds(Double(piece.count) / Double(rate)))
+            }
+        }
+        return throttled
     }
 
     private static func steps(of ending: MockResponse.Ending) -> [PlayStep] {
@@ -65,16 +88,20 @@ extension MockResponse {
         case .file(let url):
             let data = try Data(contentsOf: url, options: .mappedIfSafe)
             return (Self.steps(of: data, limit), data.count)
-        case .feed(let feed): return ([.feed(feed)], nil)
+        case .feed(let feed): return (limit == 0 ? [] : [.feed(feed, byteLimit: limit)], nil)
         case .pieces(let pieces):
             var left = limit ?? .max
-            return (
-                pieces.map { piece in
-                    guard case .data(let data) = piece else { return piece.step }
-                    defer { left -= min(left, data.count) }
-                    return .content(data.prefix(left))
-                }, nil
-            )
+            var steps: [PlayStep] = []
+            // The fault comes right behind its byte: no pause, and no end of the content, is waited for.
+            for piece in pieces where left > 0 {
+                guard case .data(let data) = piece else {
+                    steps.append(piece.step)
+                    continue
+                }
+                steps.append(.content(data.prefix(left)))
+                left -= min(left, data.count)
+            }
+            return (steps, nil)
         }
     }
 

@@ -30,8 +30,12 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     private var webSocket: StubWebSocket?
     private var feedEvents: [ResponseFeed.Event] = []
     private var isFeeding = false
+    /// So many bytes of the feed are left in front of a fault; `nil` without one.
+    private var feedLimit: Int?
     /// The stub says nothing more.
     private var isStalled = false
+    /// What ends a wait of the answer.
+    private var pause: (any ScheduledCall)?
     private var timeout: (any ScheduledCall)?
     private var startNanoseconds: UInt64 = 0
     private var report = TransferReport()
@@ -116,12 +120,22 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         }
     }
 
+    /// The fields that a transport with a wire sends: Basic alone needs no challenge (RFC 7617).
+    private var fields: [Field] {
+        let fields = message.fields.fields
+        guard let credentials = message.credentials, credentials.schemes == .basic,
+            !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Authorization") })
+        else { return fields }
+        let header = HTTPHeader.authorization(username: credentials.user, password: credentials.password)
+        return fields + [Field(name: header.name, value: header.value)]
+    }
+
     /// The request's content has come whole.
     func respond(to content: Data) {
         upload = nil
         report.requestBodyByteCount = Int64(content.count)
         let request = RecordedRequest(
-            method: message.method, url: message.url, fields: message.fields.fields, body: content,
+            method: message.method, url: message.url, fields: fields, body: content,
             isWebSocket: message.webSocket != nil)
         switch context.answer(request) {
         case .failure(let error):
@@ -207,12 +221,12 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
             isStalled = true
         case .wait(let duration):
             isWaiting = true
-            context.clock.schedule(.delay, after: duration, on: context.queue) { [weak self] in
+            pause = context.clock.schedule(.delay, after: duration, on: context.queue) { [weak self] in
                 self?.isWaiting = false
                 self?.play()
             }
-        case .feed(let feed):
-            isFeeding = true
+        case .feed(let feed, let byteLimit):
+            (isFeeding, feedLimit) = (true, byteLimit)
             let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) }
             }
             if !isOurs { end(.reported(URLError(.resourceUnavailable))) }
@@ -221,7 +235,11 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
 
     private func playFeed() {
         switch feedEvents.removeFirst() {
-        case .data(let data): deliver(data)
+        case .data(let data):
+            guard let limit = feedLimit else { return deliver(data) }
+            deliver(data.prefix(limit))
+            feedLimit = limit - min(limit, data.count)
+            if feedLimit == 0 { isFeeding = false }
         case .finish: isFeeding = false
         case .failure(let error): end(.reported(error))
         }
@@ -279,6 +297,8 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     func end(_ failure: TransferFailure?) {
         guard let consumer else { return }
         self.consumer = nil
+        // A clock of tests would advance for a pause whose request has ended.
+        pause?.cancel()
         timeout?.cancel()
         upload?.stop()
         webSocket?.end(failure)

@@ -108,15 +108,25 @@ public struct MockWebSocketClosed: Error, Sendable {
 
 /// The messages that a script has not taken yet.
 private final class MessageInbox: Sendable {
+    private typealias Reader = CheckedContinuation<WebSocketMessage, any Error>
+
     private struct State {
         var messages: [WebSocketMessage] = []
         var end: (any Error)?
-        var waiter: CheckedContinuation<WebSocketMessage, any Error>?
+        /// The readers that wait, in the order in which they came.
+        var waiters: [(number: Int, reader: Reader)] = []
+        var count = 0
 
         /// What a waiting or coming reader gets now; `nil` when it has to wait.
         mutating func next() -> Result<WebSocketMessage, any Error>? {
             if !messages.isEmpty { return .success(messages.removeFirst()) }
             return end.map { .failure($0) }
+        }
+
+        /// The first reader that waits, and what it gets.
+        mutating func ready() -> (reader: Reader, result: Result<WebSocketMessage, any Error>)? {
+            guard !waiters.isEmpty, let result = next() else { return nil }
+            return (waiters.removeFirst().reader, result)
         }
     }
 
@@ -127,33 +137,32 @@ private final class MessageInbox: Sendable {
     func close(_ error: any Error) { change { $0.end = $0.end ?? error } }
 
     private func change(_ body: (inout State) -> Void) {
-        let ready = state.withLock {
-            state -> (
-                CheckedContinuation<WebSocketMessage, any Error>, Result<WebSocketMessage, any Error>
-            )? in
-            body(&state)
-            guard let waiter = state.waiter, let result = state.next() else { return nil }
-            state.waiter = nil
-            return (waiter, result)
-        }
-        ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
+        state.withLock { body(&$0) }
+        // An end is for every reader that waits.
+        while let (reader, result) = state.withLock({ $0.ready() }) { reader.resume(with: result) }
     }
 
     func next() async throws -> WebSocketMessage {
-        try await withTaskCancellationHandler {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isCancelled = Task.isCancelled
                 let result = state.withLock { state -> Result<WebSocketMessage, any Error>? in
                     if let result = state.next() { return result }
-                    if isCancelled { return .failure(CancellationError()) }
-                    state.waiter = continuation
+                    // Asked under the lock: the handler below finds the reader, or the reader finds the cancellation.
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.waiters.append((number, continuation))
                     return nil
                 }
                 if let result { continuation.resume(with: result) }
             }
         } onCancel: {
-            let waiter = state.withLock { $0.waiter.take() }
-            waiter?.resume(throwing: CancellationError())
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+            }
+            waiter?.reader.resume(throwing: CancellationError())
         }
     }
 }

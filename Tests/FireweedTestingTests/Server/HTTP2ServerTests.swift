@@ -105,13 +105,15 @@ struct HTTP2ServerTests {
                 .resetStreamInBody(after: 4, code: 2), keepsConnection: true,
                 codes: [.networkConnectionLost, .badServerResponse]),
             FaultRow(.stallInBody(after: 4), codes: [.timedOut]),
-        ])
-    func faults(row: FaultRow) async throws {
-        let server = try MockServer.start(certificate: .trusted, http2: true) {
+            FaultRow(.closeInRequestBody(after: -1)), FaultRow(.closeInHead(after: -1)),
+            FaultRow(.closeInBody(after: -1)),
+        ], [MockCertificate.trusted, nil])
+    func faults(row: FaultRow, certificate: MockCertificate?) async throws {
+        let server = try MockServer.start(certificate: certificate, http2: true) {
             Stub.post("/").reply(.text("content").fault(row.fault))
             Stub.get("/").reply(.text("fine"))
         }
-        let session = server.session()
+        let session = session(for: server)
         #expect(try await session.request(server.url()).serializingString().value == "fine")
         let response = await session.request(
             server.url(), method: .post, parameters: ["some": "content"], requestModifier: { $0.timeoutInterval = 1 }

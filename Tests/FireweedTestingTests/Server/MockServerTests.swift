@@ -1,5 +1,6 @@
 import FireweedTesting
 import Foundation
+import Glibc
 import Testing
 
 @Suite("Mock servers", .timeLimit(.minutes(testTimeoutMinutes)))
@@ -107,9 +108,14 @@ struct MockServerTests {
             FaultRow(fault: .goAway, code: .networkConnectionLost),
             FaultRow(fault: .resetStream(), code: .networkConnectionLost),
             FaultRow(fault: .resetStreamInBody(after: 4), code: .networkConnectionLost),
-        ])
-    func faults(row: FaultRow) async throws {
-        let server = try MockServer.start { Stub.post("/").reply(.text("content").fault(row.fault)) }
+            FaultRow(fault: .closeInRequestBody(after: -1), code: .networkConnectionLost),
+            FaultRow(fault: .closeInHead(after: -1), code: .networkConnectionLost),
+            FaultRow(fault: .closeInBody(after: -1), code: .networkConnectionLost),
+        ], [MockCertificate.trusted, nil])
+    func faults(row: FaultRow, certificate: MockCertificate?) async throws {
+        let server = try MockServer.start(certificate: certificate) {
+            Stub.post("/").reply(.text("content").fault(row.fault))
+        }
         let response = await server.session().request(
             server.url(), method: .post, parameters: ["some": "content"],
             requestModifier: { $0.timeoutInterval = 1 }
@@ -150,13 +156,15 @@ struct MockServerTests {
         #expect(try MockServer.refusingURL().port == url.port)
     }
 
-    @Test("streams and server-sent events come in chunks, a throttled answer whole")
-    func streams() async throws {
+    @Test("streams and server-sent events come in chunks, a throttled answer whole", arguments: [false, true])
+    func streams(http2: Bool) async throws {
         let feed = ResponseFeed()
-        let server = try MockServer.start {
+        let server = try MockServer.start(certificate: .trusted, http2: http2) {
             Stub.get("/lines").reply(.stream("one\n", "two\n"))
             Stub.get("/feed").reply(.stream(from: feed))
             Stub.get("/slow").reply(.text("0123456789").fault(.throttle(bytesPerSecond: 100)))
+            Stub.get("/events").reply(
+                .serverSentEvents(ServerSentEvent(data: "one\ntwo"), ServerSentEvent(data: "three")))
         }
         let session = server.session()
         var lines: [String] = []
@@ -169,6 +177,11 @@ struct MockServerTests {
         #expect(lines == ["one", "two", "three"])
         #expect(
             try await session.request(server.url("/slow")).serializingString().value == "0123456789")
+        var events: [String] = []
+        for try await event in session.streamRequest(server.url("/events")).serverSentEvents(reconnection: .never) {
+            events.append(event.data)
+        }
+        #expect(events == ["one\ntwo", "three"])
     }
 
     @Test("faults of the content count over all its pieces, and an empty piece is no end", arguments: [false, true])
@@ -297,6 +310,27 @@ struct MockServerTests {
         for try await _ in request.lines() { break }
         request.cancel()
         return Known(value: feed)
+    }
+
+    @Test("no process that a test starts has the server's connections")
+    func descriptors() async throws {
+        let server = try MockServer.start { Stub.any().reply(.text("fine")) }
+        #expect(try await server.session().request(server.url()).serializingString().value == "fine")
+        var flags: [Int32] = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            guard let descriptor = Int32(name) else { continue }
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isSocket = withUnsafeMutableBytes(of: &address) { bytes in
+                guard let pointer = bytes.bindMemory(to: sockaddr.self).baseAddress else { return false }
+                return getsockname(descriptor, pointer, &length) == 0
+            }
+            guard isSocket, Int32(address.sin_family) == AF_INET, UInt16(bigEndian: address.sin_port) == server.port
+            else { continue }
+            flags.append(fcntl(descriptor, F_GETFD))
+        }
+        // The listener, and the one connection.
+        #expect(flags.count == 2 && flags.allSatisfy { $0 & FD_CLOEXEC != 0 })
     }
 
     @Test("a server is a proxy: absolute targets are answered, tunnels lead on")

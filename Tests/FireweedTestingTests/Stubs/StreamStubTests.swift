@@ -37,6 +37,45 @@ struct StreamStubTests {
         #expect((second.error?.underlyingError as? URLError)?.code == .resourceUnavailable)
     }
 
+    @Test("faults of the content count over all its pieces, and come right behind their byte")
+    func faults() async throws {
+        let feed = ResponseFeed()
+        let clock = TestClock.automatic
+        let session = Session.stubbed(clock: clock) {
+            Stub.get("/cut").reply(
+                .stream("one\n", "two\n", .pause(.seconds(9)), "three\n").fault(.closeInBody(after: 8)))
+            Stub.get("/feed").reply(.stream(from: feed).fault(.resetInBody(after: 6)))
+            Stub.get("/none").reply(.stream(from: ResponseFeed()).fault(.closeAfterHead))
+            Stub.get("/short").reply(.stream("one\n").fault(.closeInBody(after: 8)))
+            Stub.get("/negative").reply(.text("one\n").fault(.closeInBody(after: -1)))
+        }
+        for text in ["one\n", "two\n", "three\n"] { feed.send(text) }
+        feed.finish()
+        let rows = [("cut", "one\ntwo\n"), ("feed", "one\ntw"), ("none", ""), ("short", "one\n"), ("negative", "")]
+        for (path, expected) in rows {
+            var content = ""
+            var failure: AFError?
+            for await event in session.streamRequest("\(api)/\(path)").streamTask().streamingStrings() {
+                content += event.value ?? ""
+                failure = failure ?? event.completion?.error
+            }
+            #expect(content == expected)
+            #expect((failure?.underlyingError as? URLError)?.code == .networkConnectionLost)
+        }
+        #expect(clock.elapsed == .zero)
+    }
+
+    @Test("a throttled answer takes its time on the clock")
+    func throttle() async throws {
+        let clock = TestClock.automatic
+        let content = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+        let session = Session.stubbed(clock: clock) {
+            Stub.any().reply(.data(content).fault(.throttle(bytesPerSecond: 1000)))
+        }
+        #expect(try await session.request("\(api)/").serializingData().value == content)
+        #expect(clock.elapsed == .milliseconds(4900))
+    }
+
     @Test("server-sent events arrive as events")
     func events() async throws {
         let sent = [

@@ -168,6 +168,25 @@ struct StubTests {
         #expect(await response.error?.isExplicitlyCancelledError == true)
     }
 
+    @Test(
+        "a challenge is answered with the request's credentials",
+        arguments: ["Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""])
+    func challenge(text: String) async throws {
+        let scheme = text.prefix { $0 != " " }
+        let session = Session.stubbed {
+            Stub.get("/me", .matching { $0.header("Authorization")?.hasPrefix("\(scheme) ") == true }).reply(
+                .text("Ada"))
+            Stub.get("/me").reply(.status(401, headers: ["WWW-Authenticate": text]))
+        }
+        let request = session.request("\(api)/me").authenticate(username: "user", password: "pass")
+        #expect(try await request.validate().serializingString().value == "Ada")
+        let fields = session.stubs.requests.map { $0.header("Authorization") }
+        #expect(fields.count == 2 && fields[0] == nil)
+        if scheme == "Basic" {
+            #expect(fields[1] == HTTPHeader.authorization(username: "user", password: "pass").value)
+        }
+    }
+
     @Test("a redirect is followed, and each exchange is in the history")
     func redirect() async throws {
         let session = Session.stubbed {

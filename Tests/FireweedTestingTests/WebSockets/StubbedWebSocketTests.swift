@@ -114,6 +114,51 @@ struct StubbedWebSocketTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test("a stub refuses a WebSocket, or fails before its head, and then opens one", arguments: [false, true])
+    func refusals(onWire: Bool) async throws {
+        let stub = Stub.get("/chat").reply(
+            .status(503), .webSocket { _ in }.fault(.closeBeforeHead),
+            .webSocket { _ in }.fault(.closeInHead(after: 9)),
+            .webSocket { $0.send("welcome") })
+        let server = try MockServer.start { stub }
+        let session = onWire ? server.session() : Session.stubbed { stub }
+        let url = onWire ? server.url("/chat").absoluteString : "\(api)/chat"
+        var texts: [[String]] = []
+        var failures: [Bool] = []
+        for _ in 0..<4 {
+            let request = session.webSocketRequest(to: url)
+            var found: [String] = []
+            for await message in request.webSocketTask().streamingMessages() {
+                if case .string(let text) = message { found.append(text) }
+            }
+            texts.append(found)
+            failures.append(request.error != nil)
+        }
+        #expect(texts == [[], [], [], ["welcome"]])
+        #expect(failures == [true, true, true, false])
+    }
+
+    @Test("several readers of a script get a message each", arguments: [false, true])
+    func readers(onWire: Bool) async throws {
+        let (session, url, server) = try session(onWire: onWire) { socket in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { socket.send(try await socket.receive()) } }
+                try await group.waitForAll()
+            }
+        }
+        let task = session.webSocketRequest(to: url).webSocketTask()
+        var texts: Set<String> = []
+        for await event in task.streamingMessageEvents() {
+            switch event.kind {
+            case .connected: for number in 0..<3 { try await task.send(.string("\(number)")) }
+            case .receivedMessage(.string(let text)): texts.insert(text)
+            default: break
+            }
+        }
+        #expect(texts == ["0", "1", "2"])
+        withExtendedLifetime(server) {}
+    }
+
     @Test("a reason is cut at the end of a character (RFC 6455 §5.5)", arguments: [false, true])
     func longReason(onWire: Bool) async throws {
         let (session, url, server) = try session(onWire: onWire) { socket in
