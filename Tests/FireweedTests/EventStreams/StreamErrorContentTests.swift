@@ -1,24 +1,20 @@
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import Testing
 
 @Suite("The content of errors, and streams that are not idempotent", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct StreamErrorContentTests {
-    private let session = Session.isolated()
     private static let limit = DataStreamRequest.maximumErrorContentByteCount
-
-    private func answer(_ status: String, type: String, _ content: String) -> [ScriptedServer.Step] {
-        let head = "HTTP/1.1 \(status)\r\nContent-Type: \(type)\r\nContent-Length: \(content.utf8.count)\r\n\r\n"
-        return [.receiveHead, .send(head + content), .close]
-    }
+    private let url = "https://service.example/"
 
     @Test(
         "what serverSentEvents() refuses can be read, up to the limit", arguments: [20, limit, limit + 1, 10 * limit])
     func events(count: Int) async throws {
         let content = String(repeating: "e", count: count)
-        let server = try ScriptedServer.start(answer("422 No", type: "application/json", content))
-        let request = session.streamRequest(server.url())
+        let session = Session.stubbed { Stub.any().reply(.text(content, contentType: "application/json", status: 422)) }
+        let request = session.streamRequest(url)
         #expect(request.data == nil)
         let error = await #expect(throws: AFError.self) {
             for try await _ in request.serverSentEvents() { Issue.record("an event") }
@@ -29,23 +25,22 @@ struct StreamErrorContentTests {
 
     @Test("lines() has the content of an error as lines, and data has it too; the completion as well")
     func lines() async throws {
-        let steps = answer("404 No", type: "text/plain", "not\nhere\n")
-        let server = try ScriptedServer.start(steps, steps)
-        let request = session.streamRequest(server.url()).validate()
+        let session = Session.stubbed { Stub.any().reply(.text("not\nhere\n", status: 404)) }
+        let request = session.streamRequest(url).validate()
         var lines: [String] = []
         let error = await #expect(throws: AFError.self) {
             for try await line in request.lines() { lines.append(line) }
         }
         #expect(error?.responseCode == 404 && lines == ["not", "here"] && request.data == Data("not\nhere\n".utf8))
-        for await stream in session.streamRequest(server.url()).streamTask().streamingData() {
+        for await stream in session.streamRequest(url).streamTask().streamingData() {
             if let completion = stream.completion { #expect(completion.data == Data("not\nhere\n".utf8)) }
         }
     }
 
     @Test("the content of a success is not kept")
     func success() async throws {
-        let server = try FixtureServer.start()
-        let request = session.streamRequest(server.url("/stream/3"))
+        let session = Session.stubbed { Stub.any().reply(.text("one\ntwo\n")) }
+        let request = session.streamRequest(url)
         for try await _ in request.lines() {}
         #expect(request.data == nil)
     }
@@ -57,11 +52,10 @@ struct StreamErrorContentTests {
         ]
             as [(HTTPMethod, ServerSentEvent.Reconnection?, Int)])
     func methods(method: HTTPMethod, reconnection: ServerSentEvent.Reconnection?, count: Int) async throws {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-        let server = try ScriptedServer.start(
-            [.receiveHead, .send(head + "retry: 0\ndata: a\n\n"), .close],
-            [.receiveHead, .send("HTTP/1.1 204 No Content\r\n\r\n"), .close])
-        let request = session.streamRequest(server.url(), method: method)
+        let session = Session.stubbed {
+            Stub.any().reply(.text("retry: 0\ndata: a\n\n", contentType: "text/event-stream"), .status(204))
+        }
+        let request = session.streamRequest(url, method: method)
         var events: [String] = []
         for try await event in request.serverSentEvents(reconnection: reconnection) { events.append(event.data) }
         #expect(events == ["a"] && request.tasks.count == count)
@@ -69,9 +63,10 @@ struct StreamErrorContentTests {
 
     @Test("a POST whose connection is lost ends with the error, and is not sent again")
     func lostPost() async throws {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-        let server = try ScriptedServer.start([.receiveHead, .send(head + "data: a\n\n"), .reset])
-        let request = session.streamRequest(server.url(), method: .post)
+        let session = Session.stubbed {
+            Stub.any().reply(.text("data: a\n\n", contentType: "text/event-stream").failing())
+        }
+        let request = session.streamRequest(url, method: .post)
         let error = await #expect(throws: AFError.self) { for try await _ in request.serverSentEvents() {} }
         #expect(error?.urlErrorCode == .networkConnectionLost && request.tasks.count == 1)
     }

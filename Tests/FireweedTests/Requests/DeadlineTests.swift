@@ -1,5 +1,6 @@
 import Dispatch
 import Fireweed
+import FireweedTesting
 import FixtureServer
 import Foundation
 import FoundationNetworking
@@ -56,12 +57,12 @@ struct DeadlineTests {
 
     @Test("a source of events that would connect again after it fails, and is no success")
     func reconnection() async throws {
-        let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 3600000\ndata: one\n\n"
-        let server = try ScriptedServer.start([.receiveHead, .send(events), .close])
-        let session = Session.isolated()
+        let session = Session.stubbed {
+            Stub.any().reply(.text("retry: 3600000\ndata: one\n\n", contentType: "text/event-stream"))
+        }
         var received: [String] = []
         let error = await #expect(throws: AFError.self) {
-            let source = session.streamRequest(server.url()).deadline(.seconds(600)).serverSentEvents()
+            let source = session.streamRequest(url).deadline(.seconds(600)).serverSentEvents()
             for try await event in source { received.append(event.data) }
         }
         #expect(isPastDeadline(error) && received == ["one"])
@@ -139,9 +140,10 @@ struct DeadlineTests {
 
     @Test("a source of events does not connect again after it")
     func events() async throws {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-        let server = try ScriptedServer.start([.receiveHead, .send(head + "retry: 10\ndata: a\n\n"), .close])
-        let request = isolated().streamRequest(server.url()).deadline(.milliseconds(300))
+        let session = Session.stubbed(clock: TestClock.automatic) {
+            Stub.any().reply(.text("retry: 10\ndata: a\n\n", contentType: "text/event-stream"))
+        }
+        let request = session.streamRequest(url).deadline(.milliseconds(300))
         do throws(AFError) {
             for try await event in request.serverSentEvents() { #expect(event.data == "a") }
         } catch {
