@@ -77,6 +77,24 @@ struct ExampleTests {
         #expect(session.stubs.requests[0].header("Content-Type") == "application/json")
     }
 
+    @Test("the example of Alamofire's README")
+    func readme() async throws {
+        let session = Session.stubbed {
+            Stub.get("/get", .header(.authorization(username: "user", password: "pass")))
+                .reply(.json(["id": 42, "name": "Ada"]))
+            Stub.get("/get").reply(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"users\""]))
+        }
+        let response = await session.request("https://httpbin.org/get", interceptor: .retryPolicy)
+            .authenticate(username: "user", password: "pass")
+            .cacheResponse(using: .cache)
+            .redirect(using: .follow)
+            .validate()
+            .cURLDescription { description in print(description) }
+            .serializingDecodable(User.self)
+            .response
+        #expect(response.value == User(id: 42, name: "Ada"))
+    }
+
     @Test("an authentication interceptor")
     func authentication() async throws {
         let authenticator = Renewal()
@@ -226,7 +244,8 @@ struct ExampleTests {
             .map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let tests = Set(try lines(#filePath))
+        let xcTests = folder.appendingPathComponent("../Traits/SessionXCTests.swift").standardized
+        let tests = Set(try lines(#filePath) + lines(xcTests.path))
         let articles = folder.appendingPathComponent("../../../Sources/Fireweed/Fireweed.docc/Articles").standardized
         var isSwift = false
         for line in try ["Testing.md", "TestingRecordings.md"].flatMap({ try lines("\(articles.path)/\($0)") }) {

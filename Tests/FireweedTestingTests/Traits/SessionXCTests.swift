@@ -4,6 +4,19 @@ import FireweedTesting
 import Foundation
 import XCTest
 
+/// The example of the documentation, line for line.
+final class UserTests: XCTestCase {
+    func testUser() async throws {
+        try await withStubs(expectsAllCalls: true) {
+            Stub.get("/users/{id}").reply(.json(["id": 42, "name": "Ada"]))
+        } perform: { session in
+            let user = try await session.request("https://api.example.com/users/42")
+                .serializingDecodable(User.self).value
+            XCTAssertEqual(user.name, "Ada")
+        }
+    }
+}
+
 final class SessionXCTests: XCTestCase {
     func testStubs() async throws {
         let session = Session.stubbed { Stub.get("/users/{id}").reply(.json(["id": 42, "name": "Ada"])) }
