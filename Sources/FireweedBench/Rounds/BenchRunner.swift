@@ -11,7 +11,7 @@ struct BenchRunner {
     func run() throws {
         let servers = try BenchServers()
         var rows: [ReportRow] = []
-        print(Report.head)
+        write([Report.head])
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
             for round in 1...max(1, rounds) {
@@ -22,15 +22,19 @@ struct BenchRunner {
                 }
             }
             let measuredRows = Report.rows(scenario, measured)
-            print(Report.lines(measuredRows).joined(separator: "\n"))
-            fflush(stdout)
+            write(Report.lines(measuredRows))
             rows += measuredRows
         }
-        if let growth = Report.growth(rows) { print(growth) }
+        if let growth = Report.growth(rows) { write([growth]) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
         withExtendedLifetime(servers) {}
+    }
+
+    /// Writes lines at once, so that those before a failure are not lost in a buffer.
+    private func write(_ lines: [String]) {
+        FileHandle.standardOutput.write(Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 
     private func measure(_ scenario: Scenario, _ client: Client, _ servers: BenchServers) throws -> Measurement {
