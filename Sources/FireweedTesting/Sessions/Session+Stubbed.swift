@@ -15,12 +15,14 @@ extension Session {
     /// try session.stubs.expectAllCalled()
     /// ```
     ///
-    /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says.
+    /// Cookies, credentials and stored responses stay in the memory of this session, whatever the configuration says. A
+    /// configuration without a cookie storage or without a cache gives a session without one.
     /// No notifications are posted unless `eventMonitors` has an `AlamofireNotifications`. So tests that run at the
     /// same time share nothing.
     ///
     /// - Parameters:
-    ///   - configuration: header fields, time-outs and cache policy; its storages are replaced.
+    ///   - configuration: header fields, time-outs and cache policy; its storages are replaced, and a storage that is
+    ///     `nil` stays `nil`.
     ///   - clock: the session's clock; a ``TestClock`` advances when the test says so.
     ///   - interceptor: adapts and retries every request.
     ///   - serverTrustManager: accepted, and never asked: there is no TLS.
@@ -58,12 +60,12 @@ extension Session {
         }
     }
 
-    /// The same settings, with storages of their own.
+    /// The same settings; each storage that the configuration has is replaced by one of the session's own.
     static func isolated(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
         let isolated = configuration.copy() as? URLSessionConfiguration ?? configuration
         let own = URLSessionConfiguration.ephemeral
-        isolated.httpCookieStorage = own.httpCookieStorage
-        isolated.urlCache = own.urlCache
+        if isolated.httpCookieStorage != nil { isolated.httpCookieStorage = own.httpCookieStorage }
+        if isolated.urlCache != nil { isolated.urlCache = own.urlCache }
         isolated.urlCredentialStorage = nil
         return isolated
     }

@@ -89,6 +89,21 @@ struct IsolationTests {
         #expect(!shared.contains { $0.domain == "api.example.com" })
     }
 
+    @Test("cookies and a cache that the configuration turns off stay off")
+    func withoutStores() async throws {
+        let configuration = URLSessionConfiguration.af.ephemeral
+        configuration.httpCookieStorage = nil
+        configuration.urlCache = nil
+        let session = Session.stubbed(configuration: configuration) {
+            Stub.any().reply(.text("a", headers: ["Cache-Control": "max-age=600", "Set-Cookie": "s=1; Max-Age=600"]))
+        }
+        for _ in 0..<2 {
+            _ = await session.request("\(api)/").serializingData().response
+            await session.flushResponseStore()
+        }
+        #expect(session.stubs.requests.map(\.cookies) == [[:], [:]])
+    }
+
     @Test("a session that pins can be stubbed")
     func pinning() async throws {
         let manager = ServerTrustManager(evaluators: [
