@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import Glibc
 import Testing
 
 @testable import FireweedCLI
@@ -18,6 +19,12 @@ struct TrustCommandTests {
 
     private func run(
         _ arguments: String..., environment: [String: String] = [:]
+    ) throws -> (output: String, errors: String, code: Int32) {
+        try run(arguments, environment: environment)
+    }
+
+    private func run(
+        _ arguments: [String], environment: [String: String] = [:]
     ) throws -> (output: String, errors: String, code: Int32) {
         let process = Process()
         process.executableURL = Bundle.main.bundleURL.appendingPathComponent("fireweed")
@@ -43,6 +50,23 @@ struct TrustCommandTests {
         #expect(try run("-k", url).errors.contains("warning"))
         let trusted = try run("--verify=\(testCertificates.root.certificate.path)", url)
         #expect(trusted.code == 0 && trusted.errors.isEmpty, "\(trusted)")
+    }
+
+    @Test("-k does not read the authorities, which decide nothing then")
+    func unreadAuthorities() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("authorities.pem")
+        try FileManager.default.copyItem(at: testCertificates.root.certificate, to: file)
+        let watch = inotify_init1(Int32(IN_NONBLOCK))
+        defer { close(watch) }
+        #expect(inotify_add_watch(watch, file.path, UInt32(IN_OPEN)) >= 0)
+        var events = [UInt8](repeating: 0, count: 4096)
+        let environment = ["SSL_CERT_FILE": file.path]
+        #expect(try run("-k", url, environment: environment).code == 0)
+        #expect(read(watch, &events, events.count) == -1)
+        // What is shown beside the certificates depends on them.
+        #expect(try run("-k", "--show-cert", url, environment: environment).code == 0)
+        #expect(read(watch, &events, events.count) > 0)
     }
 
     @Test("--pin demands a key of the chain; several are alternatives")
@@ -114,6 +138,13 @@ struct TrustCommandTests {
         #expect(pem.code == 0, "\(pem)")
         #expect(try run(authority, "--cert", "\(archive.path):secret", url).code == 0)
         #expect(try run(authority, "--cert", "\(archive.path):secret", "--cert-type", "p12", url).code == 0)
+        let locked = testCertificates.generator.folder.file("client-\(UUID()).key")
+        try testCertificates.generator.run([
+            "pkey", "-in", issued.key.path, "-aes256", "-passout", "pass:secret", "-out", locked.path,
+        ])
+        let encrypted = [authority, "--cert", issued.certificate.path, "--key", locked.path, "--cert-key-pass"]
+        #expect(try run(encrypted + ["secret", url]).code == 0)
+        #expect(try run(encrypted + ["wrong", url]).code == 64)
         let wrong = try run(authority, "--cert", "\(archive.path):wrong", url)
         #expect(wrong.code == 64 && wrong.errors.contains("certificate"), "\(wrong)")
         #expect(try run("--key", issued.key.path, url).code == 64)

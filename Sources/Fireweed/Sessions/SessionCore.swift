@@ -94,7 +94,7 @@ final class SessionCore: Sendable {
         trust.attach(self)
         // Read ahead of the first handshake: the system's authorities take tens of milliseconds, and the loop must not
         // wait. What cannot be read is the handshake's failure, with its reason.
-        try? transport.options.certificateAuthorities.prepare()
+        if trust.usesAuthorities { try? transport.options.certificateAuthorities.prepare() }
         transport.evaluateServers(with: rules)
     }
 

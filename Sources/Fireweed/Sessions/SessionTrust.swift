@@ -28,6 +28,9 @@ final class SessionTrust: Sendable {
         owner.withLock { $0.core = core }
     }
 
+    /// Whether a decision can depend on the authorities.
+    var usesAuthorities: Bool { delegate.isSubclass || manager?.usesAuthorities ?? true }
+
     /// The rules for the transport; `nil` when the authorities decide alone.
     ///
     /// The decision of a delegate may wait: its completion handler may be called later.

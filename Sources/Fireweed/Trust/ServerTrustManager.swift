@@ -19,6 +19,8 @@ open class ServerTrustManager: @unchecked Sendable {
     /// The evaluators of hosts that have none by name.
     public let patterns: [HostPattern: any ServerTrustEvaluating]
 
+    /// The evaluator of all hosts, where there is one for all.
+    private let everyHost: (any ServerTrustEvaluating)?
     /// `evaluators` by canonical host.
     private let canonical: [String: any ServerTrustEvaluating]
 
@@ -35,6 +37,7 @@ open class ServerTrustManager: @unchecked Sendable {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
         patterns = [:]
+        everyHost = nil
         canonical = Self.canonical(evaluators)
     }
 
@@ -54,17 +57,36 @@ open class ServerTrustManager: @unchecked Sendable {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
         self.patterns = patterns
+        everyHost = nil
         canonical = Self.canonical(evaluators)
+    }
+
+    /// Makes a manager with one evaluator for all hosts.
+    package init(everyHost evaluator: any ServerTrustEvaluating) {
+        allHostsMustBeEvaluated = true
+        evaluators = [:]
+        patterns = [:]
+        everyHost = evaluator
+        canonical = [:]
     }
 
     /// The evaluator of a host, or `nil` when the authorities decide; throws `noRequiredEvaluator(host:)`.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
+        if let everyHost { return everyHost }
         // A URL may spell the host in its own way, and must not get around a rule by it.
         if let evaluator = canonical[CanonicalHost.text(of: host)] { return evaluator }
         let covering = patterns.filter { $0.key.matches(host) }
         if let best = covering.max(by: { $1.key.isMoreSpecific(than: $0.key) }) { return best.value }
         guard allHostsMustBeEvaluated else { return nil }
         throw AFError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
+    }
+
+    /// Whether a decision can depend on the authorities; false where every evaluator accepts every server.
+    var usesAuthorities: Bool {
+        // A subclass may have evaluators that are not here.
+        guard type(of: self) == ServerTrustManager.self, allHostsMustBeEvaluated else { return true }
+        let all = Array(evaluators.values) + Array(patterns.values) + [everyHost].compactMap(\.self)
+        return !all.allSatisfy { $0 is DisabledTrustEvaluator }
     }
 
     /// Whether the decision about a host may wait.

@@ -3,15 +3,7 @@
 import Fireweed
 
 /// One rule for every host, the targets of redirects too.
-final class CommandTrust: ServerTrustManager, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of `Sendable` type.
-    private let evaluator: any ServerTrustEvaluating
-
-    private init(_ evaluator: any ServerTrustEvaluating) {
-        self.evaluator = evaluator
-        super.init(allHostsMustBeEvaluated: true, evaluators: [:])
-    }
-
+enum CommandTrust {
     /// The manager that an invocation asks for; `nil` when the authorities decide.
     ///
     /// Throws what reading a pin throws.
@@ -24,11 +16,7 @@ final class CommandTrust: ServerTrustManager, @unchecked Sendable {
         }
         if invocation.showsCertificates { rule = ShowingEvaluator(rule: rule) }
         let isNeeded = invocation.isInsecure || invocation.showsCertificates || !invocation.pins.isEmpty
-        return isNeeded ? CommandTrust(rule) : nil
-    }
-
-    override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-        evaluator
+        return isNeeded ? ServerTrustManager(everyHost: rule) : nil
     }
 }
 
