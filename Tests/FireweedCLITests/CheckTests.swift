@@ -271,6 +271,25 @@ struct CheckTests {
         #expect(try Command.run(["--ciphers", "NOPE"] + trust, in: folder.url).code != 0)
     }
 
+    @Test("--http2-prior-knowledge speaks HTTP/2 in clear text, and says when the server does not")
+    func priorKnowledge() throws {
+        let nginx = try NginxServer(speaksPlainHTTP2: true)
+        let url = try #require(nginx.plainHTTP2URL).appendingPathComponent("small").absoluteString
+        let options = ["--print=h", "--http2-prior-knowledge"]
+        let result = try Command.run(options + [url], in: folder.url)
+        #expect(text(result).hasPrefix("HTTP/2 200"), "\(result.errors)")
+        let old = try ScriptedServer.start([.receiveHead, .send("HTTP/1.1 400 Bad Request\r\n\r\n"), .close])
+        let refused = try Command.run(options + [old.url().absoluteString], in: folder.url)
+        #expect(refused.code == 6 && refused.errors.contains("answers in HTTP/1"), "\(refused.errors)")
+    }
+
+    @Test("--timing draws the phases of the exchange")
+    func timing() throws {
+        let result = try run("--timing", server.url("/get").absoluteString)
+        let phases = result.errors.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(result.code == 0 && phases.suffix(3) == ["connect", "wait", "transfer"], "\(result.errors)")
+    }
+
     @Test("--max-headers refuses a head with more fields")
     func maximumFields() throws {
         let result = try run("--max-headers", "1", server.url("/get").absoluteString)
