@@ -106,6 +106,20 @@ struct ArgumentParserTests {
             ["--no-cache", "-a", "u:p", "--no-auth", "h.example"], defaults: ["--cache"])
         #expect(!back.usesCache && back.authentication == nil)
         #expect(try ArgumentParser.parse(["--no-follow", "h.example"]).followsRedirects == false)
+        #expect(try !ArgumentParser.parse(["--sorted", "--unsorted", "h.example"]).sortsOutput)
+    }
+
+    @Test(
+        "an option of curl or HTTPie that is something else here gets a hint",
+        arguments: [
+            ("-H", "Name:value"), ("-X", "before the URL"), ("--data-raw", "--raw TEXT"), ("-L", "--no-follow"),
+            ("-i", "--print hb"), ("--ignore-netrc", "--netrc"), ("--path-as-is", "always sent as it is typed"),
+            ("--format-options", "--indent"), ("--bogus", "--help"),
+        ])
+    func hints(name: String, hint: String) {
+        let error = #expect(throws: UsageError.self) { try ArgumentParser.parse([name, "x", "h.example"]) }
+        #expect(error?.message.hasPrefix("there is no option \(name); ") == true)
+        #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
     }
 
     @Test("the help fits into 80 columns")
@@ -113,6 +127,20 @@ struct ArgumentParserTests {
         for page in [Help.whole, Help.short, Help.text(of: "ws"), Help.text(of: "status"), Help.text(of: "serve")] {
             for line in page.split(separator: "\n") { #expect(line.count <= Help.width, "\(line)") }
         }
+    }
+
+    @Test("--default-scheme is the scheme of URLs that have none")
+    func defaultScheme() throws {
+        #expect(try ArgumentParser.parse(["--default-scheme", "http", "h.example"]).url == "http://h.example")
+        #expect(try ArgumentParser.parse(["--default-scheme", "https", ":1/"]).url == "https://localhost:1/")
+        #expect(try ArgumentParser.parse(["--default-scheme", "http", "https://h.example"]).url == "https://h.example")
+        #expect(throws: UsageError.self) { try ArgumentParser.parse(["--default-scheme", "ftp", "h.example"]) }
+    }
+
+    @Test("--text takes --binary back")
+    func text() throws {
+        #expect(try ArgumentParser.parse(["ws", "--binary", "h.example"]).sendsBinary)
+        #expect(try !ArgumentParser.parse(["ws", "--binary", "--text", "h.example"]).sendsBinary)
     }
 
     @Test("after -- nothing is an option")

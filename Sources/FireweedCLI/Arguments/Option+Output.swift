@@ -5,7 +5,7 @@ import CommandLanguage
 extension Option {
     static let outputOptions: [Option] = [
         Option(
-            names: ["--print"], group: .output,
+            names: ["-p", "--print"], group: .output,
             effect: .value("WHAT", expected: "letters of H, B, h, b and m") { invocation, text in
                 guard text.allSatisfy("HhBbm".contains) else { return false }
                 invocation.print = text

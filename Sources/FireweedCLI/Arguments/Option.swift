@@ -104,7 +104,8 @@ struct Option: Sendable {
         if let exact = all.first(where: { $0.names.contains(name) }) { return exact }
         let candidates = name.hasPrefix("--") && name.count > 2 ? all.filter { $0.hasName(beginningWith: name) } : []
         guard let first = candidates.first else {
-            throw UsageError(message: "there is no option \(name); see fireweed --help")
+            let hint = ForeignOption.hint(for: name) ?? "see fireweed --help"
+            throw UsageError(message: "there is no option \(name); \(hint)")
         }
         guard candidates.count == 1 else {
             let names = candidates.flatMap(\.names).filter { $0.hasPrefix(name) }.joined(separator: ", ")

@@ -1,0 +1,35 @@
+// Options of curl and HTTPie that are something else here; pure.
+
+/// What to type instead of an option that another command has.
+enum ForeignOption {
+    /// The words for an option's name; `nil` for a name that no other command has.
+    static func hint(for name: String) -> String? { hints[name] }
+
+    private static let hints: [String: String] = {
+        let rows: [(names: [String], hint: String)] = [
+            (["-H", "--header"], "a field is an item behind the URL: Name:value"),
+            (["-A", "--user-agent"], "a field is an item behind the URL: User-Agent:value"),
+            (["-e", "--referer"], "a field is an item behind the URL: Referer:value"),
+            (["--cookie"], "a field is an item behind the URL: Cookie:name=value; --session keeps cookies"),
+            (["--cookie-jar"], "--session keeps cookies"),
+            (["-X", "--request"], "the method stands before the URL: fireweed PUT URL"),
+            (["--data", "--data-raw", "--data-binary"], "content is field=text, --raw TEXT or --upload FILE"),
+            (["--data-urlencode"], "--form makes a form of field=text"),
+            (["-F"], "--form makes a form of field=text and field@file"),
+            (["-T", "--upload-file"], "--upload sends a file"),
+            (["-G", "--get"], "a parameter of the query is an item behind the URL: name==value"),
+            (["-L", "--location"], "redirects are followed, unless --no-follow is given"),
+            (["-i", "--include"], "--print hb prints head and content"),
+            (["-s", "--silent"], "--quiet prints failures alone"),
+            (["-u", "--user"], "--auth has user and password"),
+            (["-O", "--remote-name", "-J", "--remote-header-name"], "--download names the file"),
+            (["-Z"], "--parallel N runs N requests at a time"),
+            (["-n", "--ignore-netrc"], "netrc is read with --netrc alone"),
+            (["--compressed"], "compressed content is asked for and decoded without an option"),
+            (["--path-as-is"], "a path is always sent as it is typed"),
+            (["--format-options"], "--indent, --sorted and --unsorted change the format"),
+            (["--http2"], "HTTP/2 is used without an option, where the server has it"),
+        ]
+        return Dictionary(uniqueKeysWithValues: rows.flatMap { row in row.names.map { ($0, row.hint) } })
+    }()
+}
