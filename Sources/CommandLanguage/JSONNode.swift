@@ -90,21 +90,40 @@ package indirect enum JSONNode: Equatable, Sendable {
 package enum JSONEscapes {
     /// Plain text with its escapes, for the inside of quotes.
     package static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": escaped += "\\\""
-            case "\\": escaped += "\\\\"
-            case "\n": escaped += "\\n"
-            case "\r": escaped += "\\r"
-            case "\t": escaped += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: escaped.unicodeScalars.append(scalar)
+        guard text.utf8.contains(where: isEscaped) else { return text }
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends plain text with its escapes, in UTF-8.
+    package static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { text in
+            var rest = text[...]
+            while let index = rest.firstIndex(where: isEscaped) {
+                bytes.append(contentsOf: rest[..<index])
+                appendEscape(of: rest[index], to: &bytes)
+                rest = rest[(index + 1)...]
             }
+            bytes.append(contentsOf: rest)
         }
-        return escaped
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
+
+    private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case 0x22: bytes.append(contentsOf: "\\\"".utf8)
+        case 0x5C: bytes.append(contentsOf: "\\\\".utf8)
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        default:
+            let digits = String(byte, radix: 16)
+            bytes.append(contentsOf: (byte < 0x10 ? "\\u000" : "\\u00").utf8)
+            bytes.append(contentsOf: digits.utf8)
+        }
     }
 
     /// The plain text of an escaped string; an unpaired surrogate becomes U+FFFD.

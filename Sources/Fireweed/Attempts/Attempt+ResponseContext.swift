@@ -10,6 +10,7 @@ extension Attempt: ResponseContext {
     var response: HTTPURLResponse? { httpURLResponse }
     var requestMethod: String? { record.method }
     var statusCode: Int? { state.withLock { $0.head?.status } }
+    var responseURL: URL? { state.withLock { $0.head == nil ? nil : $0.message.url } }
     var head: ResponseHead? { state.withLock { $0.head } }
 
     func responseField(_ name: String) -> String? {

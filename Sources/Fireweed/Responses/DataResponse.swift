@@ -8,7 +8,7 @@ public typealias AFDataResponse<Success> = DataResponse<Success, AFError>
 
 /// The outcome of a request with content in memory: the request, the response head, the content and the result.
 public struct DataResponse<Success, Failure: Error> {
-    let context: any ResponseContext
+    package let context: any ResponseContext
     /// The content; `nil` when no content was received.
     public let data: Data?
     /// How long the serialiser took, in seconds.

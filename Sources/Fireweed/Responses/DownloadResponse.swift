@@ -8,7 +8,7 @@ public typealias AFDownloadResponse<Success> = DownloadResponse<Success, AFError
 
 /// The outcome of a request with content in a file: the request, the response head, the file and the result.
 public struct DownloadResponse<Success, Failure: Error> {
-    let context: any ResponseContext
+    package let context: any ResponseContext
     private let file: ContentFile?
     private let produced: ProducedResumeData?
     /// How long the serialiser took, in seconds.

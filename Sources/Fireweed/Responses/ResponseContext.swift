@@ -1,19 +1,29 @@
 // The request and the response head of a response; Foundation's objects are made on demand.
 
-import Foundation
-import FoundationNetworking
+package import Foundation
+package import FoundationNetworking
 
 /// The request, the response head and the metrics that belong to a response.
 ///
 /// `URLRequest` and `HTTPURLResponse` take microseconds to make; most callers look at neither.
-protocol ResponseContext: Sendable {
+package protocol ResponseContext: Sendable {
     var request: URLRequest? { get }
     var response: HTTPURLResponse? { get }
     var metrics: TaskMetrics? { get }
     var requestMethod: String? { get }
     var statusCode: Int? { get }
+    /// The URL that the response came from, after redirects; `nil` without a response.
+    var responseURL: URL? { get }
     /// The value of a field of the response; the values of several fields with this name are joined by commas.
     func responseField(_ name: String) -> String?
+}
+
+extension ResponseContext {
+    // Of contexts whose objects exist already; the others have no need of the objects for these.
+    package var requestMethod: String? { request?.httpMethod }
+    package var statusCode: Int? { response?.statusCode }
+    package var responseURL: URL? { response?.url }
+    package func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
 }
 
 /// A context whose objects exist already.
@@ -21,10 +31,6 @@ struct FixedResponseContext: ResponseContext {
     var request: URLRequest?
     var response: HTTPURLResponse?
     var metrics: TaskMetrics?
-
-    var requestMethod: String? { request?.httpMethod }
-    var statusCode: Int? { response?.statusCode }
-    func responseField(_ name: String) -> String? { response?.value(forHTTPHeaderField: name) }
 }
 
 /// The context of a request that was never sent.
@@ -36,6 +42,7 @@ struct UnsentResponseContext: ResponseContext {
     var metrics: TaskMetrics? { nil }
     var requestMethod: String? { record?.method }
     var statusCode: Int? { nil }
+    var responseURL: URL? { nil }
     func responseField(_ name: String) -> String? { nil }
 }
 

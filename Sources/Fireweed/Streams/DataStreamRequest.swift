@@ -45,7 +45,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     /// How a stream ended.
-    public struct Completion: Sendable {
+    public struct Completion: Sendable, ResponseContext {
         /// The request that was sent last.
         public let request: URLRequest?
         /// The server's response.

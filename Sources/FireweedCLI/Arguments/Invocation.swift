@@ -46,6 +46,8 @@ struct Invocation: Sendable, Equatable {
     var task = Task.request
     var method: String?
     var url = ""
+    /// `url`, where it has been parsed.
+    var parsedURL: URL?
     /// The words for URLs, where they stand for more than one; `url` is the first one then.
     var urlPatterns: [URLGlob] = []
     /// The texts of the URL's ranges and alternatives, for `#1` in `outputFile`.
@@ -208,8 +210,8 @@ extension Invocation {
         for pattern in urlPatterns {
             guard rest >= pattern.count else {
                 let (text, values) = pattern.url(at: rest)
-                (url, userInfo) = URLShorthand.withoutUserInfo(
-                    try URLShorthand.expanded(text, default: defaultScheme))
+                let read = try URLShorthand.read(text, default: defaultScheme)
+                (url, parsedURL, userInfo) = (read.text, read.url, read.userInfo)
                 patternValues = values
                 return
             }

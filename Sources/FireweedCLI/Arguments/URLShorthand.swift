@@ -12,6 +12,21 @@ enum URLShorthand {
     static func expanded(
         _ text: String, schemes: (clear: String, secure: String) = ("http", "https"), default scheme: String? = nil
     ) throws -> String {
+        try parsed(text, schemes: schemes, default: scheme).text
+    }
+
+    /// The URL without user and password, as a text and parsed, and these, decoded, as `USER:PASSWORD`.
+    ///
+    /// Understands what `expanded(_:schemes:default:)` understands; throws `UsageError`.
+    static func read(_ text: String, default scheme: String?) throws -> (text: String, url: URL?, userInfo: String?) {
+        let (full, url) = try parsed(text, schemes: ("http", "https"), default: scheme)
+        let (address, userInfo) = withoutUserInfo(full)
+        return (address, address == full ? url : URL(string: address), userInfo)
+    }
+
+    private static func parsed(
+        _ text: String, schemes: (clear: String, secure: String), default scheme: String?
+    ) throws -> (text: String, url: URL) {
         var full = text
         if let given = self.scheme(of: text) {
             guard [schemes.clear, schemes.secure].contains(given.lowercased()) else {
@@ -41,17 +56,21 @@ enum URLShorthand {
         guard url.port.map((1...65_535).contains) ?? true else {
             throw UsageError(message: "\"\(text)\" has a port that is not from 1 to 65535")
         }
-        return full
+        return (full, url)
     }
 
     /// What stands before `://`, where that is a scheme (RFC 3986 §3.1): `h.example/?next=https://…` has none.
     private static func scheme(of text: String) -> String? {
-        guard let end = text.firstRange(of: "://") else { return nil }
-        let scheme = text[..<end.lowerBound]
-        guard let first = scheme.first, first.isASCII, first.isLetter,
-            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
-        else { return nil }
-        return String(scheme)
+        // The first colon: a scheme has none in it.
+        guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[end...].starts(with: "://".utf8) else {
+            return nil
+        }
+        func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+        let scheme = text[..<end]
+        let isScheme = scheme.utf8.allSatisfy { byte in
+            isLetter(byte) || (0x30...0x39).contains(byte) || byte == 0x2B || byte == 0x2D || byte == 0x2E
+        }
+        return isScheme && scheme.utf8.first.map(isLetter) == true ? String(scheme) : nil
     }
 
     private static func isLoopback(_ text: String) -> Bool {

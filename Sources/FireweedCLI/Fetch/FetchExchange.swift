@@ -60,6 +60,7 @@ struct FetchExchange: Sendable {
         return record
     }
 
+    /// The message of a request with content, or of one that goes to a file.
     private func message(_ request: FetchRequest) -> URLRequest {
         var message = URLRequest(url: request.url)
         message.method = request.method
@@ -76,11 +77,18 @@ struct FetchExchange: Sendable {
     }
 
     private func fetch(_ request: FetchRequest, _ record: inout FetchRecord) async {
-        let task = session.request(message(request))
+        // Not a `URLRequest` where it is not needed: it takes microseconds to make, and as long to read.
+        let task =
+            request.content == nil
+            ? session.request(request.url, method: request.method, headers: request.headers)
+            : session.request(message(request))
         prepare(task, for: request)
         if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
-        let response = await task.serializingData(emptyResponseCodes: Set(100..<600)).response
-        note(task, response.response, response.metrics, response.error, &record)
+        // The Swift task is never cancelled: a signal cancels the requests.
+        let response = await task.serializingData(
+            automaticallyCancelling: false, emptyResponseCodes: RequestRunner.everyStatus
+        ).response
+        note(task, response.context, response.error, for: request, &record)
         record.byteCount = response.data.map { Int64($0.count) }
         if !invocation.omitsContent, record.error == nil { record.content = response.data }
     }
@@ -94,25 +102,25 @@ struct FetchExchange: Sendable {
         if invocation.retryCount > 0 { task.validate { _, response, _ in RequestRunner.retried(response) } }
         task.staged(beside: URL(fileURLWithPath: file))
         let response = await task.serializingDownloadedFileURL().response
-        note(task, response.response, response.metrics, response.error, &record)
+        note(task, response.context, response.error, for: request, &record)
         guard response.value != nil else { return }
         record.file = file
         record.byteCount = task.downloadProgress.completedUnitCount
     }
 
     private func note(
-        _ task: Request, _ response: HTTPURLResponse?, _ metrics: TaskMetrics?, _ error: AFError?,
+        _ task: Request, _ response: any ResponseContext, _ error: AFError?, for request: FetchRequest,
         _ record: inout FetchRecord
     ) {
-        record.status = response?.statusCode
-        record.metrics = metrics
+        record.status = response.statusCode
+        record.metrics = response.metrics
         record.attemptCount = task.retryCount + 1
-        record.contentType = response?.value(forHTTPHeaderField: "Content-Type")
-        if let url = response?.url, url != task.request?.url { record.finalURL = url }
+        record.contentType = response.responseField("Content-Type")
+        if let url = response.responseURL, url != request.url { record.finalURL = url }
         // A status that was tried again and stays is the response's, and no error.
         guard let error, !(error.underlyingError is RequestRunner.RefusedStatus) else { return }
-        if response == nil || !error.isResponseSerializationError {
-            record.error = ErrorText(error, invocation, metrics).message
+        if record.status == nil || !error.isResponseSerializationError {
+            record.error = ErrorText(error, invocation, record.metrics).message
         }
     }
 

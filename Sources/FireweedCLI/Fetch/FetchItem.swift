@@ -31,7 +31,7 @@ struct FetchItem: Sendable {
         }
         key = Self.hash(bytes)
         let whole = String(decoding: bytes, as: UTF8.self)
-        text = whole.count > 200 ? "\(whole.prefix(200))…" : whole
+        text = whole.utf8.count > 200 && whole.count > 200 ? "\(whole.prefix(200))…" : whole
         guard case .text = line else {
             request = .failure(UsageError(message: "the line is longer than \(FetchLine.maximumByteCount) bytes"))
             return
@@ -75,7 +75,7 @@ struct FetchDefaults: Sendable {
 
 /// A request of a list.
 struct FetchRequest: Sendable {
-    var url: URL
+    let url: URL
     /// User and password of the URL.
     var userInfo: String?
     var method: HTTPMethod
@@ -85,17 +85,17 @@ struct FetchRequest: Sendable {
     var id: JSONNode?
 
     /// Scheme, host and port.
-    var origin: String { "\(url.scheme ?? "")://\(url.host ?? ""):\(url.effectivePort)" }
+    let origin: String
 
     /// A GET of a URL; throws `UsageError`.
     init(url text: String, _ defaults: FetchDefaults) throws {
-        let (address, userInfo) = URLShorthand.withoutUserInfo(
-            try URLShorthand.expanded(text, default: defaults.scheme))
-        guard let url = URL(string: address) else { throw UsageError(message: "\"\(text)\" is not a URL") }
-        if let scheme = url.scheme?.lowercased(), defaults.allowedSchemes?.contains(scheme) == false {
+        let (_, parsed, userInfo) = try URLShorthand.read(text, default: defaults.scheme)
+        guard let url = parsed else { throw UsageError(message: "\"\(text)\" is not a URL") }
+        if let allowed = defaults.allowedSchemes, let scheme = url.scheme?.lowercased(), !allowed.contains(scheme) {
             throw UsageError(message: "\(scheme) may not be sent (--proto)")
         }
         self.url = url
+        origin = "\(url.scheme ?? "")://\(url.host ?? ""):\(url.effectivePort)"
         self.userInfo = userInfo
         method = .get
         headers = defaults.headers

@@ -10,7 +10,8 @@ struct FetchQueue {
     let originLimit: Int
     /// How many items wait at most.
     private let waitingLimit: Int
-    private var waiting: [FetchItem] = []
+    /// A slice, since items go from its beginning.
+    private var waiting: ArraySlice<FetchItem> = []
     private var running: [String: Int] = [:]
     private(set) var runningCount = 0
 
@@ -31,7 +32,7 @@ struct FetchQueue {
         guard runningCount < limit else { return nil }
         let index = waiting.firstIndex { item in item.origin.map { running[$0, default: 0] < originLimit } ?? true }
         guard let index else { return nil }
-        let item = waiting.remove(at: index)
+        let item = index == waiting.startIndex ? waiting.removeFirst() : waiting.remove(at: index)
         runningCount += 1
         if let origin = item.origin { running[origin, default: 0] += 1 }
         return item

@@ -23,52 +23,95 @@ struct FetchRecord: Sendable {
 
     init(_ item: FetchItem) { self.item = item }
 
-    /// The line, without its end.
+    /// The line with its end.
     ///
     /// The item's number and key come first: `FetchJournal` reads them there.
-    var text: String {
-        var members: [(String, JSONNode)] = []
-        func add(_ name: String, _ value: JSONNode?) { if let value { members.append((name, value)) } }
-        func number(_ value: some BinaryInteger) -> JSONNode { .literal("\(value)") }
+    var line: [UInt8] {
+        var line = RecordLine(FetchJournal.head(index: item.index, key: item.key))
         switch item.request {
         case .success(let request):
-            add("id", request.id)
-            add("url", JSONNode(text: request.url.absoluteString))
-            add("method", JSONNode(text: request.method.rawValue))
-        case .failure: add("line", JSONNode(text: item.text))
+            line.add("id", json: request.id?.text)
+            line.add("url", request.url.absoluteString)
+            line.add("method", request.method.rawValue)
+        case .failure: line.add("line", item.text)
         }
-        add("status", status.map(number))
-        add("error", error.map(JSONNode.init(text:)))
-        add("final_url", finalURL.map { JSONNode(text: $0.absoluteString) })
-        add("attempts", attemptCount > 0 ? number(attemptCount) : nil)
-        add("seconds", seconds)
-        add("content_type", contentType.map(JSONNode.init(text:)))
-        add("bytes", byteCount.map(number))
-        add("file", file.map(JSONNode.init(text:)))
+        line.add("status", json: status.map { String($0) })
+        line.add("error", error)
+        line.add("final_url", finalURL?.absoluteString)
+        line.add("attempts", json: attemptCount > 0 ? String(attemptCount) : nil)
+        if let metrics { addSeconds(metrics, to: &line) }
+        line.add("content_type", contentType)
+        line.add("bytes", json: byteCount.map { String($0) })
+        line.add("file", file)
         if let content {
             if let text = String(validating: content, as: UTF8.self) {
-                add("body", JSONNode(text: text))
+                line.add("body", text)
             } else {
-                add("body_base64", .string(content.base64EncodedString()))
+                line.add("body_base64", content.base64EncodedString())
             }
         }
-        let rest = members.map { ", \"\($0.0)\": \($0.1.text)" }.joined()
-        return "\(FetchJournal.head(index: item.index, key: item.key))\(rest)}"
+        line.end()
+        return line.bytes
     }
 
     /// How long the request took, and its last exchange: until there was a connection, and until the response came.
-    private var seconds: JSONNode? {
-        guard let metrics else { return nil }
+    private func addSeconds(_ metrics: TaskMetrics, to line: inout RecordLine) {
         let last = metrics.transactionMetrics.last
-        func span(_ start: Date?, _ end: Date?) -> JSONNode? {
+        func span(_ start: Date?, _ end: Date?) -> TimeInterval? {
             guard let start, let end else { return nil }
-            return .literal(String(format: "%.6f", max(0, end.timeIntervalSince(start))))
+            return max(0, end.timeIntervalSince(start))
         }
-        let total = JSONNode.literal(String(format: "%.6f", metrics.taskInterval.duration))
-        let rows = [
-            ("total", total), ("connect", span(last?.connectStartDate, last?.connectEndDate)),
+        line.add("seconds", json: "{\"total\": ")
+        line.append(seconds: metrics.taskInterval.duration)
+        for (name, span) in [
+            ("connect", span(last?.connectStartDate, last?.connectEndDate)),
             ("first_byte", span(last?.requestStartDate, last?.responseStartDate)),
-        ]
-        return .object(rows.compactMap { row in row.1.map { JSONNode.Member(name: row.0, value: $0) } })
+        ] {
+            guard let span else { continue }
+            line.add(name, json: "")
+            line.append(seconds: span)
+        }
+        line.end(with: "}")
+    }
+}
+
+/// A JSON object on its way into bytes: a list may have millions of records.
+private struct RecordLine {
+    private(set) var bytes: [UInt8]
+
+    /// Begins with members that are written already.
+    init(_ beginning: String) {
+        bytes = Array(beginning.utf8)
+        bytes.reserveCapacity(512)
+    }
+
+    /// Adds a member; with `nil`, none.
+    mutating func add(_ name: String, json: String?) {
+        guard let json else { return }
+        bytes.append(contentsOf: ", \"".utf8)
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(contentsOf: "\": ".utf8)
+        bytes.append(contentsOf: json.utf8)
+    }
+
+    /// Adds a member that is a text; with `nil`, none.
+    mutating func add(_ name: String, _ text: String?) {
+        guard let text else { return }
+        add(name, json: "\"")
+        JSONEscapes.append(text, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends seconds with six digits behind the point; not by a format, which takes as long as making a request.
+    mutating func append(seconds: TimeInterval) {
+        let microseconds = Int64((seconds * 1e6).rounded())
+        let digits = String(1_000_000 + microseconds % 1_000_000)
+        bytes.append(contentsOf: String(microseconds / 1_000_000).utf8)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(contentsOf: digits.utf8.dropFirst())
+    }
+
+    mutating func end(with text: String = "}\n") {
+        bytes.append(contentsOf: text.utf8)
     }
 }

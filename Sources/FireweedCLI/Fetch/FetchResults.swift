@@ -5,6 +5,7 @@ import Dispatch
 import Fireweed
 import Foundation
 import Glibc
+import Synchronization
 
 /// Appends records to a file or to standard output, one after the other, on a queue of its own.
 ///
@@ -34,6 +35,15 @@ final class FetchResults: Sendable {
         }
     }
 
+    /// What is to be written next.
+    private struct Waiting {
+        var records: [UInt8] = []
+        /// What the journal is to get.
+        var entries: [UInt8] = []
+        var continuations: [CheckedContinuation<Answer, Never>] = []
+    }
+
+    private let waiting = Mutex(Waiting())
     private let queue = DispatchQueue(label: "fireweed.fetch.results")
     // SAFETY: used on `queue` alone after `init`.
     private nonisolated(unsafe) let records: Appender
@@ -80,17 +90,30 @@ final class FetchResults: Sendable {
         OutputError(errorDescription: "\(path) cannot be written: \(reason)")
     }
 
-    /// Writes a record, and remembers that its item is finished.
-    func write(_ record: String, index: Int, key: UInt64) async -> Answer {
+    /// Writes a record, given with its line end, and remembers that its item is finished.
+    ///
+    /// Records that come while others are written are written together.
+    func write(_ record: [UInt8], index: Int, key: UInt64) async -> Answer {
         await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                var answer = append(Array("\(record)\n".utf8), to: records)
-                if case .written = answer, let journal {
-                    answer = append(Array("\(FetchJournal.head(index: index, key: key))}\n".utf8), to: journal)
-                }
-                continuation.resume(returning: answer)
+            let entry = journal == nil ? "" : "\(FetchJournal.head(index: index, key: key))}\n"
+            let isFirst = waiting.withLock { waiting in
+                waiting.records += record
+                waiting.entries += Array(entry.utf8)
+                waiting.continuations.append(continuation)
+                return waiting.continuations.count == 1
             }
+            if isFirst { queue.async { self.writeWaiting() } }
         }
+    }
+
+    private func writeWaiting() {
+        let all = waiting.withLock { waiting in
+            defer { waiting = Waiting() }
+            return waiting
+        }
+        var answer = append(all.records, to: records)
+        if case .written = answer, let journal { answer = append(all.entries, to: journal) }
+        for continuation in all.continuations { continuation.resume(returning: answer) }
     }
 
     /// Has the disk keep what was written; what is wrong with that, in words.

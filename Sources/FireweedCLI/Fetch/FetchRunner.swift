@@ -94,16 +94,20 @@ struct FetchRunner: Sendable {
             queue: FetchQueue(
                 limit: limit, originLimit: invocation.originLimit ?? limit, waitingLimit: fleet.map { _ in limit }))
         if draws, fleet == nil { state.progress.total = input?.count() }
-        await withDiscardingTaskGroup { group in
-            share(&group, continuation)
-            begin(&state, &group, continuation, interruption)
-            for await event in events {
-                handle(event, &state)
+        // On the session's event loop: no thread hop between a request, its record and the next request. The disk can
+        // keep a file waiting, and the loop must not wait.
+        await withTaskExecutorPreference(invocation.saveFolder == nil ? exchange.session.executor : nil) {
+            await withDiscardingTaskGroup { group in
+                share(&group, continuation)
                 begin(&state, &group, continuation, interruption)
-                if draws { meter.show(state.progress) }
-                if state.isOver { break }
+                for await event in events {
+                    handle(event, &state)
+                    begin(&state, &group, continuation, interruption)
+                    if draws { meter.show(state.progress) }
+                    if state.isOver { break }
+                }
+                group.cancelAll()
             }
-            group.cancelAll()
         }
         meter.end()
         await fleet?.end()
@@ -145,7 +149,7 @@ struct FetchRunner: Sendable {
         let record = await exchange.record(of: item)
         let isStopped = interruption.code != nil || sign.isSet.load(ordering: .acquiring)
         if isStopped, record.error != nil { return .abandoned(item) }
-        let answer = await results.write(record.text, index: item.index, key: item.key)
+        let answer = await results.write(record.line, index: item.index, key: item.key)
         guard case .written = answer else { return .failedToWrite(item, answer) }
         if let failure = await fleet?.finish(item) { return .failedToWrite(item, .failure(failure)) }
         return .finished(item, isFailure: record.error != nil)

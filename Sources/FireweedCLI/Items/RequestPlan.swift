@@ -38,7 +38,7 @@ struct RequestPlan {
             return
         }
         query = try Self.query(invocation)
-        url = try Self.url(invocation.url, adding: query)
+        url = try Self.url(invocation, adding: query)
         method = HTTPMethod(rawValue: invocation.effectiveMethod(hasInput: standardInput != nil))
         content = try Self.content(invocation, standardInput)
         let lines = try invocation.items.compactMap(Self.line)
@@ -130,11 +130,16 @@ struct RequestPlan {
         timeout = request.timeoutInterval == URLRequest(url: url).timeoutInterval ? nil : request.timeoutInterval
     }
 
-    /// The same request for another URL; throws `UsageError` for a text that is not a URL.
-    func with(url text: String) throws -> RequestPlan {
+    /// The same request for another URL.
+    func with(url: URL) -> RequestPlan {
         var plan = self
-        plan.url = try Self.url(text, adding: query)
+        plan.url = url
         return plan
+    }
+
+    /// The URL of an invocation with the query of this request; throws `UsageError` for a text that is not a URL.
+    func url(for invocation: Invocation) throws -> URL {
+        try Self.url(invocation, adding: query)
     }
 
     private static func query(_ invocation: Invocation) throws -> [String] {
@@ -144,7 +149,9 @@ struct RequestPlan {
         }
     }
 
-    private static func url(_ text: String, adding query: [String]) throws -> URL {
+    private static func url(_ invocation: Invocation, adding query: [String]) throws -> URL {
+        if query.isEmpty, let url = invocation.parsedURL { return url }
+        let text = invocation.url
         guard var components = URLComponents(string: text) else {
             throw UsageError(message: "\"\(text)\" is not a URL")
         }

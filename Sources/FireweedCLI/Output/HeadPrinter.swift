@@ -6,7 +6,7 @@ import Foundation
 /// Prints requests and heads of responses as they were on the wire, as far as they are wanted.
 struct HeadPrinter: Sendable {
     /// Letters of `--print`.
-    let parts: String
+    let parts: [Character]
     /// Whether every exchange is shown, and not the last response alone.
     let showsAll: Bool
     let text: MessageText

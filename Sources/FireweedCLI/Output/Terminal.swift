@@ -1,11 +1,12 @@
 // What is at the other end of our streams.
 
 import Glibc
+import Synchronization
 
 /// Facts about standard streams.
 enum Terminal {
-    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
-    static var isError: Bool { isatty(STDERR_FILENO) == 1 }
+    static let isOutput = isatty(STDOUT_FILENO) == 1
+    static let isError = isatty(STDERR_FILENO) == 1
     static var isInput: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Whether a terminal can move its cursor; `dumb` ones cannot, nor can what has no name.
@@ -26,7 +27,29 @@ enum Terminal {
 
     /// Writes to standard output; ends the process quietly when there is no reader any more.
     static func write(_ bytes: [UInt8]) {
-        write(bytes, to: STDOUT_FILENO)
+        let ready = gathered.withLock { gathered -> [UInt8]? in
+            guard gathered != nil else { return bytes }
+            gathered?.append(contentsOf: bytes)
+            guard let all = gathered, all.count >= gatheringLimit else { return nil }
+            gathered = []
+            return all
+        }
+        if let ready { write(ready, to: STDOUT_FILENO) }
+    }
+
+    /// What is to be written to standard output at the end of `gathering(_:)`; `nil` outside of it.
+    private static let gathered = Mutex<[UInt8]?>(nil)
+    private static let gatheringLimit = 64 * 1024
+
+    /// Writes at its end what `body` writes to standard output, at once: many short responses are few system calls.
+    ///
+    /// On a terminal it is written as it comes, in its order with what goes to standard error.
+    static func gathering(_ body: () -> Void) {
+        guard !isOutput else { return body() }
+        gathered.withLock { $0 = [] }
+        body()
+        let rest = gathered.withLock { $0.take() } ?? []
+        if !rest.isEmpty { write(rest, to: STDOUT_FILENO) }
     }
 
     static func write(_ text: TerminalText) {

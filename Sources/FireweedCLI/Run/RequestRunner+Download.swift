@@ -85,7 +85,7 @@ extension RequestRunner {
         if let status = response.response?.statusCode, response.error?.underlyingError is RefusedStatus {
             let hint: TerminalText = invocation.savesEveryStatus ? "" : "; --any-status saves it"
             Terminal.tell("fireweed: nothing was saved: the status is \(status)\(hint)\n")
-            let code = finish(Outcome(response: response.response, metrics: response.metrics))
+            let code = finish(Outcome(context: response.context))
             return code == .success ? .failure : code
         }
         if let file = response.value, let metrics = response.metrics {
@@ -98,7 +98,7 @@ extension RequestRunner {
         if hasPartialFile, response.resumeData != nil {
             Terminal.tell("fireweed: what has come is kept; the same command continues from there\n")
         }
-        return finish(Outcome(error: response.error, response: response.response, metrics: response.metrics))
+        return finish(Outcome(error: response.error, context: response.context))
     }
 
     /// Gives a file the time that its content was changed, as the server says it.

@@ -8,31 +8,33 @@ extension RequestRunner {
     /// What became of the request.
     struct Outcome {
         var error: AFError?
-        var response: HTTPURLResponse?
-        var metrics: TaskMetrics?
+        /// Response and metrics, which are made when they are looked at; `nil` for a request that could not be made.
+        var context: (any ResponseContext)?
         /// The content, where it was kept.
         var content: Data?
         /// Why what was asked for could not be printed.
         var printingFailure: String?
 
-        var status: Int? { response?.statusCode }
+        var response: HTTPURLResponse? { context?.response }
+        var metrics: TaskMetrics? { context?.metrics }
+        var status: Int? { context?.statusCode }
+        var contentType: String? { context?.responseField("Content-Type") }
     }
 
     func finish(_ outcome: Outcome) -> ExitCode {
-        if invocation.isOffline, outcome.response != nil { return .success }
-        let seconds = outcome.metrics?.taskInterval.duration ?? 0
+        if invocation.isOffline, outcome.status != nil { return .success }
         if invocation.isVerbose, invocation.usesCache, let metrics = outcome.metrics {
             Terminal.tell("\(CacheFolder.note(of: metrics))")
         }
         if invocation.showsTiming, let metrics = outcome.metrics {
             Terminal.tell("\(Waterfall(metrics).text(width: Terminal.width))")
         }
-        if parts.contains("m"), outcome.metrics != nil {
+        if parts.contains("m"), let seconds = outcome.metrics?.taskInterval.duration {
             Terminal.write("Elapsed time: \(String(format: "%.3f", seconds)) s\n")
         }
         let (code, message) = verdict(outcome)
         if let message { Terminal.tell("fireweed: \(message)\n") }
-        let isMet = outcome.error != nil || meetsExpectations(outcome, seconds)
+        let isMet = outcome.error != nil || meetsExpectations(outcome)
         let final = code == .success && !isMet ? ExitCode.serverError : code
         if let format = invocation.writeOut {
             let line = WriteOut(outcome, plan, recorder?.last, code: final, message: message).text(format)
@@ -58,7 +60,7 @@ extension RequestRunner {
     }
 
     /// Says which expectations are not met; true when all are.
-    private func meetsExpectations(_ outcome: Outcome, _ seconds: Double) -> Bool {
+    private func meetsExpectations(_ outcome: Outcome) -> Bool {
         guard !invocation.expectations.isEmpty else { return true }
         let exchange = recorder?.last
         let headers = outcome.response?.headers
@@ -67,7 +69,7 @@ extension RequestRunner {
             fields: { name in
                 if let exchange, exchange.status == outcome.status { return exchange.values(of: name) }
                 return headers?[name].map { [$0] } ?? []
-            }, content: outcome.content, seconds: seconds)
+            }, content: outcome.content, seconds: outcome.metrics?.taskInterval.duration ?? 0)
         let failures = invocation.expectations.compactMap { expectation in
             expectation.failure(facts).map { "fireweed: expected \(expectation.text), but \($0)\n" }
         }
@@ -78,9 +80,9 @@ extension RequestRunner {
 
 extension Invocation {
     /// Where a response redirects to that `--proto` does not let be followed.
-    func refusedTarget(of response: HTTPURLResponse?) -> URL? {
-        guard followsRedirects, let allowedSchemes, let response, response.isRedirect, let base = response.url,
-            let location = response.value(forHTTPHeaderField: "Location"),
+    func refusedTarget(of response: @autoclosure () -> HTTPURLResponse?) -> URL? {
+        guard followsRedirects, let allowedSchemes, let response = response(), response.isRedirect,
+            let base = response.url, let location = response.value(forHTTPHeaderField: "Location"),
             let target = URL(string: location, relativeTo: base)?.absoluteURL, let scheme = target.scheme?.lowercased()
         else { return nil }
         return allowedSchemes.contains(scheme) ? nil : target

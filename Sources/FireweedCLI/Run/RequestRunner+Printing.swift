@@ -42,8 +42,10 @@ extension RequestRunner {
         show(await fetch())
     }
 
-    // Every response may be empty. Made once: filling the set takes as long as sending a request.
-    private static let everyStatus = Set(100..<600)
+    /// The statuses of responses that may be empty, which are all.
+    ///
+    /// Made once: filling the set takes as long as sending a request.
+    static let everyStatus = Set(100..<600)
 
     /// Gets the response with its content.
     ///
@@ -52,10 +54,14 @@ extension RequestRunner {
         let request = prepare(dataRequest())
         let meter = uploadMeter(for: request)
         let interruption = shared ?? Interruption { request.cancel() }
-        let response = await request.serializingData(emptyResponseCodes: Self.everyStatus).response
+        // The Swift task is never cancelled: a signal cancels the request.
+        let task = request.serializingData(automaticallyCancelling: false, emptyResponseCodes: Self.everyStatus)
+        // The signal may have come when this request was not yet among those that it cancels.
+        if interruption.code != nil { request.cancel() }
+        let response = await task.response
         meter.end()
-        var outcome = Outcome(error: visible(response.error), response: response.response, metrics: response.metrics)
-        outcome.content = response.data
+        let outcome = Outcome(
+            error: visible(response.error), context: response.context, content: response.data)
         return Fetched(outcome: outcome, interruption: interruption.code)
     }
 
@@ -63,11 +69,12 @@ extension RequestRunner {
     func show(_ fetched: Fetched) -> ExitCode {
         if let code = fetched.interruption { return code }
         var outcome = fetched.outcome
-        if let answer = outcome.response {
-            if let recorder { heads.showResponse(answer, recorder) }
-            var printer = printer(for: answer)
-            let isHidden = outcome.error != nil || invocation.refusedTarget(of: answer) != nil
-            if parts.contains("b"), !isHidden || !answer.isRedirect {
+        if outcome.status != nil {
+            if let recorder, let answer = outcome.response { heads.showResponse(answer, recorder) }
+            var printer = printer(ofType: outcome.contentType)
+            let isRefused = outcome.error != nil || invocation.refusedTarget(of: outcome.response) != nil
+            let isHidden = isRefused && outcome.response?.isRedirect == true
+            if parts.contains("b"), !isHidden {
                 Terminal.write(printer.take(outcome.content ?? Data()))
                 Terminal.write(printer.finish())
             }
@@ -97,7 +104,7 @@ extension RequestRunner {
             case .complete(let end): completion = end
             case .stream(.success(let piece)):
                 if printer == nil {
-                    printer = self.printer(for: request.response)
+                    printer = self.printer(ofType: request.response?.value(forHTTPHeaderField: "Content-Type"))
                     held = invocation.followsRedirects && request.response?.isRedirect == true ? [] : nil
                 }
                 guard parts.contains("b"), let bytes = printer?.take(piece) else { continue }
@@ -110,8 +117,7 @@ extension RequestRunner {
         let isHidden = held != nil && isRefused
         if parts.contains("b"), !isHidden, let bytes = printer?.finish() { Terminal.write((held ?? []) + bytes) }
         if let recorder { heads.showRest(recorder) }
-        return finish(
-            Outcome(error: completion?.error, response: completion?.response, metrics: completion?.metrics))
+        return finish(Outcome(error: completion?.error, context: completion))
     }
 
     /// Shows how far the content of a request is.
@@ -128,8 +134,9 @@ extension RequestRunner {
     var canShowMeter: Bool { Terminal.canDraw && !invocation.isQuiet && invocation.parallelCount == 1 }
 
     /// How content is printed: a pipe gets every byte as it comes, unless something else is asked for.
-    private func printer(for response: HTTPURLResponse?) -> ContentPrinter {
-        let own = response?.value(forHTTPHeaderField: "Content-Type")
+    ///
+    /// `own` is the media type that the response says.
+    private func printer(ofType own: String?) -> ContentPrinter {
         let type = invocation.responseType ?? own
         // Another media type says nothing about the character set.
         let charset = invocation.responseType.map { _ in CharacterSetDecoder.name(of: [UInt8](), type: own) }
@@ -137,21 +144,32 @@ extension RequestRunner {
             form: form(ofType: type), text: text, type: type, charset: invocation.responseCharset ?? charset)
     }
 
+    /// Media types of JSON values that follow one another.
+    private static let lineTypes: Set = [
+        "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+        "application/jsonlines", "application/json-seq", "application/stream+json",
+    ]
+
     private func form(ofType type: String?) -> ContentPrinter.Form {
         if let path = invocation.selection { return .selection(path) }
-        let essence = type.map { $0.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() }
+        let essence = type.map(Self.essence)
         let isRaw =
             invocation.writesToStandardOutput
             || !Terminal.isOutput && invocation.prettiness == nil
                 && invocation.responseCharset == nil
         if essence == "text/event-stream" { return .events(areRaw: isRaw) }
         if isRaw || !Terminal.isOutput && invocation.prettiness == Invocation.Prettiness.none { return .bytes }
-        let lineTypes = [
-            "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
-            "application/jsonlines", "application/json-seq", "application/stream+json",
-        ]
-        if let essence, lineTypes.contains(essence) { return .lines }
+        if let essence, Self.lineTypes.contains(essence) { return .lines }
         return invocation.isStreamed ? .text : .formatted
+    }
+}
+
+extension RequestRunner {
+    /// A media type without parameters and spaces, in lower case.
+    fileprivate static func essence(of type: String) -> String {
+        // Most are that already.
+        let isEssence = type.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2F || $0 == 0x2D }
+        return isEssence ? type : type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }
 

@@ -5,7 +5,7 @@ import Fireweed
 import Foundation
 
 /// Carries an invocation out.
-struct RequestRunner: @unchecked Sendable {
+final class RequestRunner: @unchecked Sendable {
     // SAFETY: all properties are constants, and of types that may be shared, apart from the form of a plan, which
     // nothing changes.
     let invocation: Invocation
@@ -19,7 +19,7 @@ struct RequestRunner: @unchecked Sendable {
     private let saved: SavedSession
     private let offlineServer: OfflineServer?
     /// Letters of `--print`: as asked, else head and content on a terminal, and the content alone in a pipe.
-    let parts: String
+    let parts: [Character]
     let text: MessageText
     let heads: HeadPrinter
     /// `nil` where nothing of what it keeps is asked for.
@@ -28,48 +28,29 @@ struct RequestRunner: @unchecked Sendable {
 
     /// Makes a runner; throws `UsageError`, and the errors of reading and writing files.
     ///
-    /// `standardInput` is what is piped into the command. `first` is the runner of the first of several URLs: its
-    /// session, content and password are shared.
-    init(
-        _ invocation: Invocation, standardInput: StandardInput.Content? = nil, beside first: RequestRunner? = nil
-    ) throws {
+    /// `standardInput` is what is piped into the command.
+    init(_ invocation: Invocation, standardInput: StandardInput.Content? = nil) throws {
         var invocation = invocation
         try OutputFile.check(invocation)
-        var plan = try first?.plan.with(url: invocation.url) ?? RequestPlan(invocation, standardInput: standardInput)
-        if let scheme = plan.url.scheme?.lowercased(), invocation.allowedSchemes?.contains(scheme) == false {
-            throw UsageError(message: "\(scheme) may not be sent (--proto)")
-        }
-        file = try first.map(\.file) ?? invocation.sessionName.map { try SessionFile(name: $0) }
-        var saved = try first?.saved ?? file?.load() ?? SavedSession()
-        let isShared = invocation.authentication != nil || invocation.userInfo == nil
-        let given =
-            if let first, isShared { first.givenAuthentication } else {
-                try Authentication(invocation, askForPassword: Terminal.askForPassword)
-            }
-        givenAuthentication = isShared ? given : nil
+        var plan = try RequestPlan(invocation, standardInput: standardInput)
+        try Self.checkScheme(of: plan.url, invocation)
+        file = try invocation.sessionName.map { try SessionFile(name: $0) }
+        var saved = try file?.load() ?? SavedSession()
+        let given = try Authentication(invocation, askForPassword: Terminal.askForPassword)
+        givenAuthentication = invocation.takesCredentialsOfURL ? nil : given
         // Without a file, credentials of one URL are not for another one.
         if let given, file != nil { saved.set(given, for: plan.url) }
         authentication = given ?? saved.authentication(for: plan.url)
-        var headers = plan.headers
-        // A field of the command line wins.
-        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
-        if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
-        try RequestPlan.check(headers)
-        self.headers = headers
+        headers = try Self.headers(plan, authentication, invocation)
         self.saved = saved
-        offlineServer = try first?.offlineServer ?? (invocation.isOffline ? OfflineServer() : nil)
+        offlineServer = try invocation.isOffline ? OfflineServer() : nil
         if let offlineServer {
-            invocation.unixSocket = offlineServer.path
-            invocation.bypassedHosts = ["*"]
-            invocation.proxy = nil
-            invocation.schemeProxies = [:]
-            invocation.httpVersion = .http1Only
-            invocation.followsRedirects = false
+            invocation = invocation.connected(to: offlineServer)
             plan.url = OfflineServer.url(plan.url)
         }
         self.invocation = invocation
         self.plan = plan
-        parts = Self.parts(invocation)
+        parts = Array(Self.parts(invocation))
         let toFile = invocation.savesToFile
         let isTerminal = toFile ? Terminal.isError : Terminal.isOutput
         text = MessageText(
@@ -78,11 +59,50 @@ struct RequestRunner: @unchecked Sendable {
             parts: parts, showsAll: invocation.showsAll, text: text,
             contentText: parts.contains("B") ? plan.content.shown(text) : "",
             write: { if toFile { Terminal.tell($0) } else { Terminal.write($0) } })
-        recorder = first.map(\.recorder) ?? Self.recorder(invocation, heads)
-        made =
-            try first?.made
-            ?? SessionMaker.session(
-                for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
+        recorder = Self.recorder(invocation, heads)
+        made = try SessionMaker.session(
+            for: invocation, plan: plan, saved: file == nil ? nil : saved, observer: recorder)
+    }
+
+    /// Makes the runner of another URL, beside the runner of the first one: session, content, fields and password are
+    /// the same.
+    ///
+    /// Throws `UsageError`, and `OutputError` for a file that cannot be written.
+    init(_ invocation: Invocation, beside first: RequestRunner) throws {
+        try OutputFile.check(invocation)
+        let url = try first.plan.url(for: invocation)
+        try Self.checkScheme(of: url, invocation)
+        (file, offlineServer, made, recorder) = (first.file, first.offlineServer, first.made, first.recorder)
+        (parts, text, heads) = (first.parts, first.text, first.heads)
+        givenAuthentication = first.givenAuthentication
+        let given =
+            invocation.takesCredentialsOfURL
+            ? try Authentication(invocation, askForPassword: Terminal.askForPassword) : first.givenAuthentication
+        var saved = first.saved
+        if let given, file != nil { saved.set(given, for: url) }
+        authentication = given ?? saved.authentication(for: url)
+        headers =
+            authentication == first.authentication
+            ? first.headers : try Self.headers(first.plan, authentication, invocation)
+        self.saved = saved
+        plan = first.plan.with(url: offlineServer == nil ? url : OfflineServer.url(url))
+        self.invocation = offlineServer.map { invocation.connected(to: $0) } ?? invocation
+    }
+
+    private static func checkScheme(of url: URL, _ invocation: Invocation) throws {
+        guard let allowed = invocation.allowedSchemes, let scheme = url.scheme?.lowercased() else { return }
+        guard allowed.contains(scheme) else { throw UsageError(message: "\(scheme) may not be sent (--proto)") }
+    }
+
+    private static func headers(
+        _ plan: RequestPlan, _ authentication: Authentication?, _ invocation: Invocation
+    ) throws -> HTTPHeaders {
+        var headers = plan.headers
+        // A field of the command line wins.
+        if let header = authentication?.header, headers[header.name] == nil { headers.add(header) }
+        if invocation.savesToFile, headers["Accept-Encoding"] == nil { headers.add(.acceptEncoding("identity")) }
+        try RequestPlan.check(headers)
+        return headers
     }
 
     private static func recorder(_ invocation: Invocation, _ heads: HeadPrinter) -> WireRecorder? {
@@ -174,7 +194,9 @@ struct RequestRunner: @unchecked Sendable {
 
     func dataRequest() -> DataRequest {
         switch sentContent {
-        case .none: session.request(compressedMessage)
+        case .none where invocation.compresses: session.request(compressedMessage)
+        // Not a `URLRequest`, which takes microseconds to make, and as long to read.
+        case .none: session.request(plan.url, method: plan.method, headers: headers)
         case .data(let data): session.upload(data, to: plan.url, method: plan.method, headers: headers)
         case .file(let file): session.upload(file, to: plan.url, method: plan.method, headers: headers)
         case .stream(let stream): session.upload(stream, to: plan.url, method: plan.method, headers: headers)
@@ -222,5 +244,22 @@ struct RequestRunner: @unchecked Sendable {
         case nil: break
         }
         return request
+    }
+}
+
+extension Invocation {
+    /// Whether the credentials are those of this URL alone.
+    fileprivate var takesCredentialsOfURL: Bool { authentication == nil && userInfo != nil }
+
+    /// The same, sent to a server of our own, whatever the options say of connections.
+    fileprivate func connected(to server: OfflineServer) -> Invocation {
+        var invocation = self
+        invocation.unixSocket = server.path
+        invocation.bypassedHosts = ["*"]
+        invocation.proxy = nil
+        invocation.schemeProxies = [:]
+        invocation.httpVersion = .http1Only
+        invocation.followsRedirects = false
+        return invocation
     }
 }

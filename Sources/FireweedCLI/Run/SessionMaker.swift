@@ -27,9 +27,7 @@ enum SessionMaker {
         let session = Session(
             configuration: configuration, startRequestsImmediately: !invocation.printsCURL,
             requestSetup: invocation.printsCURL ? .eager : .lazy,
-            interceptor: Interceptor(
-                adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
-                retriers: retryPolicy(for: invocation).map { [$0] } ?? [], interceptors: interceptors),
+            interceptor: interceptor(for: invocation, with: interceptors),
             serverTrustManager: try CommandTrust.manager(for: invocation),
             redirectHandler: redirector(for: invocation), eventMonitors: recorder.map { [$0] } ?? [],
             transportOptions: try transportOptions(for: invocation, plan: plan, observer: observer),
@@ -37,6 +35,17 @@ enum SessionMaker {
             responseStore: invocation.usesCache && sharedCache == nil ? CacheFolder.store() : nil,
             asyncResponseStore: sharedCache)
         return Made(session: session, cookies: configuration.httpCookieStorage, recorder: recorder)
+    }
+
+    /// What adapts and retries requests; `nil` where nothing does: the session then makes no `URLRequest` to adapt.
+    private static func interceptor(
+        for invocation: Invocation, with others: [any RequestInterceptor]
+    ) -> Interceptor? {
+        let retryPolicy = retryPolicy(for: invocation)
+        guard invocation.compresses || retryPolicy != nil || !others.isEmpty else { return nil }
+        return Interceptor(
+            adapters: invocation.compresses ? [DeflateRequestCompressor(duplicateHeaderBehavior: .skip)] : [],
+            retriers: retryPolicy.map { [$0] } ?? [], interceptors: others)
     }
 
     private static func configuration(for invocation: Invocation, plan: RequestPlan) -> URLSessionConfiguration {

@@ -5,7 +5,7 @@ import Fireweed
 import Foundation
 
 /// Sends one request for each URL, over the connections of one session.
-struct SeveralRequests {
+final class SeveralRequests: Sendable {
     private let invocation: Invocation
     private let first: RequestRunner
 
@@ -63,26 +63,29 @@ struct SeveralRequests {
 
     /// Responses are printed in the order of the URLs: those that came early wait in memory.
     private func runInParallel() async -> ExitCode {
-        let (limit, count) = (invocation.parallelCount, invocation.urlCount)
+        let limit = invocation.parallelCount
         let interruption = Interruption { [session = first.session] in session.cancelAllRequests() }
-        var waiting: [Int: Result] = [:]
-        var (started, running, printed) = (0, 0, 0)
+        // No request runs far ahead of the oldest one: what it gets would wait.
+        let results = ResultsInTurn<Result>(count: invocation.urlCount, lead: 8 * limit)
+        // Without a thread hop between requests. The disk can keep a file waiting, and the loop must not wait.
+        let executor = invocation.savesToFile ? nil : first.session.executor
         var code = ExitCode.success
-        await withTaskGroup(of: (Int, Result).self) { group in
-            while printed < count, interruption.code == nil {
-                // No request runs far ahead of the oldest one: what it gets would wait.
-                while running < limit, started < min(count, printed + 8 * limit) {
-                    let index = started
-                    group.addTask { [self] in (index, await result(at: index, interruption)) }
-                    (started, running) = (started + 1, running + 1)
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<min(limit, invocation.urlCount) {
+                group.addTask(executorPreference: executor) { [self] in
+                    while interruption.code == nil, let index = await results.begin() {
+                        results.finish(index, await result(at: index, interruption))
+                    }
+                    // Those that wait to begin another one wait in vain then.
+                    if interruption.code != nil { results.stop() }
                 }
-                guard let (index, result) = await group.next() else { break }
-                running -= 1
-                waiting[index] = result
-                while interruption.code == nil, let next = waiting.removeValue(forKey: printed) {
-                    let ended = show(next)
-                    if code == .success { code = ended }
-                    printed += 1
+            }
+            while let ready = await results.next() {
+                Terminal.gathering {
+                    for result in ready where interruption.code == nil {
+                        let ended = show(result)
+                        if code == .success { code = ended }
+                    }
                 }
             }
         }

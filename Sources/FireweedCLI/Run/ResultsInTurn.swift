@@ -1,0 +1,102 @@
+// Results of work that is done side by side, in the order in which it was begun.
+
+import Synchronization
+
+/// Hands out the numbers 0, 1, 2 and so on to those who work, and gives their results to one reader in this order.
+///
+/// No number begins that is `lead` or more ahead of the oldest result that the reader has not taken.
+final class ResultsInTurn<Result: Sendable>: Sendable {
+    private struct State {
+        var begun = 0
+        var taken = 0
+        /// Results that wait for their turn, by number.
+        var early: [Int: Result] = [:]
+        var isStopped = false
+        var reader: CheckedContinuation<Void, Never>?
+        var workers: [CheckedContinuation<Void, Never>] = []
+
+        /// The tasks that wait, where they have to look again.
+        mutating func waiting(reader isReaderMeant: Bool) -> [CheckedContinuation<Void, Never>] {
+            guard isReaderMeant else {
+                defer { workers = [] }
+                return workers
+            }
+            defer { reader = nil }
+            return reader.map { [$0] } ?? []
+        }
+    }
+
+    private let count: Int
+    private let lead: Int
+    private let state = Mutex(State())
+
+    /// Makes the results of `count` numbers.
+    init(count: Int, lead: Int) {
+        (self.count, self.lead) = (count, lead)
+    }
+
+    /// The next number, when it may begin; `nil` when there is none any more.
+    func begin() async -> Int? {
+        while true {
+            let number = state.withLock { state -> Int?? in
+                guard !state.isStopped, state.begun < count else { return .some(nil) }
+                guard state.begun < state.taken + lead else { return .none }
+                state.begun += 1
+                return state.begun - 1
+            }
+            if let number { return number }
+            await withCheckedContinuation { continuation in
+                let isFree = state.withLock { state in
+                    let isFree = state.isStopped || state.begun < state.taken + lead
+                    if !isFree { state.workers.append(continuation) }
+                    return isFree
+                }
+                if isFree { continuation.resume() }
+            }
+        }
+    }
+
+    /// Gives the result of a number.
+    func finish(_ number: Int, _ result: Result) {
+        let waiting = state.withLock { state in
+            state.early[number] = result
+            return number == state.taken ? state.waiting(reader: true) : []
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Lets no number begin any more, and the reader not wait.
+    func stop() {
+        let waiting = state.withLock { state in
+            state.isStopped = true
+            return state.waiting(reader: true) + state.waiting(reader: false)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// The results whose turn it is; waits until there is one, and is `nil` at the end.
+    func next() async -> [Result]? {
+        while true {
+            let (ready, workers, isOver) = state.withLock { state in
+                var ready: [Result] = []
+                while let result = state.early.removeValue(forKey: state.taken) {
+                    ready.append(result)
+                    state.taken += 1
+                }
+                let isOver = ready.isEmpty && (state.taken == count || state.isStopped)
+                return (ready, ready.isEmpty ? [] : state.waiting(reader: false), isOver)
+            }
+            for continuation in workers { continuation.resume() }
+            if isOver { return nil }
+            if !ready.isEmpty { return ready }
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    let isReady = state.isStopped || state.early[state.taken] != nil
+                    if !isReady { state.reader = continuation }
+                    return isReady
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+    }
+}
