@@ -27,9 +27,7 @@ struct CommandTableTests {
 
     @Test("every row that says yes for fireweed has a test of that name, and every other row has none")
     func tests() throws {
-        let folder = Self.root.appendingPathComponent("Tests/FireweedCLITests")
-        let sources = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+        let sources = try sources()
         let rows = try rows()
         #expect(rows.count > 60)
         for row in rows {
@@ -47,5 +45,18 @@ struct CommandTableTests {
         #expect(named.subtracting(known).isEmpty, "\(named.subtracting(known))")
         let missing = Option.all.filter { named.isDisjoint(with: $0.names) }.map(\.heading)
         #expect(missing.isEmpty, "\(missing)")
+    }
+
+    @Test("every option of the table is used by a test")
+    func usedOptions() throws {
+        let words = Set(try sources().matches(of: /--?[A-Za-z0-9][A-Za-z0-9.-]*/).map { String($0.output) })
+        let unused = Option.all.filter { words.isDisjoint(with: $0.names) }.map(\.heading)
+        #expect(unused.isEmpty, "\(unused)")
+    }
+
+    private func sources() throws -> String {
+        let folder = Self.root.appendingPathComponent("Tests/FireweedCLITests")
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
     }
 }

@@ -62,6 +62,18 @@ struct ExchangeOptionTests {
         #expect(attempts.value == 2)
     }
 
+    @Test("--retry-max-time begins no retry after its end, and says so")
+    func maximumRetryTime() throws {
+        server.route("/down") { [attempts] _ in
+            _ = attempts.next()
+            return .text("sorry", status: 503)
+        }
+        let url = server.url("/down").absoluteString
+        let result = try run("--retry", "3", "--retry-delay", "300", "--retry-max-time", "200", url)
+        #expect(result.code == 0 && String(decoding: result.output, as: UTF8.self) == "sorry", "\(result.errors)")
+        #expect(attempts.value == 1 && result.errors.contains("--retry-max-time"), "\(result.errors)")
+    }
+
     /// A lower bound of time holds on a machine of any load.
     @Test("--retry-delay is how long each retry waits, unless the server says")
     func retryDelay() throws {

@@ -7,18 +7,22 @@ import Synchronization
 /// Says on standard error what is tried again, when, and why something is not.
 final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of `Sendable` type.
-    private let fixedDelay: Double?
     private let isQuiet: Bool
     /// True once it was said that nothing is tried again: a request can ask more than once.
     private let hasRefused = Atomic(false)
 
     /// Makes a policy; `delay` in seconds holds where the server asks for no other.
     init(limit: UInt, statuses: Set<Int>, delay: Double?, isQuiet: Bool, options: RetryOptions) {
-        fixedDelay = delay
         self.isQuiet = isQuiet
+        var options = options
+        if let delay {
+            // The policy's own delay, so that the deadline knows of it.
+            options.jitter = .none
+            options.maximumDelay = .seconds(delay)
+        }
         super.init(
             retryLimit: limit, exponentialBackoffBase: RetryPolicy.defaultExponentialBackoffBase,
-            exponentialBackoffScale: RetryPolicy.defaultExponentialBackoffScale,
+            exponentialBackoffScale: delay ?? RetryPolicy.defaultExponentialBackoffScale,
             retryableHTTPMethods: RetryPolicy.defaultRetryableHTTPMethods, retryableHTTPStatusCodes: statuses,
             retryableURLErrorCodes: RetryPolicy.defaultRetryableURLErrorCodes, options: options)
     }
@@ -29,18 +33,15 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
     ) {
         let count = request.retryCount
         let cause = Self.cause(request, error)
-        let (fixedDelay, limit, isQuiet) = (fixedDelay, retryLimit, isQuiet)
+        let (limit, isQuiet) = (retryLimit, isQuiet)
         let reason = reason(against: request, error)
         super.retry(request, for: session, dueTo: error) { result in
-            guard case .retryWithDelay(var seconds) = result else {
+            guard case .retryWithDelay(let seconds) = result else {
                 let isFirst = !self.hasRefused.exchange(true, ordering: .relaxed)
                 if let reason, isFirst, count < Int(limit) {
                     Terminal.tell("fireweed: \(cause); not tried again: \(reason)\n")
                 }
                 return completion(result)
-            }
-            if let fixedDelay, request.response?.value(forHTTPHeaderField: "Retry-After") == nil {
-                seconds = fixedDelay
             }
             if !isQuiet {
                 let time = String(format: "%.1f", seconds)
@@ -62,7 +63,10 @@ final class NotingRetryPolicy: RetryPolicy, @unchecked Sendable {
         let mayPass =
             status.map(retryableHTTPStatusCodes.contains) == true
             || code.map(retryableURLErrorCodes.contains) == true
-        guard mayPass, let method = request.request?.method, !retryableHTTPMethods.contains(method) else { return nil }
-        return "a \(method.rawValue) could take effect twice"
+        guard mayPass, let method = request.request?.method else { return nil }
+        if !retryableHTTPMethods.contains(method) { return "a \(method.rawValue) could take effect twice" }
+        // What else the policy refuses comes too late.
+        if options.deadline != nil { return "the next attempt would come after --retry-max-time" }
+        return "the server asks to wait for longer than a minute"
     }
 }
