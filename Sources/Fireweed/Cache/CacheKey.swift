@@ -8,26 +8,23 @@ import Foundation
 /// The method is not part of the key: only responses to GET are stored.
 enum CacheKey {
     static func text(of url: URL) -> String {
-        let text = url.absoluteString
-        return isNormal(text) ? text : normalised(text)
+        var text = url.absoluteString
+        return text.withUTF8 { isNormal(UnsafeRawBufferPointer($0)) } ? text : normalised(text)
     }
 
     /// Whether the text is its own normal form, as it is for most URLs.
-    private static func isNormal(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-            bytes[..<colon].allSatisfy({ !(0x41...0x5A).contains($0) }),
-            bytes[colon...].prefix(3).elementsEqual("://".utf8)
+    private static func isNormal(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8),
+            !text[..<colon].contains(where: { (0x41...0x5A).contains($0) })
         else { return false }
-        let start = bytes.index(colon, offsetBy: 3)
-        guard let end = bytes[start...].firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }),
-            bytes[end] == UInt8(ascii: "/"), !bytes[end...].contains(UInt8(ascii: "#"))
+        let rest = text[(colon + 3)...]
+        guard let end = rest.firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }),
+            text[end] == UInt8(ascii: "/"), !text[end...].contains(UInt8(ascii: "#"))
         else { return false }
-        let host = text[start..<end].prefix { $0 != ":" }
-        let port = bytes[host.endIndex..<end].dropFirst()
-        let hasPort = host.endIndex != end
-        return CanonicalHost.isCanonical(host)
-            && (!hasPort || !port.isEmpty && !port.elementsEqual("80".utf8) && !port.elementsEqual("443".utf8))
+        let hostEnd = rest[..<end].firstIndex(of: UInt8(ascii: ":")) ?? end
+        let port = text[hostEnd..<end].dropFirst()
+        return CanonicalHost.isCanonical(UnsafeRawBufferPointer(rebasing: rest[..<hostEnd]))
+            && (hostEnd == end || !port.isEmpty && !port.elementsEqual("80".utf8) && !port.elementsEqual("443".utf8))
     }
 
     private static func normalised(_ text: String) -> String {

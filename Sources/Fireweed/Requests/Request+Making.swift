@@ -247,10 +247,13 @@ extension BodySource {
 extension URL {
     /// Whether the URL has this scheme, given in lower case; without the string that `scheme` makes each time.
     func hasScheme(_ scheme: String) -> Bool {
-        let text = absoluteString.utf8
-        guard text.dropFirst(scheme.utf8.count).first == UInt8(ascii: ":") else { return false }
-        // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
-        return zip(text, scheme.utf8).allSatisfy { $0 | 0x20 == $1 }
+        var text = absoluteString
+        return text.withUTF8 { bytes in
+            let count = scheme.utf8.count
+            guard bytes.count > count, bytes[count] == UInt8(ascii: ":") else { return false }
+            // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
+            return scheme.utf8.elementsEqual(bytes[..<count].lazy.map { $0 | 0x20 })
+        }
     }
 
     /// The same URL with its scheme in lower case; later code compares schemes as they are.

@@ -18,7 +18,8 @@ package enum CanonicalHost {
     /// A text that cannot be a host comes back as it is, with its ASCII letters in lower case: no URL has such a host.
     /// The canonical form of a canonical form is the same.
     package static func text(of host: String) -> String {
-        isCanonical(host[...]) ? host : normalised(host)
+        var host = host
+        return host.withUTF8 { isCanonical(UnsafeRawBufferPointer($0)) } ? host : normalised(host)
     }
 
     /// Whether a canonical host is an address.
@@ -35,11 +36,11 @@ package enum CanonicalHost {
         return rules.filter { text(of: $0.key) == host }.min { $0.key < $1.key }?.value
     }
 
-    /// Whether nothing has to be changed: true for what most URLs have.
-    package static func isCanonical(_ host: Substring) -> Bool {
+    /// Whether nothing has to be changed in these bytes of UTF-8: true for what most URLs have.
+    package static func isCanonical(_ host: UnsafeRawBufferPointer) -> Bool {
         var isLabelStart = true
         var lastLabelIsName = false
-        for byte in host.utf8 {
+        for byte in host {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"):
                 if isLabelStart { lastLabelIsName = true }
@@ -56,9 +57,9 @@ package enum CanonicalHost {
     }
 
     /// Whether the text is four numbers up to 255 without zeros in front.
-    private static func isDottedDecimal(_ host: Substring) -> Bool {
+    private static func isDottedDecimal(_ host: UnsafeRawBufferPointer) -> Bool {
         var (dotCount, number, digitCount) = (0, 0, 0)
-        for byte in host.utf8 {
+        for byte in host {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 guard digitCount == 0 || number != 0 else { return false }

@@ -20,7 +20,7 @@ struct OriginKey: Hashable, Sendable {
     init(_ target: RequestTarget, proxy: Proxy?) {
         self.proxy = proxy
         isSecure = target.isSecure
-        host = CanonicalHost.text(of: target.host)
+        host = target.canonicalHost
         port = UInt16(truncatingIfNeeded: target.port)
     }
 

@@ -11,6 +11,8 @@ package struct RequestTarget: Equatable, Sendable {
     package let isSecure: Bool
     /// The host as `Host` says it: a name in A-labels, an address, an IPv6 address in brackets without its zone.
     package let host: String
+    /// The host in the form in which hosts are compared, without brackets.
+    package let canonicalHost: String
     /// The port of the URL, or its scheme's own.
     package let port: Int
     /// Path and query as they are written, which is the origin form (RFC 9112 §3.2.1).
@@ -60,7 +62,7 @@ package struct RequestTarget: Equatable, Sendable {
             end += 1
         }
         originForm = try Self.originForm(UnsafeRawBufferPointer(rebasing: bytes[end...]))
-        (host, port) = try Self.hostAndPort(
+        (host, canonicalHost, port) = try Self.hostAndPort(
             UnsafeRawBufferPointer(rebasing: bytes[start..<end]), default: isSecure ? 443 : 80)
     }
 
@@ -79,7 +81,7 @@ package struct RequestTarget: Equatable, Sendable {
 
     private static func hostAndPort(
         _ bytes: UnsafeRawBufferPointer, default port: Int
-    ) throws(TransferFailure) -> (String, Int) {
+    ) throws(TransferFailure) -> (host: String, canonicalHost: String, port: Int) {
         var hostEnd = 0
         if bytes.first == 0x5B {
             while hostEnd < bytes.count, bytes[hostEnd] != 0x5D { hostEnd += 1 }
@@ -88,7 +90,8 @@ package struct RequestTarget: Equatable, Sendable {
         } else {
             while hostEnd < bytes.count, bytes[hostEnd] != 0x3A { hostEnd += 1 }
         }
-        let host = String(decoding: bytes[..<hostEnd], as: UTF8.self)
+        let name = UnsafeRawBufferPointer(rebasing: bytes[..<hostEnd])
+        let host = String(decoding: name, as: UTF8.self)
         var given = 0
         for index in min(hostEnd + 1, bytes.count)..<bytes.count {
             given = given * 10 + Int(bytes[index] &- 0x30)
@@ -100,7 +103,10 @@ package struct RequestTarget: Equatable, Sendable {
             throw .badMessage("the URL has an invalid port")
         }
         if hostEnd + 1 >= bytes.count { given = port }
-        return (try bytes.first == 0x5B ? address(host[...]) : name(host[...]), given)
+        // The host of most URLs is in its canonical form, and is looked at once.
+        if CanonicalHost.isCanonical(name) { return (host, host, given) }
+        let sent = try bytes.first == 0x5B ? address(host[...]) : self.name(host[...])
+        return (sent, CanonicalHost.text(of: sent), given)
     }
 
     private static func address(_ bracketed: Substring) throws(TransferFailure) -> String {
@@ -116,7 +122,6 @@ package struct RequestTarget: Equatable, Sendable {
     /// A name as it is written, where it has nothing but letters, digits, hyphens, underscores and dots.
     private static func name(_ text: Substring) throws(TransferFailure) -> String {
         guard !text.isEmpty else { throw .badMessage("the URL has no host") }
-        if CanonicalHost.isCanonical(text) { return String(text) }
         let isPlain = text.utf8.allSatisfy { isHostByte($0) }
         if isPlain, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == false { return String(text) }
         // Numbers that are an address in another spelling, escapes, and names beyond ASCII.

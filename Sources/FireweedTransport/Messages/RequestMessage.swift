@@ -99,13 +99,18 @@ extension RequestMessage {
     ///
     /// Read byte by byte: every request is asked.
     package static func hasAuthority(_ url: String) -> Bool {
-        guard let colon = url.utf8.firstIndex(of: 0x3A) else { return false }
-        let rest = url.utf8[colon...].dropFirst(3)
-        guard url.utf8[colon...].prefix(3).elementsEqual([0x3A, 0x2F, 0x2F]) else { return false }
+        var url = url
+        return url.withUTF8(hasAuthority)
+    }
+
+    private static func hasAuthority(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let colon = url.firstIndex(of: 0x3A), url.count >= colon + 3, url[colon + 1] == 0x2F,
+            url[colon + 2] == 0x2F
+        else { return false }
         // Up to `/`, `?` or `#`, behind the userinfo, in front of the port.
         var isEmpty = true
         var isInPort = false
-        for byte in rest {
+        for byte in url[(colon + 3)...] {
             switch byte {
             case 0x2F, 0x3F, 0x23: return !isEmpty
             case 0x40: (isEmpty, isInPort) = (true, false)
