@@ -113,11 +113,15 @@ public final class Fleet: Sendable {
     /// Sends one command, given as an array; the rest is as in `command(_:deadline:)`.
     @discardableResult
     package func command(_ arguments: [RESPArgument], deadline: Duration? = nil) async throws -> RESPValue {
+        try await timedCommand(arguments, deadline: deadline).value
+    }
+
+    private func timedCommand(_ arguments: [RESPArgument], deadline: Duration?) async throws -> RESPReply {
         let start = clock.monotonicNanoseconds
         if case .refuse(let nanoseconds) = health.admit(at: start) {
             throw FleetError.circuitOpen(for: .nanoseconds(Int64(clamping: nanoseconds)))
         }
-        let reply: RESPValue
+        let reply: RESPReply
         do {
             reply = try await nextConnection().reply(
                 to: arguments, within: deadline ?? configuration.commandDeadline)
@@ -126,7 +130,7 @@ public final class Fleet: Sendable {
             throw error
         }
         let now = clock.monotonicNanoseconds
-        if case .error(let answer) = reply {
+        if case .error(let answer) = reply.value {
             let error = FleetError(answer)
             // Any other error is an answer of a server that does its work.
             if error.isOutage { health.failed(at: now, since: start, with: error) } else { health.succeeded(at: now) }
@@ -143,15 +147,22 @@ public final class Fleet: Sendable {
     package func evaluate(
         _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument] = [], deadline: Duration? = nil
     ) async throws -> RESPValue {
+        try await timedEvaluate(script, keys: keys, arguments: arguments, deadline: deadline).value
+    }
+
+    /// Runs a script as `evaluate(_:keys:arguments:deadline:)` does, and says when the reply arrived.
+    func timedEvaluate(
+        _ script: RESPScript, keys: [RESPArgument], arguments: [RESPArgument], deadline: Duration? = nil
+    ) async throws -> RESPReply {
         let rest = [RESPArgument(keys.count)] + keys + arguments
         let limit = deadline ?? configuration.commandDeadline
         let start = clock.monotonicNanoseconds
         do {
-            return try await command(["EVALSHA", RESPArgument(script.digest)] + rest, deadline: limit)
+            return try await timedCommand(["EVALSHA", RESPArgument(script.digest)] + rest, deadline: limit)
         } catch FleetError.server(code: "NOSCRIPT", _) {
             // Both commands together have the one deadline.
             let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
-            return try await command(
+            return try await timedCommand(
                 ["EVAL", RESPArgument(script.source)] + rest, deadline: max(.milliseconds(1), limit - elapsed))
         }
     }

@@ -2,12 +2,19 @@
 
 import Synchronization
 
+/// A reply, and when it arrived.
+struct RESPReply: Sendable {
+    let value: RESPValue
+    /// A moment of the monotonic clock, in nanoseconds, on the event loop: a task may see the reply later.
+    let arrival: UInt64
+}
+
 /// Hands the outcome of a command to the task that waits, once: the reply, a failure, or the task's cancellation.
 final class PendingReply: Sendable {
     private enum Stage {
         case idle
-        case awaited(CheckedContinuation<RESPValue, any Error>)
-        case over(Result<RESPValue, any Error>)
+        case awaited(CheckedContinuation<RESPReply, any Error>)
+        case over(Result<RESPReply, any Error>)
     }
 
     /// Moment of the monotonic clock, in nanoseconds, at which the command fails.
@@ -26,10 +33,10 @@ final class PendingReply: Sendable {
     }
 
     /// Waits for the outcome; throws `FleetError` or `CancellationError`.
-    func value() async throws -> RESPValue {
+    func value() async throws -> RESPReply {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let outcome: Result<RESPValue, any Error>? = stage.withLock { stage in
+                let outcome: Result<RESPReply, any Error>? = stage.withLock { stage in
                     if case .over(let outcome) = stage { return outcome }
                     stage = .awaited(continuation)
                     return nil
@@ -42,8 +49,8 @@ final class PendingReply: Sendable {
     }
 
     /// Sets the outcome; every later call does nothing.
-    func finish(_ outcome: Result<RESPValue, any Error>) {
-        let waiting: CheckedContinuation<RESPValue, any Error>? = stage.withLock { stage in
+    func finish(_ outcome: Result<RESPReply, any Error>) {
+        let waiting: CheckedContinuation<RESPReply, any Error>? = stage.withLock { stage in
             switch stage {
             case .idle:
                 stage = .over(outcome)

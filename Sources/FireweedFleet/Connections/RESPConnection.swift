@@ -1,5 +1,6 @@
 // A connection to the fleet's server that is made again when it is lost.
 
+import Dispatch
 import FireweedTransport
 import Synchronization
 
@@ -8,7 +9,8 @@ import Synchronization
 /// Nothing is queued for a server that is away: a command while the connection is made waits within its own deadline,
 /// and a command after a failed attempt fails at once, until the next attempt is due. Attempts come with the next
 /// command, after a pause that grows from 50 ms to 2 s and is shortened at random, so that the processes of a fleet do
-/// not come back at the same moment. A command is never sent twice.
+/// not come back at the same moment. The first failed attempt is repeated once for the commands that wait, within their
+/// deadlines: a server that starts anew is away for less than that. A command is never sent twice.
 final class RESPConnection: Sendable {
     private let endpoint: FleetEndpoint
     private let connector: ByteConnector
@@ -22,12 +24,7 @@ final class RESPConnection: Sendable {
     private static let connectTimeout: UInt64 = 2_000_000_000
     /// A connection on which a reply is overdue for so long is given up, in nanoseconds.
     private static let replyGracePeriod: UInt64 = 1_000_000_000
-    /// So many bytes may wait to be sent.
-    private static let unsentLimit = 32 * 1024 * 1024
-    /// So many bytes are handed to the socket at once, or one command.
-    private static let batchByteCount = 256 * 1024
-    private static let firstPause: UInt64 = 50_000_000
-    private static let longestPause: UInt64 = 2_000_000_000
+    private static let retryQueue = DispatchQueue(label: "fireweed.fleet.connections")
 
     init(
         to endpoint: FleetEndpoint, connector: ByteConnector, loop: Int, limits: RESPParser.Limits,
@@ -47,7 +44,7 @@ final class RESPConnection: Sendable {
     /// Sends a command and awaits the reply, which may be an error reply.
     ///
     /// Throws `FleetError` or `CancellationError`.
-    func reply(to command: [RESPArgument], within limit: Duration) async throws -> RESPValue {
+    func reply(to command: [RESPArgument], within limit: Duration) async throws -> RESPReply {
         // In a forked child no loop runs that could end the wait.
         guard !connector.isFromParentProcess else { throw FleetError.shutDown }
         guard !overdue.covers(limit.wholeNanoseconds) else { throw FleetError.timedOut(after: limit) }
@@ -110,9 +107,18 @@ final class RESPConnection: Sendable {
     }
 
     private func fail(_ error: FleetError) {
-        let pending = state.withLock { $0.end(with: error, at: clock.monotonicNanoseconds) }
+        end(with: error, state.withLock { $0.end(with: error, at: clock.monotonicNanoseconds) })
+    }
+
+    private func end(with error: FleetError, _ ending: State.Ending) {
+        // The next command tries another connection.
         overdue.clear()
-        for reply in pending { reply.finish(.failure(error)) }
+        for reply in ending.failed { reply.finish(.failure(error)) }
+        guard let pause = ending.retryPause else { return }
+        clock.schedule(.delay, after: .nanoseconds(Int64(pause)), on: Self.retryQueue) { [weak self] in
+            guard let self, state.withLock({ $0.retry() }) else { return }
+            connect(sentinel: 0)
+        }
     }
 
     // MARK: What a link reports, on the loop's thread
@@ -146,7 +152,10 @@ final class RESPConnection: Sendable {
             link.close()
             self.link(link, didEnd: .unreachable(reason: "the server became a replica"))
         }
-        for (pending, reply) in zip(answered, replies) { pending.finish(.success(reply)) }
+        let now = clock.monotonicNanoseconds
+        for (pending, reply) in zip(answered, replies) {
+            pending.finish(.success(RESPReply(value: reply, arrival: now)))
+        }
         if replies.count > answered.count {
             link.close()
             self.link(link, didEnd: .malformedReply(reason: "a reply without a command"))
@@ -154,7 +163,7 @@ final class RESPConnection: Sendable {
     }
 
     func link(_ link: RESPLink, didEnd error: FleetError) {
-        enum Next { case ignore, sentinel(Int), fail([PendingReply]) }
+        enum Next { case ignore, sentinel(Int), end(State.Ending) }
         let now = clock.monotonicNanoseconds
         let next: Next = state.withLock { state in
             guard state.phase.link === link else { return .ignore }
@@ -164,15 +173,12 @@ final class RESPConnection: Sendable {
                 state.phase = .connecting(nil, sentinel: sentinel + 1, until: limit)
                 return .sentinel(sentinel + 1)
             }
-            return .fail(state.end(with: error, at: now))
+            return .end(state.end(with: error, at: now))
         }
         switch next {
         case .ignore: break
         case .sentinel(let index): connect(sentinel: index)
-        case .fail(let pending):
-            // The next command tries another connection.
-            overdue.clear()
-            for reply in pending { reply.finish(.failure(error)) }
+        case .end(let ending): end(with: error, ending)
         }
     }
 
@@ -198,173 +204,6 @@ extension RESPValue {
     /// Whether the server says that it cannot be written.
     fileprivate var isFromReplica: Bool {
         if case .error(let error) = self { error.code == "READONLY" } else { false }
-    }
-}
-
-// MARK: State
-
-extension RESPConnection {
-    enum Phase {
-        case idle
-        /// Without a link while the link is being made.
-        case connecting(RESPLink?, sentinel: Int, until: UInt64)
-        case ready(RESPLink)
-        case closed
-
-        var link: RESPLink? {
-            switch self {
-            case .connecting(let link, _, _): link
-            case .ready(let link): link
-            case .idle, .closed: nil
-            }
-        }
-    }
-
-    struct State {
-        enum Effect {
-            case none
-            case connect
-            case send(RESPLink)
-            case wake(RESPLink)
-            case fail(PendingReply, FleetError)
-        }
-
-        struct Command {
-            let bytes: [UInt8]
-            let reply: PendingReply
-        }
-
-        var phase = Phase.idle
-        /// Commands that were not handed to the link.
-        private var waiting: [Command] = []
-        private var waitingByteCount = 0
-        /// Commands whose replies are to come, in this order, from `sentStart` on.
-        private var sent: [PendingReply] = []
-        private var sentStart = 0
-        /// Attempts to connect that failed in a row.
-        var failureCount = 0
-        /// No attempt begins before this moment.
-        private var notBefore: UInt64 = 0
-        /// The longest limit, in nanoseconds, of the commands that were found late last, while others are owed.
-        private(set) var overdueLimit: UInt64?
-        private var lastError = FleetError.unreachable(reason: "no connection was made")
-
-        mutating func enqueue(_ command: Command, at now: UInt64) -> Effect {
-            guard waitingByteCount + command.bytes.count <= RESPConnection.unsentLimit else {
-                return .fail(command.reply, .overloaded)
-            }
-            switch phase {
-            case .closed: return .fail(command.reply, .shutDown)
-            case .idle where now < notBefore: return .fail(command.reply, lastError)
-            case .idle: phase = .connecting(nil, sentinel: 0, until: .max)
-            case .connecting, .ready: break
-            }
-            waiting.append(command)
-            waitingByteCount += command.bytes.count
-            switch phase {
-            case .connecting(nil, _, .max): return waiting.count == 1 ? .connect : .none
-            case .connecting(let link?, _, _): return .wake(link)
-            // The loop takes all that wait at once.
-            case .ready(let link): return .send(link)
-            case .connecting(nil, _, _), .idle, .closed: return .none
-            }
-        }
-
-        /// The next commands to send: what the socket does not take waits here, where it is bounded.
-        mutating func takeBytes(for link: RESPLink) -> [UInt8] {
-            guard case .ready(let current) = phase, current === link else { return [] }
-            var bytes: [UInt8] = []
-            var end = waiting.startIndex
-            while end < waiting.endIndex {
-                let command = waiting[end]
-                guard bytes.isEmpty || bytes.count + command.bytes.count <= RESPConnection.batchByteCount else { break }
-                end += 1
-                waitingByteCount -= command.bytes.count
-                guard !command.reply.isOver else { continue }
-                bytes.append(contentsOf: command.bytes)
-                sent.append(command.reply)
-            }
-            waiting.removeSubrange(..<end)
-            return bytes
-        }
-
-        /// The commands that the next replies belong to; `nil` for a link that was given up.
-        mutating func take(_ count: Int, from link: RESPLink) -> [PendingReply]? {
-            guard phase.link === link else { return nil }
-            let end = min(sentStart + count, sent.count)
-            let answered = Array(sent[sentStart..<end])
-            sentStart = end
-            if sentStart == sent.count {
-                sent.removeAll(keepingCapacity: true)
-                sentStart = 0
-            } else if sentStart > 1024 {
-                sent.removeSubrange(..<sentStart)
-                sentStart = 0
-            }
-            return answered
-        }
-
-        /// For how long a command waits at most, in nanoseconds.
-        func longestWait(at now: UInt64) -> UInt64 {
-            let last = waiting.lazy.map(\.reply).filter { !$0.isOver }.map(\.deadline).max() ?? now
-            return last - min(last, now)
-        }
-
-        var earliestDeadline: UInt64? {
-            (waiting.map(\.reply) + sent[sentStart...]).lazy.filter { !$0.isOver }.map(\.deadline).min()
-        }
-
-        /// What is late, when to look again, and whether the connection is of no use any more.
-        mutating func expire(
-            _ link: RESPLink, at now: UInt64, gracePeriod: UInt64
-        ) -> (late: [PendingReply], next: UInt64?, isStuck: Bool) {
-            overdueLimit = nil
-            guard phase.link === link else { return ([], nil, false) }
-            let all = waiting.map(\.reply) + sent[sentStart...]
-            let late = all.filter { $0.deadline <= now }
-            var next = all.lazy.filter { $0.deadline > now }.map(\.deadline).min()
-            waiting.removeAll { $0.reply.deadline <= now }
-            waitingByteCount = waiting.reduce(0) { $0 + $1.bytes.count }
-            overdueLimit = late.lazy.filter { !$0.isOver }.map(\.limit.wholeNanoseconds).max()
-            if case .connecting(_, _, let limit) = phase {
-                if limit <= now { return (late, nil, true) }
-                next = min(next ?? limit, limit)
-            }
-            guard sentStart < sent.count else {
-                // The loop was late, and not the server.
-                overdueLimit = nil
-                return (late, next, false)
-            }
-            let end = sent[sentStart].deadline.addingSaturating(gracePeriod)
-            return (late, min(next ?? end, end), end <= now)
-        }
-
-        /// Forgets the link; returns the commands that fail with it.
-        mutating func end(with error: FleetError, at now: UInt64) -> [PendingReply] {
-            let wasReady = if case .ready = phase { true } else { false }
-            phase = .idle
-            lastError = error
-            // A connection that worked is made again at once.
-            failureCount = wasReady ? 0 : failureCount + 1
-            if failureCount > 0 {
-                let pause = min(
-                    RESPConnection.firstPause << UInt64(min(failureCount - 1, 10)), RESPConnection.longestPause)
-                notBefore = now + UInt64.random(in: pause / 2...pause)
-            }
-            return takeAll()
-        }
-
-        mutating func close() -> (RESPLink?, [PendingReply]) {
-            let link = phase.link
-            phase = .closed
-            return (link, takeAll())
-        }
-
-        private mutating func takeAll() -> [PendingReply] {
-            let all = sent[sentStart...] + waiting.map(\.reply)
-            (sent, waiting, sentStart, waitingByteCount) = ([], [], 0, 0)
-            return Array(all)
-        }
     }
 }
 

@@ -139,6 +139,25 @@ struct CredentialVaultFailureTests {
         #expect(!reports.events.contains(.refreshed))
     }
 
+    @Test("a connection that fails once makes no process refresh alone")
+    func failedConnection() async throws {
+        let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
+        let server = try ScriptedServer.start(scripts: [
+            [.reset],
+            // Nothing is stored, and the lock is taken.
+            [hello, .send("%0\r\n"), .receive(byteCount: 1), .send("*3\r\n$-1\r\n$-1\r\n:1\r\n"), .hold],
+        ])
+        let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: .patient)
+        let vault = try vault(over: FleetCredentialStore(fleet: fleet))
+        let token = try await vault.refreshed(Token(number: 1)) { _ in
+            // This server does not store anything.
+            fleet.shutDown()
+            return Token(number: 2)
+        }
+        #expect(token == Token(number: 2))
+        #expect(!reports.events.contains(.alone))
+    }
+
     @Test("a failed look of a process that waits does not make it refresh beside the other")
     func failedWait() async throws {
         let memory = MemoryCredentialStore()

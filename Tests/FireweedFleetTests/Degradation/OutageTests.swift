@@ -95,6 +95,45 @@ struct OutageTests {
     private static let hello = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["HELLO", "3"]).count)
     private static let ping = ScriptedServer.Step.receive(byteCount: RESPArgument.encode(["PING"]).count)
 
+    @Test("a connection that fails once is made again within the command's deadline", arguments: [1, 8])
+    func failedOnce(commandCount: Int) async throws {
+        let events = FleetEvents()
+        let server = try ScriptedServer.start(scripts: [
+            [.reset],
+            [Self.hello, .send("%0\r\n")] + Array(repeating: Self.ping, count: commandCount)
+                + [.send(String(repeating: "+PONG\r\n", count: commandCount)), .hold],
+        ])
+        let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: events.configuration())
+        try await withThrowingTaskGroup(of: RESPValue.self) { group in
+            for _ in 0..<commandCount { group.addTask { try await fleet.command("PING") } }
+            for try await reply in group { #expect(reply == .simple("PONG")) }
+        }
+        #expect(server.events.events.filter { if case .accepted = $0 { true } else { false } }.count == 2)
+    }
+
+    @Test("commands fail when the second attempt fails too, and a cancelled command has none")
+    func failedTwice() async throws {
+        let server = try ScriptedServer.start(scripts: [
+            [.reset], [.reset], [Self.hello, .send("%0\r\n"), Self.ping, .send("+PONG\r\n"), .hold],
+        ])
+        let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: .patient)
+        do {
+            try await fleet.command("PING")
+            Issue.record("two connections failed")
+        } catch FleetError.unreachable {}
+        while (try? await fleet.command("PING")) == nil { await Task.yield() }
+        #expect(server.events.events.contains(.accepted(2)))
+        let other = try ScriptedServer.start(scripts: [
+            [.reset], [Self.hello, .send("%0\r\n"), Self.ping, .send("+PONG\r\n"), .hold],
+        ])
+        let second = try Fleet(url: "redis://127.0.0.1:\(other.port)", configuration: .patient)
+        let cancelled = Task { try await second.command("ECHO", "a") }
+        try await other.events.next(.accepted(0))
+        cancelled.cancel()
+        await #expect(throws: (any Error).self) { try await cancelled.value }
+        #expect(try await second.command("PING") == .simple("PONG"))
+    }
+
     @Test("a lost connection is one failure, however many commands are under way on it")
     func lostConnection() async throws {
         let events = FleetEvents()
