@@ -73,6 +73,42 @@ struct FetchFleetTests {
         #expect(repeated <= 2 * jobs && requests <= 2 * jobs, "\(repeated) records, \(requests) requests")
     }
 
+    /// Closes all connections of clients to the server.
+    private func killClients() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/redis-cli")
+        process.arguments = ["-p", "\(redis.port)", "client", "kill", "type", "normal", "skipme", "yes"]
+        process.standardOutput = FileHandle.nullDevice
+        try process.start()
+        process.waitUntilExit()
+    }
+
+    @Test("a server that stops for a while, and connections that are killed, cost no item, and no second record")
+    func trouble() async throws {
+        let count = 400
+        let arrivals = EventLog<Int>()
+        server.route("/n") { _ in
+            arrivals.note(1)
+            return .text("x")
+        }
+        try (1...count).map { url("n?\($0)") }.joined(separator: "\n")
+            .write(to: folder.file("list"), atomically: true, encoding: .utf8)
+        let running = try RunningCommand(
+            arguments("list", "--from", "list", "--omit-body", "--lease", "1", "-o", "records"), in: folder.url,
+            hasInput: false)
+        try await arrivals.nth(50) { _ in true }
+        redis.suspend()
+        _ = await running.read(until: "It is tried again.")
+        redis.resume()
+        for step in 8..<40 {
+            try await arrivals.nth(10 * step) { _ in true }
+            try killClients()
+        }
+        let (output, code) = await running.rest()
+        #expect(code == 0, "\(output)")
+        #expect(try indices("records").sorted() == Array(1...count))
+    }
+
     @Test("a run without a list takes what others have added, and a finished list is not begun again")
     func workers() async throws {
         let waiting = try RunningCommand(arguments("later"), in: folder.url, hasInput: false)

@@ -16,6 +16,9 @@ final class LocalRateLimits: Sendable {
 
     private struct State {
         var queues: [String: RateLimitQueue<Waiter>] = [:]
+        /// Greater than the numbers of all requests that waited in queues that were removed: such a request may end
+        /// when its key has a queue again.
+        var firstNumber: UInt64 = 0
         /// With more queues than this, the queues without requests and pauses are removed.
         var sweepCount = LocalRateLimits.keyLimit
         /// Keys that have a call of the clock under way.
@@ -85,11 +88,14 @@ final class LocalRateLimits: Sendable {
     ) -> Result {
         state.withLock { state in
             if state.queues.count >= state.sweepCount, state.queues[key] == nil {
-                state.queues = state.queues.filter { !$0.value.isIdle(at: now) }
+                let idle = state.queues.filter { $0.value.isIdle(at: now) }
+                state.firstNumber = idle.reduce(state.firstNumber) { max($0, $1.value.firstNumber) }
+                for key in idle.keys { state.queues[key] = nil }
                 // Where few can be forgotten, not every new key looks at all the others.
                 state.sweepCount = max(Self.keyLimit, 2 * state.queues.count)
             }
-            return body(&state.queues[key, default: RateLimitQueue(limit: limit ?? Self.unlimited)])
+            let empty = RateLimitQueue<Waiter>(limit: limit ?? Self.unlimited, firstNumber: state.firstNumber)
+            return body(&state.queues[key, default: empty])
         }
     }
 

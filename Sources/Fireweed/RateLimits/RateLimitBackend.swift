@@ -6,7 +6,7 @@ package protocol RateLimitBackend: Sendable {
     ///
     /// - Returns: as many slots as were asked for, the earliest first.
     /// - Throws: when the slots cannot be asked for: `fallback` then says what becomes of the requests.
-    func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> [RateLimitSlot]
+    func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> RateLimitReply
     /// How long nothing may be sent for a key; `nil` for no pause.
     func pause(of key: String) async throws -> Duration?
     /// Lets no process send anything for a key.
@@ -18,11 +18,24 @@ package protocol RateLimitBackend: Sendable {
 extension RateLimitBackend {
     /// Takes the next slot of a key.
     package func reserve(_ key: String, limit: RateLimit, maximumWait: Duration?) async throws -> RateLimitSlot? {
-        try await reserve(key, limit: limit, count: 1, maximumWait: maximumWait).first
+        try await reserve(key, limit: limit, count: 1, maximumWait: maximumWait).slots.first
     }
 }
 
 /// What `RateLimitBackend.reserve` gives.
+package struct RateLimitReply: Sendable {
+    /// The slots; their times count from the moment at which the store gave them.
+    package let slots: [RateLimitSlot]
+    /// How long ago that was, as far as it is known; never more than the real time.
+    package let age: Duration
+
+    package init(slots: [RateLimitSlot], age: Duration) {
+        self.slots = slots
+        self.age = age
+    }
+}
+
+/// The moment at which one request may be sent.
 package enum RateLimitSlot: Sendable, Equatable {
     /// The slot comes after this time; zero for now.
     case after(Duration)

@@ -19,8 +19,7 @@ struct RateLimitPassage: Sendable {
     func fail(_ error: any Error) { completion(.failure(error)) }
 
     /// Reports to monitors that the request waits.
-    func announce(_ nanoseconds: UInt64) {
-        let duration = Duration.nanoseconds(Int64(clamping: nanoseconds))
+    func announce(_ duration: Duration) {
         request?.notifyMonitors { $0.request($1, isWaitingForRateLimit: duration) }
     }
 

@@ -23,10 +23,12 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
     private var start = 0
     private var goneCount = 0
     /// The number of the first request that waits, or of the next one to wait.
-    private(set) var firstNumber: UInt64 = 0
+    private(set) var firstNumber: UInt64
 
-    init(limit: RateLimit) {
+    /// Makes an empty queue; the first request that waits gets `firstNumber`.
+    init(limit: RateLimit, firstNumber: UInt64 = 0) {
         self.limit = limit
+        self.firstNumber = firstNumber
     }
 
     var waitingCount: Int { waiting.count - start - goneCount }

@@ -59,18 +59,20 @@ public final class RateLimiter: RequestInterceptor {
         self.limit = limit
         self.scope = scope
         self.maximumWait = maximumWait
+        // With a backend the queues have what this process may do alone.
+        let local =
+            switch backend?.fallback {
+            case .share(let count): LocalRateLimits(limit: limit?.share(of: count))
+            case .open: LocalRateLimits(limit: nil)
+            case nil: LocalRateLimits(limit: limit)
+            }
+        self.local = local
         shared =
             if let backend, let limit {
-                SharedRateLimits(backend, limit: limit, maximumWait: maximumWait)
+                SharedRateLimits(backend, limit: limit, maximumWait: maximumWait, local: local)
             } else {
                 nil
             }
-        // With a backend the queues have what this process may do alone.
-        switch backend?.fallback {
-        case .share(let count): local = LocalRateLimits(limit: limit?.share(of: count))
-        case .open: local = LocalRateLimits(limit: nil)
-        case nil: local = LocalRateLimits(limit: limit)
-        }
     }
 
     /// How many requests wait for a slot of this process.
@@ -107,7 +109,7 @@ public final class RateLimiter: RequestInterceptor {
             urlRequest: urlRequest, request: request, key: key, clock: session.clock, completion: completion)
         if let request { observe(request, key: key, clock: session.clock) }
         guard let shared else { return enter(passage) }
-        shared.enter(passage, pause: { [local] in local.pauseLeft(of: key, clock: passage.clock) }, otherwise: enter)
+        shared.enter(passage, otherwise: enter)
     }
 
     private func key(of request: URLRequest) -> String? {
@@ -132,7 +134,7 @@ public final class RateLimiter: RequestInterceptor {
         switch arrival {
         case .send: passage.proceed()
         case .wait(let nanoseconds):
-            passage.announce(nanoseconds)
+            passage.announce(.nanoseconds(Int64(clamping: nanoseconds)))
             passage.whenRequestEnds { [local] in local.leave(passage.key, number) }
         case .refuse(let nanoseconds):
             passage.fail(RateLimitError.waitTooLong(.nanoseconds(Int64(clamping: nanoseconds))))

@@ -7,33 +7,33 @@ import Synchronization
 
 /// Asks a backend for slots, and lets requests through at their slots.
 ///
-/// One question for each key is under way at a time, for all requests that came before it: so requests have their slots
-/// in the order in which they came.
+/// One question for each key is under way at a time, for all requests that came before it: so requests take slots in
+/// the order in which they came. Each slot is used by the request that has waited longest. A slot is for its moment:
+/// when this process is late for a slot by more than `RateLimit.lateness`, another slot is taken instead, twice at
+/// most, so that a machine that is always late still sends.
 final class SharedRateLimits: Sendable {
-    private struct Entry: Sendable {
-        let passage: RateLimitPassage
-        /// Nanoseconds that the pause lasts that the origin asked this process for.
-        let pause: @Sendable () -> UInt64
-        /// What becomes of the request without the backend.
-        let otherwise: @Sendable (RateLimitPassage) -> Void
-    }
-
     private let backend: any RateLimitBackend
     private let limit: RateLimit
+    private let lateness: Duration
     private let maximumWait: Duration?
-    /// The requests of each key that a question is under way for, in their order, without those that it is for.
-    private let lines = Mutex<[String: [Entry]]>([:])
+    /// Knows the pauses that this process was asked for, before the backend does, and those that it has heard of.
+    private let local: LocalRateLimits
+    private let state = Mutex(State())
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
-    /// Most slots that one question asks for.
-    private static let batchCount = 64
-    /// A pause that another process was asked for may begin while a request waits for its slot: after a longer wait the
-    /// request looks again.
+    /// A pause that another process was asked for may begin while a request waits for its slot: before a slot that is
+    /// farther away the process looks again.
     private static let longWait = Duration.milliseconds(100)
+    /// How long before the slot the process looks.
+    private static let lead = Duration.milliseconds(50)
+    /// So often a slot is taken again for which this process was late.
+    private static let lossLimit = 2
 
-    init(_ backend: any RateLimitBackend, limit: RateLimit, maximumWait: Duration?) {
+    init(_ backend: any RateLimitBackend, limit: RateLimit, maximumWait: Duration?, local: LocalRateLimits) {
         self.backend = backend
-        self.limit = limit
+        self.local = local
+        self.limit = limit.withReserve
+        self.lateness = limit.lateness
         self.maximumWait = maximumWait
     }
 
@@ -42,53 +42,55 @@ final class SharedRateLimits: Sendable {
         Task { await backend.setPause(duration, of: key) }
     }
 
-    /// Lets a request through at its slot.
-    ///
-    /// - Parameters:
-    ///   - passage: the request.
-    ///   - pause: nanoseconds that the pause lasts that the origin asked this process for, zero for none: it is known
-    ///     here before it is known to the backend.
-    ///   - otherwise: takes the request when the backend fails.
-    func enter(
-        _ passage: RateLimitPassage, pause: @escaping @Sendable () -> UInt64,
-        otherwise: @escaping @Sendable (RateLimitPassage) -> Void
-    ) {
-        enter(Entry(passage: passage, pause: pause, otherwise: otherwise))
+    /// Lets a request through at its slot; `otherwise` takes the request when the backend fails.
+    func enter(_ passage: RateLimitPassage, otherwise: @escaping @Sendable (RateLimitPassage) -> Void) {
+        enter(Entry(passage: passage, otherwise: otherwise))
     }
 
     private func enter(_ entry: Entry) {
         let key = entry.passage.key
-        let isFirst = lines.withLock { lines in
-            defer { lines[key, default: []].append(entry) }
-            return lines[key] == nil
-        }
-        // A bridge: an adapter is called without a task.
-        if isFirst { Task { await self.ask(for: key) } }
+        if state.withLock({ $0.enter(entry, key) }) { beginAsking(for: key) }
     }
 
-    /// Asks until no request waits for a question.
+    /// A bridge: an adapter is called without a task.
+    private func beginAsking(for key: String) {
+        Task { await self.ask(for: key) }
+    }
+
+    // MARK: Questions
+
+    /// Asks until nothing is left to ask for.
     private func ask(for key: String) async {
-        while let entries = lines.withLock({ Self.take(key, &$0) }) {
-            let entries = entries.filter { isReady($0) }
-            guard !entries.isEmpty else { continue }
-            do {
-                let slots = try await backend.reserve(
-                    key, limit: limit, count: entries.count, maximumWait: maximumWait)
-                for (entry, slot) in zip(entries, slots) { follow(slot, entry) }
-            } catch {
-                for entry in entries { entry.otherwise(entry.passage) }
+        while let question = state.withLock({ $0.nextQuestion(for: key) }) {
+            switch question {
+            case .lost(let slots): await retake(slots)
+            case .requests(let entries): await take(entries.filter { isReady($0) }, key)
             }
         }
     }
 
-    /// The next requests of a key; `nil` for none, and then the next request begins a question.
-    private static func take(_ key: String, _ lines: inout [String: [Entry]]) -> [Entry]? {
-        guard let line = lines[key], !line.isEmpty else {
-            lines[key] = nil
-            return nil
+    private func take(_ entries: [Entry], _ key: String) async {
+        guard !entries.isEmpty else { return }
+        do {
+            let reply = try await backend.reserve(key, limit: limit, count: entries.count, maximumWait: maximumWait)
+            for (entry, slot) in zip(entries, reply.slots) { follow(slot, reply.age, entry) }
+        } catch {
+            for entry in entries { entry.otherwise(entry.passage) }
         }
-        lines[key] = Array(line.dropFirst(batchCount))
-        return Array(line.prefix(batchCount))
+    }
+
+    /// Takes slots for those that this process was late for; the requests have waited, and do so for any time.
+    private func retake(_ slots: [Slot]) async {
+        do {
+            let reply = try await backend.reserve(slots[0].key, limit: limit, count: slots.count, maximumWait: nil)
+            for (slot, next) in zip(slots, reply.slots) {
+                switch next {
+                case .after(let time), .tooLate(let time): wait(for: slot.moved(to: time - reply.age))
+                }
+            }
+        } catch {
+            for slot in slots { nextEntry(of: slot.key).map { $0.otherwise($0.passage) } }
+        }
     }
 
     /// Whether a slot is needed now.
@@ -98,40 +100,72 @@ final class SharedRateLimits: Sendable {
             passage.fail(CancellationError())
             return false
         }
-        let pause = entry.pause()
+        let pause = local.pauseLeft(of: passage.key, clock: passage.clock)
         guard pause > 0 else { return true }
-        if let maximumWait, pause > maximumWait.nanosecondCount {
-            passage.fail(RateLimitError.waitTooLong(.nanoseconds(Int64(clamping: pause))))
+        let duration = Duration.nanoseconds(Int64(clamping: pause))
+        if let maximumWait, duration > maximumWait {
+            passage.fail(RateLimitError.waitTooLong(duration))
         } else {
-            wait(.nanoseconds(Int64(clamping: pause)), passage) { [self] in enter(entry) }
+            passage.announce(duration)
+            let call = passage.clock.schedule(.delay, after: duration, on: queue) { [self] in enter(entry) }
+            passage.whenRequestEnds { call.cancel() }
         }
         return false
     }
 
-    private func follow(_ slot: RateLimitSlot, _ entry: Entry) {
+    // MARK: Slots
+
+    private func follow(_ slot: RateLimitSlot, _ age: Duration, _ entry: Entry) {
+        let passage = entry.passage
         switch slot {
-        case .tooLate(let duration): entry.passage.fail(RateLimitError.waitTooLong(duration))
-        case .after(let duration) where duration <= .zero: entry.passage.proceed()
-        case .after(let duration) where duration < Self.longWait:
-            wait(duration, entry.passage) { entry.passage.proceed() }
-        case .after(let duration):
-            wait(duration, entry.passage) { [self] in Task { await look(entry) } }
+        case .tooLate(let duration): passage.fail(RateLimitError.waitTooLong(duration))
+        case .after(let time):
+            let wait = time - age
+            let number: UInt64? = state.withLock { state in
+                // The common case: a slot for now, and no request that has waited longer.
+                if wait <= .zero, wait >= .zero - lateness, state.isLineEmpty(of: passage.key) { return nil }
+                return state.join(entry)
+            }
+            guard let number else { return passage.proceed() }
+            if wait > .zero { passage.announce(wait) }
+            passage.whenRequestEnds { [weak self] in self?.state.withLock { $0.leave(number) } }
+            self.wait(for: Slot(key: passage.key, clock: passage.clock).moved(to: wait))
         }
     }
 
-    /// Asks again for a slot when there is a pause by now.
-    private func look(_ entry: Entry) async {
-        // The request has its slot: a pause that cannot be asked for does not hold it up.
-        let pause = try? await backend.pause(of: entry.passage.key)
-        if pause != nil { enter(entry) } else { entry.passage.proceed() }
+    /// Uses a slot when its moment comes, on the queue: requests are let through in their order.
+    private func wait(for slot: Slot) {
+        let wait = slot.timeLeft
+        guard wait > .zero else { return queue.async { [self] in use(slot) } }
+        if wait >= Self.longWait {
+            slot.clock.schedule(.delay, after: wait - Self.lead, on: queue) { [self] in Task { await look(slot) } }
+        }
+        // An automatic clock of tests may have been advanced by now.
+        slot.clock.schedule(.delay, after: slot.timeLeft, on: queue) { [self] in use(slot) }
     }
 
-    /// Calls `body` after a time, unless the request ends before.
-    private func wait(_ duration: Duration, _ passage: RateLimitPassage, _ body: @escaping @Sendable () -> Void) {
-        passage.announce(duration.nanosecondCount)
-        let call = passage.clock.schedule(.delay, after: duration, on: queue) {
-            if passage.isWanted { body() } else { passage.fail(CancellationError()) }
+    /// Asks whether there is a pause by now; a reply that does not come delays no request.
+    private func look(_ slot: Slot) async {
+        guard let pause = try? await backend.pause(of: slot.key), pause > .zero else { return }
+        local.pause(slot.key, for: pause.nanosecondCount, clock: slot.clock)
+    }
+
+    /// Lets the first request through, or takes another slot.
+    private func use(_ slot: Slot) {
+        if slot.lateness > lateness, slot.lossCount < Self.lossLimit {
+            if state.withLock({ $0.lose(slot) }) { beginAsking(for: slot.key) }
+        } else if let entry = nextEntry(of: slot.key) {
+            let isPaused = local.pauseLeft(of: slot.key, clock: slot.clock) > 0
+            if isPaused { enter(entry) } else { entry.passage.proceed() }
         }
-        passage.whenRequestEnds { call.cancel() }
+    }
+
+    /// The request that has waited longest; `nil` when all have ended, and the slot stays unused.
+    private func nextEntry(of key: String) -> Entry? {
+        while let entry = state.withLock({ $0.next(of: key) }) {
+            if entry.passage.isWanted { return entry }
+            entry.passage.fail(CancellationError())
+        }
+        return nil
     }
 }

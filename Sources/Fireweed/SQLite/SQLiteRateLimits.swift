@@ -61,18 +61,27 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
 
     package func reserve(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
-    ) async throws -> [RateLimitSlot] {
-        try await reserveMoments(key, limit: limit, count: count, maximumWait: maximumWait).map(\.slot)
+    ) async throws -> RateLimitReply {
+        let (slots, now) = try await take(key, limit: limit, count: count, maximumWait: maximumWait)
+        let age = BootClock.nanoseconds - now
+        return RateLimitReply(slots: slots.map(\.slot), age: .nanoseconds(Int64(clamping: age)))
     }
 
     /// The slots, and their moments on the machine's clock in microseconds.
     package func reserveMoments(
         _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
     ) async throws -> [(slot: RateLimitSlot, moment: Int64)] {
+        try await take(key, limit: limit, count: count, maximumWait: maximumWait).slots
+    }
+
+    /// The slots with their moments, and the time in nanoseconds from which their waits count.
+    private func take(
+        _ key: String, limit: RateLimit, count: Int, maximumWait: Duration?
+    ) async throws -> (slots: [(slot: RateLimitSlot, moment: Int64)], now: UInt64) {
         let longest = maximumWait?.nanosecondCount ?? .max
         return try await change(key) { row, now in
             let start = max(now, row.pausedUntil)
-            return (0..<count).map { _ in
+            let slots: [(slot: RateLimitSlot, moment: Int64)] = (0..<count).map { _ in
                 let slot = max(start, row.planned > limit.tolerance ? row.planned - limit.tolerance : 0)
                 let wait = slot - now
                 guard wait <= longest else { return (.tooLate(.nanoseconds(Int64(clamping: wait))), 0) }
@@ -80,6 +89,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                 row.planned = min(isOver ? .max : next, UInt64(Int64.max))
                 return (.after(.nanoseconds(Int64(clamping: wait))), Int64(clamping: slot / 1000))
             }
+            return (slots, now)
         }
     }
 

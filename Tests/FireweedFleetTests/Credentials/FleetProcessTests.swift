@@ -67,7 +67,7 @@ struct FleetProcessTests {
         }
     }
 
-    /// How many rounds are played: `FIREWEED_FLEET_ROUNDS` has more for Scripts/fleet-rounds.
+    /// How many rounds are played: `FIREWEED_FLEET_ROUNDS` has more for `make fleet-rounds`.
     private static var rounds: Int {
         ProcessInfo.processInfo.environment["FIREWEED_FLEET_ROUNDS"].flatMap { Int($0) } ?? 2
     }

@@ -1,9 +1,12 @@
 // Slots, bursts, pauses and quotas as a table.
 
+import FireweedTesting
+import FixtureServer
 import Foundation
 import Testing
 
 @testable import Fireweed
+@testable import FireweedFleet
 
 @Suite("Rate limit queue")
 struct RateLimitQueueTests {
@@ -109,6 +112,62 @@ struct RateLimitQueueTests {
         _ = queue.arrive(2, at: 0, maximumWait: nil)
         #expect(drain(&queue) == [2: 50])
         #expect(queue.isIdle(at: 60 * Self.second))
+    }
+}
+
+@Suite("Ages of replies")
+struct ReplyAgesTests {
+    @Test(
+        "the age of a reply is what it took longer than the fastest one, whatever the difference of the clocks is",
+        arguments: [0, 5_000_000, -5_000_000, 1_700_000_000_000_000])
+    func ages(difference: Int64) {
+        let ages = ReplyAges()
+        // When the question was sent, when the server answered, when the answer arrived, and its age.
+        let replies: [(Int64, Int64, Int64, Int64)] = [
+            (0, 200, 700, 0), (1000, 1300, 1400, 0), (2000, 2100, 2700, 500), (3000, 3900, 4000, 0),
+        ]
+        for (asked, answered, received, age) in replies {
+            #expect(ages.age(of: answered + difference, asked: asked, received: received) == age)
+        }
+    }
+
+    @Test("a clock of the server that is set, or that is no clock, makes no reply older than its question")
+    func setClock() {
+        let ages = ReplyAges()
+        #expect(ages.age(of: 5000, asked: 1000, received: 1100) == 0)
+        #expect(ages.age(of: 1000, asked: 2000, received: 2100) == 0, "set back")
+        #expect(ages.age(of: 90_000, asked: 3000, received: 3100) == 0, "set forward")
+        for time in [Int64.min, .max, 0, -1] {
+            #expect((0...100).contains(ages.age(of: time, asked: 4000, received: 4100)))
+        }
+    }
+}
+
+@Suite("Rate limits of a process")
+struct LocalRateLimitsTests {
+    @Test("a request that ends after its queue was removed takes no other request out of the next queue of its key")
+    func numbers() async throws {
+        let clock = TestClock()
+        let limits = LocalRateLimits(limit: RateLimit(1))
+        let sent = EventLog<Int>()
+        @Sendable func enter(_ key: String, _ number: Int = 0) -> UInt64 {
+            limits.enter(
+                key, clock: clock, maximumWait: nil,
+                LocalRateLimits.Waiter(isWanted: { true }, proceed: { sent.note(number) })
+            ).number
+        }
+        _ = enter("k")
+        let first = enter("k", 1)
+        clock.advance(by: .seconds(1))
+        try await sent.next(1)
+        clock.advance(by: .seconds(10))
+        // So many keys that the idle ones are removed.
+        for number in 0..<1100 { _ = enter("\(number)") }
+        _ = enter("k")
+        _ = enter("k", 2)
+        limits.leave("k", first)
+        clock.advance(by: .seconds(1))
+        try await sent.next(2)
     }
 }
 

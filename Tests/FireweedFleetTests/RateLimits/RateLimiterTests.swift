@@ -28,9 +28,12 @@ struct RateLimiterTests {
         // requests may overtake each other.
         let clock = TestClock()
         let monitor = WaitingMonitor()
+        let closures = ClosureEventMonitor(queue: DispatchQueue(label: "closure-monitor"))
+        let closureWaits = EventLog<Duration>()
+        closures.requestIsWaitingForRateLimit = { closureWaits.note($1) }
         let order = EventLog<Int>()
         let limiter = RateLimiter(RateLimit(1, burst: 2))
-        let session = Session.stubbed(clock: clock, interceptor: limiter, eventMonitors: [monitor]) {
+        let session = Session.stubbed(clock: clock, interceptor: limiter, eventMonitors: [monitor, closures]) {
             Stub.get("/{n}").reply { request in
                 order.note(Int(request.path.dropFirst()) ?? -1)
                 return .text("ok")
@@ -49,7 +52,8 @@ struct RateLimiterTests {
         for request in requests { #expect(await request.response.error == nil) }
         #expect(Array(order.events.dropFirst(2)) == [2, 3, 4, 5])
         monitor.queue.sync {}
-        #expect(monitor.waits.withLock { $0.count } == 4)
+        #expect(monitor.waits.withLock { $0 } == (1...4).map { .seconds($0) })
+        try await closureWaits.nth(4) { _ in true }
     }
 
     @Test("origins, and keys of requests, have limits of their own")

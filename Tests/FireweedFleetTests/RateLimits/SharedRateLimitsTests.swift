@@ -19,24 +19,38 @@ private final class ScriptedRateLimits: RateLimitBackend {
     private let slotCount = Mutex(0)
     private let script: @Sendable (_ question: Int) async throws -> Void
     private let losesPauses: Bool
+    /// What the first question for a pause gets.
+    private let pause: Mutex<Duration?>
+    /// How old the replies to the first questions are when they arrive; the others are new.
+    private let ages: [Duration]
+    private let slotsThatAreOver: Set<Int>
 
-    init(losesPauses: Bool = false, _ script: @escaping @Sendable (_ question: Int) async throws -> Void) {
+    init(
+        losesPauses: Bool = false, pause: Duration? = nil, ages: [Duration] = [], slotsThatAreOver: Set<Int> = [],
+        _ script: @escaping @Sendable (_ question: Int) async throws -> Void = { _ in }
+    ) {
         self.losesPauses = losesPauses
+        self.pause = Mutex(pause)
+        self.ages = ages
+        self.slotsThatAreOver = slotsThatAreOver
         self.script = script
     }
 
-    func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> [RateLimitSlot] {
+    func reserve(_ key: String, limit: RateLimit, count: Int, maximumWait: Duration?) async throws -> RateLimitReply {
         questions.note(count)
-        try await script(questions.events.count)
+        let number = questions.events.count
+        try await script(number)
+        let age = number <= ages.count ? ages[number - 1] : .zero
         return slotCount.withLock { slots in
             defer { slots += count }
-            return (slots..<slots + count).map { .after(.seconds($0)) }
+            let waits = (slots..<slots + count).map { slotsThatAreOver.contains($0) ? -1000 : $0 }
+            return RateLimitReply(slots: waits.map { .after(.seconds($0)) }, age: age)
         }
     }
 
     func pause(of key: String) async throws -> Duration? {
         if losesPauses { throw Lost() }
-        return nil
+        return pause.withLock { $0.take() }
     }
 
     func setPause(_ duration: Duration, of key: String) async {}
@@ -45,11 +59,13 @@ private final class ScriptedRateLimits: RateLimitBackend {
 /// Notes how long each request waits.
 private final class SlotMonitor: EventMonitor {
     let slots = Mutex<[Int: Duration]>([:])
+    let announced = EventLog<Int>()
     let queue = DispatchQueue(label: "slot-monitor")
 
     func request(_ request: Request, isWaitingForRateLimit duration: Duration) {
         guard let number = request.firstRequest?.number else { return }
         slots.withLock { $0[number] = duration }
+        announced.note(number)
     }
 }
 
@@ -99,6 +115,92 @@ struct SharedRateLimitsTests {
         #expect(backend.questions.events == [1, 1, 1])
     }
 
+    @Test("a pause that another process was asked for holds requests back that have their slots")
+    func foreignPause() async throws {
+        let clock = TestClock()
+        let local = LocalRateLimits(limit: nil)
+        let backend = ScriptedRateLimits(pause: .seconds(30))
+        let limits = SharedRateLimits(backend, limit: RateLimit(1), maximumWait: nil, local: local)
+        let sent = EventLog<Int>()
+        for number in 0..<3 {
+            let request = URLRequest(url: try #require(URL(string: "https://api.example.com/\(number)")))
+            let passage = RateLimitPassage(
+                urlRequest: request, request: nil, key: "k", clock: clock, completion: { _ in sent.note(number) })
+            limits.enter(passage, otherwise: { $0.fail(ScriptedRateLimits.Lost()) })
+            // A question begins when the slots of the one before are waited for.
+            try await backend.questions.nth(number + 1) { _ in true }
+        }
+        clock.advance(by: .milliseconds(950))
+        while local.pauseLeft(of: "k", clock: clock) == 0 { await Task.yield() }
+        clock.advance(by: .nanoseconds(Int64(local.pauseLeft(of: "k", clock: clock)) - 1))
+        // The slots have come, and what waits now waits for the end of the pause.
+        await clock.delayIsPending()
+        #expect(sent.events == [0])
+        while sent.events.count < 3 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        #expect(Set(sent.events) == [0, 1, 2])
+    }
+
+    // MARK: Late slots
+
+    @Test(
+        "a slot whose moment is over is not used, and after two such slots the request is sent in any case",
+        arguments: [
+            (1, 1, 2), (2, 2, 3), (3, 0, 3),
+        ])
+    func late(lateCount: Int, seconds: Int, questionCount: Int) async throws {
+        let backend = ScriptedRateLimits(ages: Array(repeating: .seconds(100), count: lateCount))
+        let clock = TestClock.automatic
+        let limiter = RateLimiter(RateLimit(1), scope: .all, maximumWait: .seconds(0), backend: backend)
+        let session = Session.stubbed(clock: clock, interceptor: limiter) { Stub.any().reply(.text("ok")) }
+        #expect(await session.request("https://api.example.com/").serializingData().response.error == nil)
+        #expect(clock.elapsed == .seconds(seconds))
+        #expect(backend.questions.events == Array(repeating: 1, count: questionCount))
+    }
+
+    @Test("requests keep their order when a slot is over: the first one has the next slot, and the last one another")
+    func lateOrder() async throws {
+        let sent = EventLog<Int>()
+        let backend = ScriptedRateLimits(slotsThatAreOver: [1])
+        let limiter = RateLimiter(RateLimit(1), scope: .all, maximumWait: nil, backend: backend)
+        let noter = Adapter { request, _, completion in
+            sent.note(request.number)
+            completion(.success(request))
+        }
+        let clock = TestClock.automatic
+        let session = Session.stubbed(
+            clock: clock, interceptor: Interceptor(interceptors: [limiter, Interceptor(adapters: [noter])])
+        ) { Stub.any().reply(.text("ok")) }
+        let tasks = (0..<4).map { session.request("https://api.example.com/\($0)").serializingData() }
+        for task in tasks { #expect(await task.response.error == nil) }
+        #expect(sent.events == [0, 1, 2, 3])
+        #expect(backend.questions.events.reduce(0, +) == 5)
+    }
+
+    @Test("the slot of a request that is cancelled is used by the one behind it")
+    func leftSlot() async throws {
+        let clock = TestClock()
+        let limiter = RateLimiter(RateLimit(1), scope: .all, maximumWait: nil, backend: ScriptedRateLimits())
+        let monitor = SlotMonitor()
+        let session = Session.stubbed(clock: clock, interceptor: limiter, eventMonitors: [monitor]) {
+            Stub.any().reply(.text("ok"))
+        }
+        #expect(await session.request("https://api.example.com/0").serializingData().response.error == nil)
+        let requests = (1...2).map { session.request("https://api.example.com/\($0)") }
+        var tasks: [DataTask<Data>] = []
+        for (index, request) in requests.enumerated() {
+            tasks.append(request.serializingData())
+            try await monitor.announced.next(index + 1)
+        }
+        requests[0].cancel()
+        #expect(await tasks[0].response.error?.isExplicitlyCancelledError == true)
+        clock.advance(by: .seconds(1))
+        #expect(await tasks[1].response.error == nil)
+        #expect(clock.elapsed == .seconds(1))
+    }
+
     @Test("the processes of a machine share slots and pauses in a file")
     func file() async throws {
         let folder = try TemporaryFolder()
@@ -122,7 +224,7 @@ struct SharedRateLimitsTests {
         await limits[1].setPause(.seconds(10), of: "k")
         #expect(try await limits[1].pause(of: "k") ?? .zero > .seconds(2000))
         #expect(try await limits[1].reserve("other", limit: limit, maximumWait: nil) == .after(.zero))
-        let slots = try await limits[0].reserve("three", limit: limit, count: 3, maximumWait: .seconds(5))
+        let slots = try await limits[0].reserve("three", limit: limit, count: 3, maximumWait: .seconds(5)).slots
         #expect(slots.prefix(2) == [.after(.zero), .after(.zero)])
         guard case .tooLate = slots[2] else {
             Issue.record("nobody waits for so long")

@@ -1,0 +1,160 @@
+// Who waits at a shared limit.
+
+import FireweedTransport
+
+extension SharedRateLimits {
+    /// A request and what it needs.
+    struct Entry: Sendable {
+        let passage: RateLimitPassage
+        /// What becomes of the request without the backend.
+        let otherwise: @Sendable (RateLimitPassage) -> Void
+    }
+
+    /// A moment at which one request of a key may be sent, on the clock of the request that took it.
+    struct Slot: Sendable {
+        let key: String
+        let clock: any SessionClock
+        private var moment: UInt64 = 0
+        private var machineMoment: UInt64 = 0
+        /// How often another slot was taken in place of one for which this process was late.
+        var lossCount = 0
+
+        init(key: String, clock: any SessionClock) {
+            self.key = key
+            self.clock = clock
+        }
+
+        /// The slot at a time from now; less than zero for a moment that is over.
+        func moved(to wait: Duration) -> Slot {
+            var slot = self
+            slot.moment = Self.moment(wait, after: clock.monotonicNanoseconds)
+            slot.machineMoment = Self.moment(wait, after: SystemClock().monotonicNanoseconds)
+            return slot
+        }
+
+        /// The time until the moment; zero when it is over.
+        var timeLeft: Duration {
+            let now = clock.monotonicNanoseconds
+            return moment > now ? .nanoseconds(Int64(clamping: moment - now)) : .zero
+        }
+
+        /// How long the moment has been over; zero when it has not come.
+        ///
+        /// A clock of tests jumps over moments: it is not late before the machine's clock is.
+        var lateness: Duration {
+            let time = min(
+                Self.time(since: moment, now: clock.monotonicNanoseconds),
+                Self.time(since: machineMoment, now: SystemClock().monotonicNanoseconds))
+            return .nanoseconds(Int64(clamping: time))
+        }
+
+        private static func moment(_ wait: Duration, after now: UInt64) -> UInt64 {
+            let past = (.zero - wait).nanosecondCount
+            return wait > .zero ? now &+ wait.nanosecondCount : now - min(now, past)
+        }
+
+        private static func time(since moment: UInt64, now: UInt64) -> UInt64 { now - min(now, moment) }
+    }
+
+    enum Question {
+        /// Other slots in place of those for which this process was late.
+        case lost([Slot])
+        case requests([Entry])
+    }
+
+    /// The requests of all keys: those that no slot was taken for, and those whose slots are to come.
+    struct State {
+        private struct Line {
+            var isAsking = false
+            /// Requests that the next questions are for.
+            var asking: [Entry] = []
+            var lost: [Slot] = []
+            /// The numbers of requests whose slots are to come, some of which may have ended.
+            var waiting = ElementQueue<UInt64>()
+            var waitingCount = 0
+        }
+
+        private var lines: [String: Line] = [:]
+        /// The requests whose slots are to come.
+        private var entries: [UInt64: Entry] = [:]
+        private var lastNumber: UInt64 = 0
+
+        /// Most slots that one question asks for.
+        private static let batchCount = 64
+
+        /// Notes a request that needs a slot; true when no question is under way.
+        mutating func enter(_ entry: Entry, _ key: String) -> Bool {
+            lines[key, default: Line()].asking.append(entry)
+            return beginAsking(for: key)
+        }
+
+        /// Notes a slot for which this process was late; true when no question is under way.
+        mutating func lose(_ slot: Slot) -> Bool {
+            guard let line = lines[slot.key], line.waitingCount > 0 else {
+                // It is the slot of a request that has ended.
+                _ = next(of: slot.key)
+                return false
+            }
+            var lost = slot
+            lost.lossCount += 1
+            lines[slot.key]?.lost.append(lost)
+            return beginAsking(for: slot.key)
+        }
+
+        private mutating func beginAsking(for key: String) -> Bool {
+            defer { lines[key]?.isAsking = true }
+            return lines[key]?.isAsking == false
+        }
+
+        /// What is to be asked next; `nil` for nothing, and then `enter` or `lose` begins to ask.
+        mutating func nextQuestion(for key: String) -> Question? {
+            guard let line = lines[key] else { return nil }
+            if !line.lost.isEmpty {
+                lines[key]?.lost = Array(line.lost.dropFirst(Self.batchCount))
+                return .lost(Array(line.lost.prefix(Self.batchCount)))
+            }
+            if !line.asking.isEmpty {
+                lines[key]?.asking = Array(line.asking.dropFirst(Self.batchCount))
+                return .requests(Array(line.asking.prefix(Self.batchCount)))
+            }
+            lines[key]?.isAsking = false
+            forgetIfIdle(key)
+            return nil
+        }
+
+        // MARK: Requests whose slots are to come
+
+        func isLineEmpty(of key: String) -> Bool { lines[key]?.waiting.isEmpty ?? true }
+
+        /// Adds a request for which a slot was taken; returns its number.
+        mutating func join(_ entry: Entry) -> UInt64 {
+            lastNumber += 1
+            entries[lastNumber] = entry
+            lines[entry.passage.key, default: Line()].waiting.append(lastNumber)
+            lines[entry.passage.key]?.waitingCount += 1
+            return lastNumber
+        }
+
+        /// A request has ended: if it waits, its slot is left to the ones behind it.
+        mutating func leave(_ number: UInt64) {
+            guard let entry = entries.removeValue(forKey: number) else { return }
+            lines[entry.passage.key]?.waitingCount -= 1
+        }
+
+        /// Takes the request that has waited longest.
+        mutating func next(of key: String) -> Entry? {
+            defer { forgetIfIdle(key) }
+            while let number = lines[key]?.waiting.popFirst() {
+                guard let entry = entries.removeValue(forKey: number) else { continue }
+                lines[key]?.waitingCount -= 1
+                return entry
+            }
+            return nil
+        }
+
+        private mutating func forgetIfIdle(_ key: String) {
+            guard let line = lines[key], !line.isAsking, line.waiting.isEmpty else { return }
+            lines[key] = nil
+        }
+    }
+}
