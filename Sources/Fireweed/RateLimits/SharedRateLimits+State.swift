@@ -80,7 +80,11 @@ extension SharedRateLimits {
         private var lastNumber: UInt64 = 0
 
         /// Most slots that one question asks for.
-        private static let batchCount = 64
+        private let batchCount: Int
+
+        init(batchCount: Int) {
+            self.batchCount = batchCount
+        }
 
         /// Notes a request that needs a slot; true when no question is under way.
         mutating func enter(_ entry: Entry, _ key: String) -> Bool {
@@ -110,12 +114,12 @@ extension SharedRateLimits {
         mutating func nextQuestion(for key: String) -> Question? {
             guard let line = lines[key] else { return nil }
             if !line.lost.isEmpty {
-                lines[key]?.lost = Array(line.lost.dropFirst(Self.batchCount))
-                return .lost(Array(line.lost.prefix(Self.batchCount)))
+                lines[key]?.lost = Array(line.lost.dropFirst(batchCount))
+                return .lost(Array(line.lost.prefix(batchCount)))
             }
             if !line.asking.isEmpty {
-                lines[key]?.asking = Array(line.asking.dropFirst(Self.batchCount))
-                return .requests(Array(line.asking.prefix(Self.batchCount)))
+                lines[key]?.asking = Array(line.asking.dropFirst(batchCount))
+                return .requests(Array(line.asking.prefix(batchCount)))
             }
             lines[key]?.isAsking = false
             forgetIfIdle(key)

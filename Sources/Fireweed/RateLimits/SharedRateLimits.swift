@@ -18,7 +18,7 @@ final class SharedRateLimits: Sendable {
     private let maximumWait: Duration?
     /// Knows the pauses that this process was asked for, before the backend does, and those that it has heard of.
     private let local: LocalRateLimits
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let queue = DispatchQueue(label: "fireweed.shared-rate-limits")
 
     /// A pause that another process was asked for may begin while a request waits for its slot: before a slot that is
@@ -34,6 +34,9 @@ final class SharedRateLimits: Sendable {
         self.local = local
         self.limit = limit.withReserve
         self.lateness = limit.lateness
+        // The slots of 80 ms: a process that had many in a row would lose them all together when it is late, and have
+        // all the work meanwhile. Fewer than eight are not worth a question, and more than 64 are enough at once.
+        state = Mutex(State(batchCount: Int(min(64, max(8, 80_000_000 / limit.interval)))))
         self.maximumWait = maximumWait
     }
 
