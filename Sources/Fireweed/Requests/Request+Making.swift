@@ -251,8 +251,13 @@ extension URL {
         return text.withUTF8 { bytes in
             let count = scheme.utf8.count
             guard bytes.count > count, bytes[count] == UInt8(ascii: ":") else { return false }
-            // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
-            return scheme.utf8.elementsEqual(bytes[..<count].lazy.map { $0 | 0x20 })
+            var index = 0
+            for byte in scheme.utf8 {
+                // Bit 5 is the case of an ASCII letter, and schemes have nothing else here.
+                guard bytes[index] | 0x20 == byte else { return false }
+                index += 1
+            }
+            return true
         }
     }
 

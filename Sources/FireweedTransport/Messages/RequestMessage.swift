@@ -104,19 +104,21 @@ extension RequestMessage {
     }
 
     private static func hasAuthority(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let colon = url.firstIndex(of: 0x3A), url.count >= colon + 3, url[colon + 1] == 0x2F,
-            url[colon + 2] == 0x2F
-        else { return false }
+        var index = 0
+        while index < url.count, url[index] != 0x3A { index += 1 }
+        guard index + 2 < url.count, url[index + 1] == 0x2F, url[index + 2] == 0x2F else { return false }
+        index += 3
         // Up to `/`, `?` or `#`, behind the userinfo, in front of the port.
         var isEmpty = true
         var isInPort = false
-        for byte in url[(colon + 3)...] {
-            switch byte {
+        while index < url.count {
+            switch url[index] {
             case 0x2F, 0x3F, 0x23: return !isEmpty
             case 0x40: (isEmpty, isInPort) = (true, false)
             case 0x3A: isInPort = true
             default: if !isInPort { isEmpty = false }
             }
+            index += 1
         }
         return !isEmpty
     }
