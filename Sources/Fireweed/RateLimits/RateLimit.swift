@@ -45,9 +45,8 @@ public struct RateLimit: Sendable, Hashable {
 
     /// How long after its slot a request that shares the limit with other processes may still use it.
     ///
-    /// Two thirds of the reserve are for the way from the limiter to the wire. With 15 ms at 100 in a second, eight
-    /// processes beside six busy loops on two cores lost 1 % of their slots, and sent at most 101 in any second. Timers
-    /// are not more exact than 10 ms on such a machine.
+    /// Two thirds of the reserve are for the way from the limiter to the wire. On a busy machine timers are not more
+    /// exact than 10 ms. `Scripts/fleet-rate` measures what arrives at an origin.
     package var lateness: Duration {
         max(.milliseconds(10), (.nanoseconds(Int64(clamping: interval)) + reserve) / 3)
     }
