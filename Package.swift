@@ -57,7 +57,9 @@ let package = Package(
         .target(name: "CommandLanguage", swiftSettings: settings),
         .executableTarget(
             name: "FireweedCLI",
-            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "FixtureServer", "CommandLanguage"],
+            dependencies: [
+                "Fireweed", "FireweedFleet", "FireweedTesting", "FixtureServer", "CommandLanguage", "CLinux",
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "FireweedChaos",

@@ -7,7 +7,7 @@ import Glibc
 
 // A closed pipe is an error of a write, not the end of the process.
 signal(SIGPIPE, SIG_IGN)
-signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+Interruption.prepare()
 
 do {
     // Under the name `fws`, a URL without a scheme is https, that of a loopback host too.

@@ -84,7 +84,7 @@ enum Terminal {
         write([0x0A], to: screen)
         switch answer {
         case .submit(let password): return password
-        case .interrupt: exit(ExitCode.interrupted.rawValue)  // the parent process may have blocked the signal
+        case .interrupt: exit(ExitCode.interrupted.rawValue)
         case .end, nil: break
         }
         return nil

@@ -1,23 +1,19 @@
 // Signals that end the command, while something has to be cleaned up.
 
+import CLinux
 import Dispatch
 import Glibc
 import Synchronization
 
 /// Ends what is under way when a signal asks for the end: Ctrl-C, SIGTERM or SIGHUP; a second signal ends the process
-/// at once.
-final class Interruption: @unchecked Sendable {
-    // SAFETY: both properties are constants; libdispatch's sources may be used by every thread.
-    private let sources: [any DispatchSourceSignal]
-    private let happened: Flag
+/// at once, and so does the first one while there is no interruption.
+///
+/// The signals are taken over when `init` returns: none that comes later is lost.
+final class Interruption: Sendable {
+    private let listener: InterruptionSignals.Listener
 
     /// The exit code for the signal that came; `nil` when none came.
-    var code: ExitCode? { ExitCode(rawValue: 128 + happened.signal.load(ordering: .acquiring)) }
-
-    private final class Flag: Sendable {
-        /// The first signal's number; 0 before one came, which stands for no exit code.
-        let signal = Atomic<Int32>(0)
-    }
+    var code: ExitCode? { ExitCode(rawValue: 128 + listener.signal.load(ordering: .acquiring)) }
 
     /// Takes over the signals; `action` runs on a queue of its own, once.
     convenience init(action: @escaping @Sendable () -> Void) {
@@ -26,33 +22,103 @@ final class Interruption: @unchecked Sendable {
 
     /// Takes over the signals; `action` runs with the number of the first signal on a queue of its own, once.
     init(_ action: @escaping @Sendable (_ signal: Int32) -> Void) {
-        let flag = Flag()
-        happened = flag
+        listener = InterruptionSignals.Listener(action: action)
+        InterruptionSignals.shared.add(listener)
+    }
+
+    deinit { InterruptionSignals.shared.remove(listener) }
+
+    /// Lets signals end the process at once until there is an interruption; for the start of the main thread.
+    ///
+    /// A child of a program that uses Foundation's `Process` often begins with all signals blocked.
+    static func prepare() {
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        for number in InterruptionSignals.numbers {
+            sigaddset(&numbers, number)
+        }
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+    }
+}
+
+/// The handler of the process's signals, and who is told of them.
+private final class InterruptionSignals: @unchecked Sendable {
+    // SAFETY: all properties are constants; libdispatch's sources may be used by every thread.
+    final class Listener: Sendable {
+        let action: @Sendable (Int32) -> Void
+        /// The first signal's number; 0 before one came, which stands for no exit code.
+        let signal = Atomic<Int32>(0)
+
+        init(action: @escaping @Sendable (Int32) -> Void) { self.action = action }
+    }
+
+    static let numbers = [SIGINT, SIGTERM, SIGHUP]
+    static let shared = InterruptionSignals()
+
+    /// What the next signal does: the number of the first one once it came, or one of the two values below.
+    ///
+    /// A signal handler may use nothing but atomics and a few system calls (signal-safety(7)).
+    private static let state = Atomic<Int32>(unheard)
+    /// Nobody listens: a signal ends the process.
+    private static let unheard: Int32 = 0
+    /// The next signal is the first one.
+    private static let awaited: Int32 = -1
+    /// An event that the handler counts, and that wakes the queue; it keeps what comes before the queue waits for it.
+    private static let event = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+
+    private let listeners = Mutex<[Listener]>([])
+    private let source = DispatchSource.makeReadSource(fileDescriptor: event, queue: .global())
+
+    private init() {
+        source.setEventHandler {
+            var count: UInt64 = 0
+            _ = read(Self.event, &count, MemoryLayout.size(ofValue: count))
+            Self.shared.tell()
+        }
+        source.resume()
+        Self.state.store(Self.unheard, ordering: .releasing)  // no handler may be the first that uses it
         // A signal that is ignored from the start stays ignored: nohup(1) does that.
-        sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { number -> any DispatchSourceSignal in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                let (isFirst, _) = flag.signal.compareExchange(
-                    expected: 0, desired: number, ordering: .acquiringAndReleasing)
+        for number in Self.numbers where !Self.isIgnored(number) {
+            signal(number) { number in
+                let (isFirst, _) = InterruptionSignals.state.compareExchange(
+                    expected: InterruptionSignals.awaited, desired: number, ordering: .acquiringAndReleasing)
                 guard isFirst else { _exit(128 + number) }
-                action(number)
+                let reason = errno
+                defer { errno = reason }
+                var count: UInt64 = 1
+                _ = write(InterruptionSignals.event, &count, MemoryLayout.size(ofValue: count))
             }
-            source.resume()
-            return source
         }
     }
 
-    deinit {
-        for source in sources {
-            source.cancel()
-            Self.endProcess(at: Int32(source.handle))
+    func add(_ listener: Listener) {
+        listeners.withLock { listeners in
+            if listeners.isEmpty { Self.state.store(Self.awaited, ordering: .releasing) }
+            listeners.append(listener)
         }
     }
 
-    /// From now on the signal ends the process at once.
-    private static func endProcess(at number: Int32) {
-        signal(number) { _exit(128 + $0) }
+    func remove(_ listener: Listener) {
+        listeners.withLock { listeners in
+            listeners.removeAll { $0 === listener }
+            guard listeners.isEmpty else { return }
+            let number = Self.state.exchange(Self.unheard, ordering: .acquiringAndReleasing)
+            // A signal that came too late for its listener is not lost.
+            if number > 0, listener.signal.load(ordering: .acquiring) == 0 { _exit(128 + number) }
+        }
+    }
+
+    /// Tells the listeners, the newest first, of the signal that came.
+    private func tell() {
+        let told = listeners.withLock { listeners in
+            let number = Self.state.load(ordering: .acquiring)
+            guard number > 0 else { return [Listener]() }
+            return listeners.filter {
+                $0.signal.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing).exchanged
+            }
+        }
+        for listener in told.reversed() { listener.action(listener.signal.load(ordering: .acquiring)) }
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {

@@ -1,0 +1,48 @@
+// Signals to this process: SIGHUP, which nothing else in it sends or waits for.
+
+import FixtureServer
+import Glibc
+import Synchronization
+import Testing
+
+@testable import FireweedCLI
+
+@Suite("Interruptions", .serialized, .timeLimit(.minutes(TestTimeouts.minutes)))
+struct InterruptionTests {
+    @Test("a signal that comes at once is told, and leaves its code")
+    func atOnce() async {
+        for _ in 0..<100 {
+            let (told, continuation) = AsyncStream<Int32>.makeStream()
+            let interruption = Interruption { continuation.yield($0) }
+            #expect(interruption.code == nil)
+            kill(getpid(), SIGHUP)
+            var numbers = told.makeAsyncIterator()
+            #expect(await numbers.next() == SIGHUP)
+            #expect(interruption.code == .hungUp)
+        }
+    }
+
+    @Test("of two interruptions the newer one is told first")
+    func nested() async {
+        let (told, continuation) = AsyncStream<String>.makeStream()
+        let outer = Interruption { continuation.yield("outer") }
+        let inner = Interruption { continuation.yield("inner") }
+        kill(getpid(), SIGHUP)
+        var names = told.makeAsyncIterator()
+        #expect(await names.next() == "inner")
+        #expect(await names.next() == "outer")
+        #expect(outer.code == .hungUp && inner.code == .hungUp)
+    }
+
+    @Test("one that begins after a signal waits for the next one")
+    func afterASignal() async {
+        let (told, continuation) = AsyncStream<Int32>.makeStream()
+        var numbers = told.makeAsyncIterator()
+        for _ in 0..<2 {
+            let interruption = Interruption { continuation.yield($0) }
+            kill(getpid(), SIGHUP)
+            #expect(await numbers.next() == SIGHUP)
+            #expect(interruption.code == .hungUp)
+        }
+    }
+}
