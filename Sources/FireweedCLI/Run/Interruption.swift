@@ -60,7 +60,7 @@ private final class InterruptionSignals: @unchecked Sendable {
     ///
     /// A signal handler may use nothing but atomics and a few system calls (signal-safety(7)).
     private static let state = Atomic<Int32>(unheard)
-    /// Nobody listens: a signal ends the process.
+    /// There is no interruption: a signal ends the process.
     private static let unheard: Int32 = 0
     /// The next signal is the first one.
     private static let awaited: Int32 = -1
