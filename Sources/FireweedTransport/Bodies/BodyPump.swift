@@ -17,6 +17,14 @@ final class BodyPump {
         case failed(any Error)
     }
 
+    /// The answer to a connection that can send a file without reading it.
+    enum FileSupply {
+        /// The kernel has so many of the next bytes in memory.
+        case cached(descriptor: Int32, byteCount: Int)
+        /// The kernel reads them from the disk; `whenReady` is called on the loop when it has.
+        case starved
+    }
+
     /// One piece on its way; its one owner is the queue or the loop, never both.
     private final class Block: @unchecked Sendable {
         static let capacity = 128 * 1024
@@ -35,7 +43,11 @@ final class BodyPump {
     private var spare: [Block] = []
     /// True as long as the reader has not had to wait.
     private var isImmediate = true
+    /// Whether the queue reads, into a block or for the kernel's memory alone.
     private var isReading = false
+    /// Where in a file the kernel has not yet been asked to read ahead; `nil` until it did not have something.
+    private var ahead: Int64?
+    private static let aheadByteCount: Int64 = 1024 * 1024
     private var end: Result<Void, any Error>?
     private var remaining: Int64?
     /// The length that the reader announced, if it knows it.
@@ -72,11 +84,41 @@ final class BodyPump {
         return .bytes(count)
     }
 
-    /// The file whose next bytes the kernel has in memory, and how many; `nil` where content has to be read.
-    func cachedFile(limit: Int) -> (descriptor: Int32, byteCount: Int)? {
-        guard isImmediate, let file = reader as? FileBodyReader, let remaining, remaining > 0 else { return nil }
+    /// What can be sent of a file without reading it; `nil` where content has to be read.
+    func fileSupply(limit: Int) -> FileSupply? {
+        guard isImmediate, let file = reader as? FileBodyReader, let byteCount, let remaining, remaining > 0
+        else { return nil }
+        let position = byteCount - remaining
         let count = file.cachedByteCount(limit: Int(min(remaining, Int64(limit))))
-        return count > 0 ? (file.descriptor, count) : nil
+        if count > 0 {
+            if let ahead, position + Self.aheadByteCount > ahead { readAhead(file, from: max(ahead, position)) }
+            return .cached(descriptor: file.descriptor, byteCount: count)
+        }
+        if isReading { return .starved }
+        // What was read ahead and is gone again, or cannot be had at all, is read in the ordinary way.
+        guard position >= ahead ?? 0 else { return nil }
+        readAhead(file, from: position)
+        return .starved
+    }
+
+    /// Lets the kernel read from the disk, off the loop.
+    private func readAhead(_ file: FileBodyReader, from start: Int64) {
+        guard let byteCount, !isReading, start < byteCount else { return }
+        isReading = true
+        let end = min(byteCount, start + Self.aheadByteCount)
+        ahead = end
+        let reply = PumpReply(pump: self)
+        queue.async { [loop] in
+            file.readAhead(start..<end)
+            loop.post { _ in reply.pump?.didReadAhead() }
+        }
+    }
+
+    private func didReadAhead() {
+        isReading = false
+        // Content that was not in memory nor read ahead may have begun to be read meanwhile.
+        if !isImmediate { fill() }
+        whenReady()
     }
 
     /// Notes bytes of the file that left without being read.

@@ -48,10 +48,22 @@ public final class FileBodyReader: BodyReader {
 
     /// How many of the next bytes the kernel has in memory: 128 KiB or the limit, or none.
     ///
-    /// The kernel usually reads ahead 128 KiB: the first and the last byte stand for those between.
+    /// The kernel reads ahead so much at least: the first and the last byte stand for those between.
     func cachedByteCount(limit: Int) -> Int {
         let count = min(limit, 128 * 1024)
         let isCached = fw_has_cached(descriptor, 0) != 0 && fw_has_cached(descriptor, off_t(count - 1)) != 0
         return isCached ? count : 0
     }
+
+    /// Waits until the kernel has a part of the file in memory; any error is left for the read that follows.
+    func readAhead(_ part: Range<Int64>) {
+        // Without a copy, and with the kernel's own reading ahead, which is larger than what posix_fadvise(3) asks for.
+        var offset = off_t(part.lowerBound)
+        while offset < part.upperBound {
+            let count = sendfile(Self.nullDevice, descriptor, &offset, Int(part.upperBound) - offset)
+            guard count > 0 || (count < 0 && errno == EINTR) else { return }
+        }
+    }
+
+    private static let nullDevice = open("/dev/null", O_WRONLY | O_CLOEXEC)
 }

@@ -25,7 +25,12 @@ extension HTTP1Connection {
         var budget = Self.turnByteCount
         while isWritable, isSending, let exchange, exchange.maySend, !exchange.isStopped {
             guard budget > 0 else { return context.continueAfterSockets(self) }
-            var outcome = sendFile(for: exchange)
+            var outcome: ByteChannel.Outcome?
+            switch fileSupply(for: exchange) {
+            case .cached(let file, let count): outcome = sendFile(file, count, for: exchange)
+            case .starved: return
+            case nil: break
+            }
             do {
                 if outcome == nil {
                     guard try fill(for: exchange) else { return }
@@ -88,13 +93,18 @@ extension HTTP1Connection {
         }
     }
 
-    /// Sends a part of a file without a copy; `nil` where content has to be read first.
-    private func sendFile(for exchange: Exchange) -> ByteChannel.Outcome? {
+    /// The part of a file that can leave without being read; `nil` where something else comes first.
+    private func fileSupply(for exchange: Exchange) -> BodyPump.FileSupply? {
         guard pendingOffset == pending.count, !awaitsContinue, framing != .chunked, channel.tls == nil,
-            case .pump(let pump) = content, let file = pump.cachedFile(limit: exchange.sendingAllowance)
+            case .pump(let pump) = content
         else { return nil }
-        let outcome = channel.send(file: file.descriptor, byteCount: file.byteCount)
-        if case .bytes(let count) = outcome {
+        return pump.fileSupply(limit: exchange.sendingAllowance)
+    }
+
+    /// Sends a part of a file without a copy; `nil` where it has to be read after all.
+    private func sendFile(_ descriptor: Int32, _ byteCount: Int, for exchange: Exchange) -> ByteChannel.Outcome? {
+        let outcome = channel.send(file: descriptor, byteCount: byteCount)
+        if case .bytes(let count) = outcome, case .pump(let pump) = content {
             pump.skip(count)
             exchange.touch()
             noteContent(count, from: pump, for: exchange)

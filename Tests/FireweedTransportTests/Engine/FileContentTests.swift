@@ -51,6 +51,39 @@ struct FileContentTests {
         }
     }
 
+    /// Takes the file out of the kernel's memory, where the file system can; it is on the disk before.
+    private func forget() throws {
+        let handle = try FileHandle(forUpdating: file)
+        fdatasync(handle.fileDescriptor)
+        posix_fadvise(handle.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED)
+        try handle.close()
+    }
+
+    @Test("that the disk has alone arrives byte for byte", arguments: [1, 131_073, 1_048_576, 20_000_001])
+    func forgotten(byteCount: Int) async throws {
+        let content = try write(byteCount)
+        try forget()
+        let checksum = content.withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { crc32(0, $0.baseAddress, UInt32($0.count)) }
+        }
+        let server = try FixtureServer.start()
+        try await EngineStage.play { stage in
+            let transfer = try await stage.end(server.url("/upload"), put)
+            let upload = try JSONDecoder().decode(Upload.self, from: transfer.record.content)
+            #expect(upload.byteCount == byteCount && upload.crc32 == checksum)
+        }
+    }
+
+    @Test("is read ahead from the disk to where it was asked for")
+    func readAhead() throws {
+        _ = try write(3_000_000)
+        try forget()
+        let reader = try FileBodyReader(opening: file)
+        reader.readAhead(0..<1_000_000)
+        #expect(reader.cachedByteCount(limit: .max) == 128 * 1024)
+        reader.readAhead(2_900_000..<9_000_000)  // beyond the end there is nothing to wait for
+    }
+
     @Test("is sent at the rate that the options allow")
     func rate() async throws {
         _ = try write(300_000)
