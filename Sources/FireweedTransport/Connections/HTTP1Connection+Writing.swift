@@ -146,7 +146,7 @@ extension HTTP1Connection {
         let ofPending = min(count, pending.count - pendingOffset)
         pendingOffset += ofPending
         if pendingOffset == pending.count, awaitsContinue {
-            exchange.continueDeadline = context.now + Self.continueTime
+            exchange.continueDeadline = context.now + origin.pool.parts.continueTime
             exchange.setTimer()
         }
         guard case .data(let data, let sent) = content, count > ofPending else { return }
@@ -155,9 +155,6 @@ extension HTTP1Connection {
         exchange.didSend(ofContent, expected: Int64(data.count))
         if sent + ofContent == data.count { exchange.didSendAll() }
     }
-
-    /// So long a 100 is waited for, in nanoseconds (RFC 9110 §10.1.1).
-    private static let continueTime: LoopInstant = 1_000_000_000
 }
 
 extension BodyPump {

@@ -100,7 +100,7 @@ final class HTTP2Stream {
         exchange.touch()
         exchange.report.requestHeaderByteCount += Int64(byteCount)
         guard awaitsContinue else { return }
-        exchange.continueDeadline = connection.context.now + Self.continueTime
+        exchange.continueDeadline = connection.context.now + connection.origin.pool.parts.continueTime
         exchange.setTimer()
     }
 
@@ -119,9 +119,6 @@ final class HTTP2Stream {
         connection.session.resume(id)
         connection.setNeedsFlush()
     }
-
-    /// So long a 100 is waited for, in nanoseconds (RFC 9110 §10.1.1).
-    private static let continueTime: LoopInstant = 1_000_000_000
 
     // MARK: What comes in
 

@@ -46,7 +46,9 @@ struct ExpectContinueTests {
     func refused() async throws {
         let server = try ScriptedServer.start(
             [.receiveHead, .send("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"), .hold])
-        try await EngineStage.play { stage in
+        var parts = EngineParts()
+        parts.continueTime = 3_600_000_000_000
+        try await EngineStage.play(parts: parts) { stage in
             let transfer = try await upload(stage, server)
             #expect(transfer.code == nil && transfer.record.head?.status == 403)
             #expect(transfer.record.end?.requestContent == .untouched && transfer.record.sent.isEmpty)
