@@ -138,7 +138,7 @@ struct ChainTests {
             try await transport.wait { $0.begun == 2 }  // the second one stalls
             withExtendedLifetime(session) {}
         }
-        try await transport.wait { $0.begun == $0.ended }
+        try await transport.wait { $0.begun == 2 && $0.ended == 2 }
     }
 
     @Test("a request that waits for a handler can be suspended, and continues when it is resumed")

@@ -82,7 +82,8 @@ struct RepeatedSendingTests {
         _ = try await session.request(peer.url("/first")).serializingString().value
         let response = await session.request(peer.url("/second"), method: .post).serializingString().response
         #expect(response.error?.urlErrorCode == .networkConnectionLost, "\(response)")
-        try await peer.waits(for: 2, of: "request")
-        #expect(peer.count("request") == 2)
+        _ = try await session.request(peer.url("/third")).serializingString().value
+        try await peer.waits(for: 3, of: "request")
+        #expect(peer.count("request 0") == 2 && peer.count("request 1") == 1, "\(peer.events.events)")
     }
 }

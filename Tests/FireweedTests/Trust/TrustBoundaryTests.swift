@@ -126,6 +126,7 @@ struct TrustBoundaryTests {
         let error = await session.request(url(origin, host: "a.localhost")).serializingData().response.error
         #expect(error?.isServerTrustEvaluationError == true)
         #expect(evaluator.hosts.all == ["a.localhost", "b.localhost"])
+        try await target.waits(for: 1, of: "refused")
         #expect(target.count("request") == 0)
         // A host without any rule is refused as well.
         let strict = self.session(ServerTrustManager(evaluators: ["a.localhost": .default]))
@@ -197,6 +198,7 @@ struct TrustBoundaryTests {
             let error = await session.request("https://localhost:1/").serializingData().response.error
             #expect(error?.urlErrorCode == .serverCertificateHasUnknownRoot, "\(String(describing: error))")
         }
+        try await proxy.waits(for: 2, of: "refused")
         #expect(proxy.count("connect") == 0 && proxy.count("connected") == 0)
     }
 
@@ -208,6 +210,7 @@ struct TrustBoundaryTests {
         let session = session { $0.proxy = Proxy("https://localhost:\(proxy.port)") }
         let error = await session.request("https://localhost:1/").serializingData().response.error
         #expect(error?.urlErrorCode == .serverCertificateUntrusted, "\(String(describing: error))")
+        try await proxy.waits(for: 1, of: "refused")
         #expect(proxy.count("connect") == 0)
     }
 }

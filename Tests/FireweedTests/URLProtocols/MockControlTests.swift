@@ -84,6 +84,7 @@ struct MockControlTests {
         request.suspend()
         for mock in started.all { mock.answer("held") }
         await eventually("it is stopped, since it has reported its end") { script.events.all.contains("stopped") }
+        await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
         #expect(ended.all.isEmpty)
         request.resume()
         await eventually("the answer comes") { ended.all == ["held"] }

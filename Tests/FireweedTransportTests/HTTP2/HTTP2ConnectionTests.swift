@@ -171,7 +171,8 @@ struct HTTP2ConnectionTests {
                 #expect(transfer.record.end?.report.protocolName == "http/1.1")
                 #expect(transfer.record.end?.earlierReports.count == (number == 1 ? 1 : 0))
             }
-            try await peer.waits(for: 2, of: "connected")
+            // One over HTTP/2, and three over HTTP/1.1.
+            try await peer.waits(for: 4, of: "request")
             #expect(peer.count("connected") == 2, "\(peer.events.events)")
         }
     }
@@ -247,7 +248,7 @@ struct HTTP2ConnectionTests {
     func cancel() async throws {
         let peer = try SecurePeer(plainHTTP2: "no answer")
         try await EngineStage.play(Self.http2) { stage in
-            let (first, second) = (stage.transfer(peer.url()), stage.transfer(peer.url()) { $0.idleTimeout = 5 })
+            let (first, second) = (stage.transfer(peer.url()), stage.transfer(peer.url()) { $0.idleTimeout = 60 })
             first.start()
             second.start()
             try await peer.waits(for: 2, of: "request")
