@@ -54,7 +54,7 @@ struct FetchFleetTests {
         let workers = try (1...4).map { number in
             let own = number <= 2 ? ["--from", "list"] : []
             return try RunningCommand(
-                arguments("crawl", "--jobs", "\(jobs)", "--omit-body", "--lease", "10", "-o", "records\(number)") + own,
+                arguments("crawl", "--jobs", "\(jobs)", "--omit-body", "--lease", "30", "-o", "records\(number)") + own,
                 in: folder.url, hasInput: false)
         }
         try await arrivals.first { $0 == 1000 }

@@ -25,8 +25,8 @@ struct SentinelTests {
         sentinel = try RedisServer(
             sentinelConfiguration: """
                 sentinel monitor main 127.0.0.1 \(primary.port) 1
-                sentinel down-after-milliseconds main 500
-                sentinel failover-timeout main 3000
+                sentinel down-after-milliseconds main 3000
+                sentinel failover-timeout main 10000
 
                 """)
     }
@@ -45,7 +45,7 @@ struct SentinelTests {
     private func fleet() throws -> Fleet {
         let unused = try #require(MockServer.refusingURL().port)
         var configuration = Fleet.Configuration()
-        configuration.commandDeadline = .seconds(2)
+        configuration.commandDeadline = .seconds(10)
         return try Fleet(
             url: "redis+sentinel://127.0.0.1:\(unused),127.0.0.1:\(sentinel.port)/main/2", configuration: configuration)
     }

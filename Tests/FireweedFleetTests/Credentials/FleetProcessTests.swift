@@ -81,7 +81,7 @@ struct FleetProcessTests {
             let store = isShared ? "\(server.url)/\(round % 16)" : folder.file("vault-\(round).sqlite").path
             if isShared { try await Fleet(url: store, configuration: .patient).command("FLUSHDB") }
             let address = "http://127.0.0.1:\(service.port)"
-            let processes = try (0..<8).map { _ in try program(["token", store, address, "8"]) }
+            let processes = try (0..<8).map { _ in try program(["token", store, address, "8", "60"]) }
             var codes: [Int32] = []
             for process in processes { codes.append(await status(of: process)) }
             #expect(codes == Array(repeating: 0, count: 8), "round \(round)")
@@ -98,13 +98,13 @@ struct FleetProcessTests {
             let store = "\(server.url)/\(round % 16)"
             try await Fleet(url: store, configuration: .patient).command("FLUSHDB")
             let address = "http://127.0.0.1:\(service.port)"
-            let victims = try (0..<2).map { _ in try program(["token", store, address, "8"]) }
+            let victims = try (0..<2).map { _ in try program(["token", store, address, "8", "2"]) }
             // Another moment in each round: after so many requests of anybody.
             let count = round % 7
             while service.stubs.requests.count < count, victims.contains(where: \.isRunning) { await Task.yield() }
             for victim in victims { kill(victim.processIdentifier, SIGKILL) }
             for victim in victims { _ = await status(of: victim) }
-            let processes = try (0..<6).map { _ in try program(["token", store, address, "8"]) }
+            let processes = try (0..<6).map { _ in try program(["token", store, address, "8", "2"]) }
             for process in processes { #expect(await status(of: process) == 0, "round \(round)") }
             let refreshCount = origin.refreshCount.value
             #expect((1...2).contains(refreshCount), "at most one of those that were killed had begun")

@@ -124,12 +124,14 @@ struct OutageTests {
         while (try? await fleet.command("PING")) == nil { await Task.yield() }
         #expect(server.events.events.contains(.accepted(2)))
         let other = try ScriptedServer.start(scripts: [
-            [.reset], [Self.hello, .send("%0\r\n"), Self.ping, .send("+PONG\r\n"), .hold],
+            [.wait(for: "cancelled"), .reset],
+            [Self.hello, .send("%0\r\n"), Self.ping, .send("+PONG\r\n"), .hold],
         ])
         let second = try Fleet(url: "redis://127.0.0.1:\(other.port)", configuration: .patient)
         let cancelled = Task { try await second.command("ECHO", "a") }
         try await other.events.next(.accepted(0))
         cancelled.cancel()
+        other.signal("cancelled")
         await #expect(throws: (any Error).self) { try await cancelled.value }
         #expect(try await second.command("PING") == .simple("PONG"))
     }

@@ -118,7 +118,7 @@ struct MockServerTests {
         }
         let response = await server.session().request(
             server.url(), method: .post, parameters: ["some": "content"],
-            requestModifier: { $0.timeoutInterval = 1 }
+            requestModifier: { if row.code == .timedOut { $0.timeoutInterval = 1 } }
         ).serializingData().response
         let error = response.error?.underlyingError as? URLError
         #expect(error?.code == row.code)

@@ -68,7 +68,7 @@ struct AsyncResponseStoreTests {
     @Test("a look that fails or does not end is a miss", arguments: [true, false])
     func slowLook(fails: Bool) async {
         struct Failure: Error {}
-        let store = MemoryAsyncStore(timeout: .milliseconds(200)) { call in
+        let store = MemoryAsyncStore(timeout: fails ? TestTimeouts.limit : .seconds(1)) { call in
             guard call == .lookUp else { return }
             if fails { throw Failure() }
             try await Task.sleep(for: .seconds(3600))
@@ -84,7 +84,7 @@ struct AsyncResponseStoreTests {
     func slowChange(fails: Bool) async {
         struct Failure: Error {}
         let works = Mutex(true)
-        let store = MemoryAsyncStore(timeout: .milliseconds(fails ? 5000 : 200)) { call in
+        let store = MemoryAsyncStore(timeout: fails ? TestTimeouts.limit : .seconds(1)) { call in
             guard call == .remove, !works.withLock({ $0 }) else { return }
             if fails { throw Failure() }
             try await Task.sleep(for: .seconds(3600))

@@ -1,3 +1,4 @@
+import FixtureServer
 import Foundation
 import FuzzTargets
 import Testing
@@ -25,7 +26,7 @@ private struct KeptInputs {
     }
 }
 
-@Suite("Fuzz targets", .timeLimit(.minutes(2)))
+@Suite("Fuzz targets", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct FuzzCorpusTests {
     @Test("what has to hold for every input holds for those that fuzzers have found", arguments: FuzzTarget.all)
     func corpus(target: FuzzTarget) throws {

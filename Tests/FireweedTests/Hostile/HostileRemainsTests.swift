@@ -39,10 +39,18 @@ struct HostileRemainsTests {
         let secure = try acts.map { try SecurePeer(chain, role: .http2($0)) }
         let plain = try acts.map { try SecurePeer(plainHTTP2: $0) }
         defer { withExtendedLifetime((scripted, secure, plain)) {} }
+        // As in the tests of each: silence is to be over soon, and whatever else happens may take its time.
+        let idleTimeouts = acts.map { $0 == "silence" ? 2 : TimeInterval(TestTimeouts.seconds) }
         let plan = Plan(
-            servers: scripted.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
-                + secure.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2) }
-                + plain.map { Plan.Server(url: $0.url().absoluteString, idleTimeout: 2, speaksPlainHTTP2: true) },
+            servers: zip(scripted, HostileScripts.all).map { server, script in
+                let isSilent = if case .code(.timedOut) = script.outcome { true } else { false }
+                return Plan.Server(
+                    url: server.url().absoluteString, idleTimeout: isSilent ? 2 : TimeInterval(TestTimeouts.seconds))
+            }
+                + zip(secure, idleTimeouts).map { Plan.Server(url: $0.url().absoluteString, idleTimeout: $1) }
+                + zip(plain, idleTimeouts).map {
+                    Plan.Server(url: $0.url().absoluteString, idleTimeout: $1, speaksPlainHTTP2: true)
+                },
             authority: testCertificates.root.certificate.path, rounds: 4)
         let folder = try TemporaryFolder()
         let output = try await Program.run(

@@ -20,6 +20,8 @@ struct DeadlineTests {
     private let asked = ProtectedList<Int>()
     private let url = "https://service.example/"
     private let brief = Duration.milliseconds(50)
+    /// Time for an attempt to begin, on a busy machine too.
+    private let ample = Duration.seconds(2)
 
     /// Takes a request and never answers.
     private func silentServer(_ steps: ScriptedServer.Step...) throws -> ScriptedServer {
@@ -48,7 +50,7 @@ struct DeadlineTests {
     func attempt() async throws {
         let server = try silentServer()
         let session = Session.isolated(interceptor: retrier(.retry))
-        let request = session.request(server.url()).deadline(brief)
+        let request = session.request(server.url()).deadline(ample)
         let response = await request.serializingData().response
         #expect(isPastDeadline(response.error) && !request.isCancelled && request.isFinished)
         #expect(asked.all.isEmpty && request.tasks.count == 1 && request.task?.state == .completed)
@@ -72,7 +74,7 @@ struct DeadlineTests {
     func lateHandler() async throws {
         let server = try silentServer()
         let session = Session.isolated(interceptor: retrier(.retry))
-        let request = session.request(server.url()).deadline(brief)
+        let request = session.request(server.url()).deadline(ample)
         for _ in 0..<2 { #expect(await request.serializingDecodable(Int.self).response.error != nil) }
         #expect(asked.all.isEmpty && request.tasks.count == 1)
     }
@@ -124,7 +126,7 @@ struct DeadlineTests {
     @Test("a retrier that does not answer: the attempt's error stays")
     func silentRetrier() async {
         let session = Session.scripted(keptBy: sessions, interceptor: Retrier { _, _, _, _ in }) { _ in 503 }
-        #expect(await session.request(url).deadline(brief).finalError?.responseCode == 503)
+        #expect(await session.request(url).deadline(ample).finalError?.responseCode == 503)
     }
 
     @Test("the time begins with the request, and zero lets nothing be sent")

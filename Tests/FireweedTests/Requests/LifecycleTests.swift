@@ -76,9 +76,10 @@ struct LifecycleTests {
     @Test("cancelling the awaiting task cancels the request, unless that is turned off", arguments: [true, false])
     func taskCancellation(automatically: Bool) async throws {
         let session = Session.isolated()
-        let request = session.request(server.url("/delay/0.3"))
+        let path = automatically ? "/delay/30" : "/delay/0.3"
+        let request = session.request(server.url(path))
         let task = Task { await request.serializingData(automaticallyCancelling: automatically).response }
-        try await server.events.next(.requestReceived("/delay/0.3"))
+        try await server.events.next(.requestReceived(path))
         task.cancel()
         let error = await task.value.error
         #expect((error?.isExplicitlyCancelledError == true) == automatically)

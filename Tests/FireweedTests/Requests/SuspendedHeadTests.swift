@@ -34,7 +34,7 @@ struct SuspendedHeadTests {
                 return request
             })
         let session = Session.isolated(startRequestsImmediately: false, redirectHandler: redirector)
-        let request = session.request(server.url()) { $0.timeoutInterval = 0.2 }
+        let request = session.request(server.url()) { $0.timeoutInterval = 2 }
         requests.append(request)
         let task = request.serializingData()
         request.resume()

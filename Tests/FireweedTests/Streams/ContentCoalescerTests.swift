@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fireweed
 
-@Suite("Content coalescer", .timeLimit(.minutes(1)))
+@Suite("Content coalescer", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ContentCoalescerTests {
     /// Sizes of pieces as they come, and of what is passed on; at the end the rest is passed on.
     @Test(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FireweedTransport
 
-@Suite("Challenges that the engine answers", .timeLimit(.minutes(2)))
+@Suite("Challenges that the engine answers", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct ChallengeTests {
     /// A server's second message of NTLM, without target information.
     private static let ntlmChallenge = Data(

@@ -1,10 +1,11 @@
 import Dispatch
+import FixtureServer
 import Synchronization
 import Testing
 
 @testable import FireweedTransport
 
-@Suite("Blocking threads", .timeLimit(.minutes(1)))
+@Suite("Blocking threads", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct BlockingThreadsTests {
     private struct Counts {
         var running = 0

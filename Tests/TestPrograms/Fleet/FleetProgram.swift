@@ -27,7 +27,11 @@ struct FleetProgram {
     func run() async throws {
         switch arguments[0] {
         case "token":
-            exit(try await TokenWorker(store: arguments[1], origin: arguments[2], count: Int(arguments[3]) ?? 1).run())
+            exit(
+                try await TokenWorker(
+                    store: arguments[1], origin: arguments[2], count: Int(arguments[3]) ?? 1,
+                    lease: Int(arguments[4]) ?? 1
+                ).run())
         case "slots":
             try await SlotWorker(store: arguments[1], rate: Int(arguments[2]) ?? 1).run(
                 seconds: Double(arguments[3]) ?? 1, waiters: Int(arguments[4]) ?? 1)

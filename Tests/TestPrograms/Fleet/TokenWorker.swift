@@ -52,13 +52,14 @@ struct TokenWorker {
     let store: String
     let origin: String
     let count: Int
+    /// How long a worker that is killed while it renews holds the others up, in seconds.
+    let lease: Int
 
     /// The exit status: 0 when all requests succeeded.
     func run() async throws -> Int32 {
         let key = Data(repeating: 7, count: 32)
         var options = CredentialVault<ProbeToken>.Options()
-        // A worker that is killed must not hold the others up for long.
-        options.lease = .seconds(2)
+        options.lease = .seconds(lease)
         let vault =
             if store.contains("://") {
                 try Fleet(url: store, configuration: .probe)

@@ -89,9 +89,9 @@ struct Hostility {
     }
 
     /// The facts, once everything is released that needs no further call, and the number of descriptors has stood still
-    /// for a while; after ten seconds whatever they are.
+    /// for a while; after a minute whatever they are.
     private func settled(after left: [Weak], fewest: Int?) throws -> Facts {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         var (last, repetitions) = (0, 0)
         while true {
             let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
