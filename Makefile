@@ -99,7 +99,7 @@ api-check: build
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests Fuzz
 
-# Measures the benchmarks of a release build; on a quiet machine.
+# Measures the benchmarks of a release build; on a quiet machine. Go's net/http takes part where Go is installed.
 bench: export FIREWEED_BENCH := 1
 bench: deps
 	@Scripts/install-packages $(CURL)

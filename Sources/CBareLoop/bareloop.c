@@ -32,9 +32,11 @@ static size_t received(char *bytes, size_t size, size_t count, void *owner) {
     if (slot->descriptor == -2) return count;
     if (slot->descriptor >= 0) return write(slot->descriptor, bytes, count) == (ssize_t)count ? count : 0;
     if (slot->count + count > slot->room) {
-        slot->room = (slot->count + count) * 2;
-        slot->content = realloc(slot->content, slot->room);
-        if (!slot->content) return 0;
+        size_t room = (slot->count + count) * 2;
+        char *content = realloc(slot->content, room);
+        if (!content) return 0;
+        slot->content = content;
+        slot->room = room;
     }
     memcpy(slot->content + slot->count, bytes, count);
     slot->count += count;
@@ -64,7 +66,12 @@ int fw_bare_loop(const char *url, int count, int window, int connections, int de
     loop loop = {epoll_create1(EPOLL_CLOEXEC), -1};
     CURLM *multi = curl_multi_init();
     slot *slots = calloc(window, sizeof(slot));
-    if (loop.epoll < 0 || !multi || !slots) return -1;
+    if (loop.epoll < 0 || !multi || !slots) {
+        free(slots);
+        if (multi) curl_multi_cleanup(multi);
+        if (loop.epoll >= 0) close(loop.epoll);
+        return -1;
+    }
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)connections);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed);
     curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &loop);

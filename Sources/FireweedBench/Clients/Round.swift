@@ -37,7 +37,9 @@ struct Round {
 
     private func work(_ url: URL) async throws {
         switch client {
-        case .libcurl: try bare(url)
+        case .libcurl: try bare(url, connections: scenario.connections)
+        case .libcurlUnqueued: try bare(url, connections: scenario.window)
+        case .epollLoop: try epollLoop(url)
         case .urlSession: try await urlSession(url)
         case .fireweedData, .oneCore, .oneLoop, .twoLoops: try await data(url, from: session())
         case .fireweedStub: try await data(url, from: stubbed())
@@ -52,7 +54,7 @@ struct Round {
         case .fireweedClosure: try await closures(url)
         case .libcurlFile, .fireweedStream, .fireweedFile: try await BodyRound(client: client).run(url)
         case .fireweedWebSocket: try await webSocket(url)
-        case .pythonWebSockets: throw RoundError(text: "Python measures itself")
+        case .pythonWebSockets, .goNetHTTP: throw RoundError(text: "\(client.rawValue) measures itself")
         case .fireweedSQLite, .otherCookies, .ownCookies: break
         case .foundationJSON, .fireweedEncode: try FormRound(client: client).run(count: scenario.count)
         case .libcurlForm, .fireweedMultipart, .libcurlUpload, .fireweedUploadFile:
@@ -61,11 +63,19 @@ struct Round {
         }
     }
 
-    private func bare(_ url: URL) throws {
+    private func bare(_ url: URL, connections: Int) throws {
         let failed = fw_bare_loop(
-            url.absoluteString, Int32(scenario.count), Int32(scenario.window), Int32(scenario.connections),
+            url.absoluteString, Int32(scenario.count), Int32(scenario.window), Int32(connections),
             scenario.name == "body-1g" ? -2 : -1)
         guard failed == 0 else { throw RoundError(text: "\(failed) requests of libcurl failed") }
+    }
+
+    private func epollLoop(_ url: URL) throws {
+        guard let port = url.port else { throw RoundError(text: "\(url) has no port") }
+        let failed = fw_epoll_loop(
+            Int32(port), url.path, Int32(NginxServer.smallContent.count), Int32(scenario.count),
+            Int32(scenario.connections))
+        guard failed == 0 else { throw RoundError(text: "a request of the epoll loop failed") }
     }
 
     /// A session as everybody has it, but for what the scenario is about.

@@ -14,8 +14,9 @@ struct BenchRunner {
         write([Report.head])
         for scenario in Scenario.all where isWanted(scenario) {
             var measured: [Client: [Measurement]] = [:]
+            let clients = try scenario.clients.filter { try isWanted($0) && isAvailable($0) }
             for round in 1...max(1, rounds) {
-                for client in scenario.clients where isWanted(client) {
+                for client in clients {
                     FileHandle.standardError.write(
                         Data("\(scenario.name) round \(round) of \(rounds): \(client.rawValue)\n".utf8))
                     measured[client, default: []].append(try measure(scenario, client, servers))
@@ -40,12 +41,14 @@ struct BenchRunner {
     private func measure(_ scenario: Scenario, _ client: Client, _ servers: BenchServers) throws -> Measurement {
         let process = Process()
         let url = try servers.url(for: scenario, client)
-        let isPython = client == .pythonWebSockets
-        process.executableURL = URL(fileURLWithPath: isPython ? "/usr/bin/python3" : "/proc/self/exe")
-            .resolvingSymlinksInPath()
-        process.arguments =
-            isPython
-            ? PythonRound.arguments(scenario, url) : ["round", scenario.name, client.rawValue, url.absoluteString]
+        let (program, arguments) =
+            switch client {
+            case .pythonWebSockets: ("/usr/bin/python3", PythonRound.arguments(scenario, url))
+            case .goNetHTTP: (GoRound.program, GoRound.arguments(scenario, url))
+            default: ("/proc/self/exe", ["round", scenario.name, client.rawValue, url.absoluteString])
+            }
+        process.executableURL = URL(fileURLWithPath: program).resolvingSymlinksInPath()
+        process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(servers.environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
@@ -56,6 +59,17 @@ struct BenchRunner {
             throw RoundError(text: "\(client.rawValue) failed in \(scenario.name)")
         }
         return try JSONDecoder().decode(Measurement.self, from: data)
+    }
+
+    /// Whether the client can run here; Go's program is built first.
+    private func isAvailable(_ client: Client) throws -> Bool {
+        guard client == .goNetHTTP else { return true }
+        guard GoRound.isInstalled else {
+            write(["\(client.rawValue) is left out: Go is not installed"])
+            return false
+        }
+        try GoRound.build()
+        return true
     }
 
     private func isWanted(_ scenario: Scenario) -> Bool {

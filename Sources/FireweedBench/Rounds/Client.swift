@@ -2,12 +2,19 @@
 
 /// A client.
 enum Client: String, Sendable {
+    /// Over the scenario's connections; further requests wait in libcurl's list of pending transfers.
     case libcurl
+    /// Over as many connections as requests are in flight, so that none waits for a connection.
+    case libcurlUnqueued = "libcurl-unqueued"
+    /// Sockets and epoll in C, without an HTTP library: the floor.
+    case epollLoop = "epoll-loop"
     /// Writes the body to a file.
     case libcurlFile = "libcurl-file"
     /// Reads the content from a file.
     case libcurlUpload = "libcurl-upload"
     case urlSession = "urlsession"
+    /// Go's `net/http`, where Go is installed.
+    case goNetHTTP = "go-net-http"
     case fireweedData = "fireweed-data"
     /// The same on the thread of the session's event loop.
     case fireweedExecutor = "fireweed-executor"

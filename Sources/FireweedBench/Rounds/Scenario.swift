@@ -32,7 +32,10 @@ struct Scenario: Sendable {
         [
             Scenario(
                 name: "json-64", server: .nginx, path: "/small", count: 48_000, window: 64,
-                clients: [.libcurl, .urlSession, .fireweedData, .fireweedDecodable, .fireweedClosure]),
+                clients: [
+                    .libcurl, .libcurlUnqueued, .epollLoop, .urlSession, .goNetHTTP, .fireweedData, .fireweedDecodable,
+                    .fireweedClosure,
+                ]),
             Scenario(
                 name: "json-1", server: .nginx, path: "/small", count: 10_000, window: 1,
                 clients: [

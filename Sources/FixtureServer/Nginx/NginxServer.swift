@@ -14,6 +14,8 @@ public final class NginxServer: Sendable {
     public var accessLog: [AccessLogLine] { AccessLogLine.lines(of: folder.file("access.log")) }
     /// Where the server is in clear text with HTTP/2 by prior knowledge, if it was told to be.
     public let plainHTTP2URL: URL?
+    /// The content of `/small` and `/small-fresh`, which are the same document.
+    public static var smallContent: Data { DocumentEndpoints.small }
     private let ports: [PortReservation]
     private let folder: TemporaryFolder
     private let process: ChildProcess
@@ -89,7 +91,7 @@ public final class NginxServer: Sendable {
     ) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0).path);" }.joined(separator: " ")
-        let small = String(decoding: DocumentEndpoints.small, as: UTF8.self)
+        let small = String(decoding: smallContent, as: UTF8.self)
         return """
             daemon off; master_process \(workers > 1 ? "on" : "off"); worker_processes \(workers); \(affinity)
             user root; pid \(folder.file("nginx.pid").path); error_log \(folder.file("error.log").path);

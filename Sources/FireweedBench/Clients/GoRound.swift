@@ -1,0 +1,31 @@
+// Go's `net/http`, in a program of its own.
+
+import FixtureServer
+import Foundation
+
+/// The client that Go people use: a program of its own, which measures itself.
+enum GoRound {
+    /// Where the built program is, from the package's folder.
+    static let program = ".build/bench-go-client"
+
+    /// Whether there is a `go` in `PATH`.
+    static var isInstalled: Bool {
+        let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
+        return folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/go") }
+    }
+
+    /// Builds the program with Go.
+    static func build() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["go", "build", "-o", program, "Benchmarks/GoClient/main.go"]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw RoundError(text: "Go could not build its client") }
+    }
+
+    static func arguments(_ scenario: Scenario, _ url: URL) -> [String] {
+        let numbers = [scenario.count, scenario.window, scenario.connections, NginxServer.smallContent.count]
+        return [url.appendingPathComponent(scenario.path).absoluteString] + numbers.map { "\($0)" }
+    }
+}
