@@ -154,14 +154,37 @@ struct Round {
         }
     }
 
+    /// Without tasks: each completion handler sends the next request, as code with closures does.
     private func closures(_ url: URL) async throws {
         let session = session()
         let queue = DispatchQueue(label: "bench")
-        try await inParallel {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                session.request(url).validate().responseDecodable(of: Small.self, queue: queue) { response in
-                    continuation.resume(with: response.result.map { _ in }.mapError { $0 })
+        let share = max(1, scenario.count / scenario.window)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<scenario.window {
+                group.addTask {
+                    try await withCheckedThrowingContinuation { continuation in
+                        ClosureChain(session: session, url: url, queue: queue, continuation: continuation).send(share)
+                    }
                 }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Requests one after the other, each sent by the completion handler of the one before.
+private struct ClosureChain: Sendable {
+    let session: Session
+    let url: URL
+    let queue: DispatchQueue
+    let continuation: CheckedContinuation<Void, any Error>
+
+    func send(_ count: Int) {
+        session.request(url).validate().responseDecodable(of: Small.self, queue: queue) { response in
+            switch response.result {
+            case .success where count > 1: send(count - 1)
+            case .success: continuation.resume()
+            case .failure(let error): continuation.resume(throwing: error)
             }
         }
     }
