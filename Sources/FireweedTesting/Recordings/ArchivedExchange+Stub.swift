@@ -24,20 +24,32 @@ extension ArchivedExchange {
     }
 
     /// The response; the content has no coding any more, so that fields about it are left out.
+    ///
+    /// A response to HEAD, a 204 and a 304 have no content (RFC 9110 §9.3.2, §15.3.5, §15.4.5). Content that an archive
+    /// has for such a response was not on the wire, and is ignored: browsers write the content of their cache into a
+    /// 304.
     func answer(hosts: Set<String>?) -> MockResponse {
         // Browsers write status 0 for an exchange without a response; a final status has 3 digits from 200 on.
         guard let response, let status = response.status, (200...999).contains(status) else {
             return .failure(URLError(.networkConnectionLost))
         }
-        var answer = MockResponse(status: status, body: response.content?.data ?? Data())
-        for field in fields where !Self.framingNames.contains(field.name.lowercased()) {
-            answer.fields.append(field)
+        var answer = MockResponse(status: status)
+        let hasContent = answer.hasContent(for: HTTPMethod(rawValue: request.method))
+        // Pieces have no known length: no `Content-Length` is made of content that was not recorded.
+        answer.content = hasContent ? .data(response.content?.data ?? Data()) : .pieces([])
+        // RFC 9110 §8.6: without content, these fields are those of the GET, except that a 204 has no length.
+        let keepsContentFields = !hasContent && status != 204
+        for field in fields {
+            let name = field.name.lowercased()
+            guard !Self.connectionNames.contains(name) else { continue }
+            if keepsContentFields || !Self.contentNames.contains(name) { answer.fields.append(field) }
         }
         if let hosts { answer.keepOnServer(hosts) }
         if response.content?.isText == true { answer.declareUTF8() }
-        // The writer has left content out: an empty answer would be another one than was recorded.
-        if let content = response.content, content.data == nil, content.byteCount ?? 0 > 0,
-            hasContent(status: status)
+        // The writer has left content out: an empty answer would be another one than was recorded. Browsers leave out
+        // the content of redirects.
+        if hasContent, !(300...399).contains(status), let content = response.content, content.data == nil,
+            content.byteCount ?? 0 > 0
         {
             return .failure(
                 RecordingError(
@@ -51,15 +63,12 @@ extension ArchivedExchange {
         }
     }
 
-    /// Fields of the connection and of codings that the recorded content has no more.
-    private static let framingNames: Set<String> = [
-        "content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection",
-        "trailer", "upgrade",
+    /// Fields of the connection.
+    private static let connectionNames: Set<String> = [
+        "transfer-encoding", "connection", "keep-alive", "proxy-connection", "trailer", "upgrade",
     ]
-
-    private func hasContent(status: Int) -> Bool {
-        request.method != "HEAD" && status != 204 && status != 304 && !(300...399).contains(status)
-    }
+    /// Fields of a coding that the recorded content has no more.
+    private static let contentNames: Set<String> = ["content-encoding", "content-length"]
 
     /// The response's fields: without those of HTTP/2's start (RFC 9113 §8.3), and one for each line.
     ///

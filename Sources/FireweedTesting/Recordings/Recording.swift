@@ -15,6 +15,9 @@ public import Foundation
 /// archive has it; ``RecordingMatch`` has other ways. JSON and forms are compared by their members, parts of a
 /// multipart form without their boundary. A value that is redacted in the archive (`Redaction.mark`) stands for every
 /// value. What was not recorded fails with ``UnmatchedRequestError``, which shows the nearest exchange.
+///
+/// A response to HEAD, a 204 and a 304 are replayed without content, as they are on the wire (RFC 9110 §6.4.1). Content
+/// that an archive has for them is ignored: browsers write the content of their cache into a 304.
 public struct Recording: Sendable {
     /// How many exchanges there are.
     public var count: Int { entries.count }

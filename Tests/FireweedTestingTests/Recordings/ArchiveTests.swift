@@ -66,6 +66,39 @@ struct ArchiveTests {
     }
 
     @Test(
+        "content of a response that cannot have any is ignored, by stubs and by a server (RFC 9110 §6.4.1)",
+        arguments: [
+            (HTTPMethod.head, 200, "12" as String?), (.get, 204, nil),
+            (.get, 304, "12"),  // browsers write the content of their cache
+        ], [true, false])
+    func forbiddenContent(row: (method: HTTPMethod, status: Int, length: String?), isOnServer: Bool) async throws {
+        let text = """
+            {'log': {'entries': [{'request': {'method': '\(row.method.rawValue)', 'url': '\(api)/a'},
+              'response': {'status': \(row.status), 'headers': [{'name': 'Content-Length', 'value': '12'}],
+              'content': {'size': 6, 'text': 'cached'}}}]}}
+            """
+        let recording = try Recording(har: Data(text.replacingOccurrences(of: "'", with: "\"").utf8))
+        let server = try MockServer.start { recording.stubs(matching: .request, anyOrigin: true) }
+        let session = isOnServer ? Session(configuration: .ephemeral) : Session.replaying(recording)
+        let url = isOnServer ? server.url("/a").absoluteString : "\(api)/a"
+        // Bytes behind the first response would be the head of the second.
+        for _ in 0..<2 {
+            let response = await session.request(url, method: row.method)
+                .serializingData(emptyResponseCodes: [204, 304], emptyRequestMethods: [.head]).response
+            #expect(response.error == nil && response.response?.statusCode == row.status)
+            #expect(response.data == nil && response.response?.headers["Content-Length"] == row.length)
+        }
+    }
+
+    @Test("no length is made up for a response to HEAD whose length was not recorded")
+    func unknownLength() async throws {
+        let session = try session(response: "'status': 200, 'content': {'size': 6, 'text': 'cached'}", method: .head)
+        let response = await session.request("\(api)/a", method: .head)
+            .serializingData(emptyRequestMethods: [.head]).response
+        #expect(response.error == nil && response.response?.headers["Content-Length"] == nil)
+    }
+
+    @Test(
         "members that replaying does not need may have any value",
         arguments: [
             "'status': 200, 'content': {'size': null, 'text': 'a', 'mimeType': null, 'encoding': null}",
