@@ -8,10 +8,9 @@ import Foundation
 /// The command begins with `$ curl -v`, and is written like Alamofire's where Alamofire's form is safe.
 struct CURLCommand {
     let method: String
-    let url: URL
-    let fields: [Field]
+    var urlText: String
+    var fields: [Field]
     var credential: (user: String, password: String)?
-    /// Whether credentials are shown or hidden.
     var schemes = AuthenticationSchemes.password
     var content = CURLContent.none
     /// Whether `fields` are all fields of the message, so that the command must stop curl from adding others.
@@ -41,9 +40,8 @@ struct CURLCommand {
     private var behaviour: [String] {
         var options: [String] = []
         if method == "HEAD", !hasContent { options.append("-I") }  // with -X alone, curl would wait for content
-        let text = url.absoluteString
-        if text.contains(where: "[]{}".contains) { options.append("-g") }
-        if text.contains("/.") { options.append("--path-as-is") }
+        if urlText.contains(where: "[]{}".contains) { options.append("-g") }
+        if urlText.contains("/.") { options.append("--path-as-is") }
         return options
     }
 
@@ -75,18 +73,19 @@ struct CURLCommand {
     /// drops values that are too long.
     private func isCookieOption(_ field: Field) -> Bool {
         field.name.isEqualIgnoringASCIICase("Cookie") && field.value.utf8.first != UInt8(ascii: "@")
-            && (field.value.contains("=") || field.value == SecretFields.mark) && field.value.utf8.count < 8000
+            && (field.value.contains("=") || field.value == CURLSecrets.redaction.replacement)
+            && field.value.utf8.count < 8000
     }
 
     /// The URL, with the user and password in it when `-u` would split them at the wrong colon.
     private var target: String {
         guard let credential, credential.user.contains(":"),
-            var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return url.absoluteString }
+            var components = URLComponents(string: urlText)
+        else { return urlText }
         components.percentEncodedUser = QueryText.escaped(credential.user, keeping: QueryText.Kept(.alphanumerics))
         components.percentEncodedPassword = QueryText.escaped(
             credential.password, keeping: QueryText.Kept(.alphanumerics))
-        return components.string ?? url.absoluteString
+        return components.string ?? urlText
     }
 
     // MARK: Fields
@@ -114,18 +113,18 @@ struct CURLCommand {
     // MARK: Redacting
 
     private var redacted: CURLCommand {
-        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        if components?.user != nil || components?.password != nil {
-            components?.percentEncodedUser = SecretFields.mark
-            components?.percentEncodedPassword = nil
+        let redaction = CURLSecrets.redaction
+        var command = self
+        command.urlText = redaction.text(ofURL: urlText)
+        // A log leaves userinfo out; a command shows that there was some.
+        if Userinfo.split(urlText) != nil, let scheme = command.urlText.range(of: "://") {
+            command.urlText.insert(contentsOf: "\(redaction.replacement)@", at: scheme.upperBound)
         }
-        let fields = fields.map {
-            SecretFields.contains($0.name) ? Field(name: $0.name, value: SecretFields.mark) : $0
+        command.fields = fields.map {
+            Field(name: $0.name, value: redaction.value($0.value, ofField: $0.name))
         }
-        return CURLCommand(
-            method: method, url: components?.url ?? url, fields: fields,
-            credential: credential.map { _ in (SecretFields.mark, SecretFields.mark) }, content: content,
-            isComplete: isComplete)
+        if credential != nil { command.credential = (redaction.replacement, redaction.replacement) }
+        return command
     }
 
     private static func methodWord(_ method: String) -> String {

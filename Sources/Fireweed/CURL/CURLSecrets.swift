@@ -4,19 +4,12 @@
 public enum CURLSecrets: Sendable {
     /// The command shows everything, and sends the same request.
     case shown
-    /// For logs: `REDACTED` replaces the values of `Authorization`, `Cookie`, `Set-Cookie` and `Proxy-Authorization`,
-    /// user and password, and the userinfo of the URL.
+    /// For logs: `REDACTED` replaces what ``Redaction/standard`` hides in fields and URLs, and user and password.
     ///
-    /// The rest of the URL, other fields and the content are shown as they are.
+    /// A known authentication scheme stays, as in `Authorization: Bearer REDACTED`. `REDACTED` also replaces the
+    /// userinfo of the URL. The content is shown as it is.
     case hidden
-}
 
-/// The fields that `.hidden` hides.
-enum SecretFields {
-    static let mark = "REDACTED"
-    private static let names = ["Authorization", "Cookie", "Set-Cookie", "Proxy-Authorization"]
-
-    static func contains(_ name: String) -> Bool {
-        names.contains(where: name.isEqualIgnoringASCIICase)
-    }
+    /// The rule of ``hidden``: that of logs and archives, with a text that stays as it is in a URL and in a shell.
+    static let redaction = Redaction.standard.replacing(by: "REDACTED")
 }

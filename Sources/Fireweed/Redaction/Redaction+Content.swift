@@ -13,10 +13,10 @@ extension Redaction {
             return Data(pairs(in: String(decoding: data, as: UTF8.self).unicodeScalars[...]).utf8)
         }
         if Self.lineTypes.contains(where: { type.contains($0) }) {
-            return Data(jsonLines(data).map { $0 ?? Data(Self.mark.utf8) }.joined(separator: [Self.lineFeed]))
+            return Data(jsonLines(data).map { $0 ?? Data(replacement.utf8) }.joined(separator: [Self.lineFeed]))
         }
         if type.contains("json") { return json(data, .fragmentsAllowed) ?? wholeJSONLines(data) }
-        return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(Self.mark.utf8)
+        return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(replacement.utf8)
     }
 
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]
@@ -32,7 +32,7 @@ extension Redaction {
         let (clean, hasChanged) = json(object, depth: 0)
         guard hasChanged else { return data }
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes, .fragmentsAllowed]
-        return (try? JSONSerialization.data(withJSONObject: clean, options: options)) ?? Data(Self.mark.utf8)
+        return (try? JSONSerialization.data(withJSONObject: clean, options: options)) ?? Data(replacement.utf8)
     }
 
     private static let lineFeed = UInt8(ascii: "\n")
@@ -52,18 +52,18 @@ extension Redaction {
     private func wholeJSONLines(_ data: Data) -> Data {
         let lines = jsonLines(data).compactMap { $0 }
         let count = data.count { $0 == Self.lineFeed || $0 == 0x1E } + 1
-        return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(Self.mark.utf8)
+        return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(replacement.utf8)
     }
 
     private func json(_ value: Any, depth: Int) -> (value: Any, hasChanged: Bool) {
-        guard depth < 64 else { return (Self.mark, true) }
+        guard depth < 64 else { return (replacement, true) }
         switch value {
         case let members as [String: Any]:
             var clean: [String: Any] = [:]
             var hasChanged = false
             for (name, member) in members {
                 let isSecret = isSecret(parameter: name) || isSecret(field: name)
-                let made = isSecret ? (Self.mark, true) : json(member, depth: depth + 1)
+                let made = isSecret ? (replacement, true) : json(member, depth: depth + 1)
                 clean[name] = made.0
                 hasChanged = hasChanged || made.1
             }

@@ -44,7 +44,7 @@ extension Redaction {
         let (name, value) = (pair[..<equals], pair[pair.index(after: equals)...])
         // Of a path, the last segment.
         let word = name.lastIndex(of: "/").map { name[name.index(after: $0)...] } ?? name
-        if isSecret(parameter: String(word)) { return String(name) + "=" + Self.mark }
+        if isSecret(parameter: String(word)) { return String(name) + "=" + replacement }
         // An equals sign alone is a part of the value.
         guard value.contains(where: { "%?#".unicodeScalars.contains($0) }) || String(value).contains("://") else {
             return String(pair)
@@ -60,12 +60,12 @@ extension Redaction {
 
     private func cleaned(_ value: String, depth: Int) -> String? {
         guard value.unicodeScalars.contains(where: { "=%:".unicodeScalars.contains($0) }) else { return nil }
-        guard depth < Self.depthLimit else { return Self.mark }
+        guard depth < Self.depthLimit else { return replacement }
         let clean = text(ofURL: value, depth: depth)
         if clean != value { return clean }
         guard let decoded = value.removingPercentEncoding, decoded != value else { return nil }
         return cleaned(decoded, depth: depth + 1).map {
-            $0 == Self.mark ? $0 : QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics))
+            $0 == replacement ? $0 : QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics))
         }
     }
 }

@@ -1,5 +1,6 @@
 // What is kept out of logs and archives.
 
+import FireweedTransport
 import Foundation
 
 /// Names the fields and parameters whose values are secrets, which are not written to logs and archives.
@@ -30,6 +31,8 @@ public struct Redaction: Sendable {
 
     /// The text that replaces a secret.
     public static let mark = "[redacted]"
+    /// The mark, unless the text goes where the mark would have to be quoted.
+    private(set) var replacement = Self.mark
 
     /// Makes a redaction.
     ///
@@ -46,11 +49,14 @@ public struct Redaction: Sendable {
     }
 
     /// Removes credentials, cookies, tokens, keys and signatures, under their usual names.
+    ///
+    /// The fields are these, those of ``TransportOptions/standardCredentialFieldNames``, and those whose names have the
+    /// name of a parameter as a part.
     public static let standard = Redaction(
-        fieldNames: [
+        fieldNames: Set([
             "authentication-info", "cookie", "cookie2", "dpop", "proxy-authentication-info", "sec-websocket-protocol",
             "set-cookie", "set-cookie2", "x-amzn-oidc-data", "x-forwarded-client-cert",
-        ],
+        ]).union(TransportOptions.standardCredentialFieldNames),
         parameterNames: [
             "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
             "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
@@ -64,6 +70,13 @@ public struct Redaction: Sendable {
 
     /// Removes only userinfo.
     public static let none = Redaction(fieldNames: [], parameterNames: [])
+
+    /// The same redaction with another text for a secret.
+    func replacing(by replacement: String) -> Redaction {
+        var copy = self
+        copy.replacement = replacement
+        return copy
+    }
 
     // MARK: Names
 
@@ -90,7 +103,7 @@ public struct Redaction: Sendable {
         let keepsScheme =
             lowercased.hasSuffix("authorization") && scheme.utf8.count < value.utf8.count
             && Self.authenticationSchemes.contains(scheme.lowercased())
-        return keepsScheme ? "\(scheme) \(Self.mark)" : Self.mark
+        return keepsScheme ? "\(scheme) \(replacement)" : replacement
     }
 
     /// IANA's registry of HTTP authentication schemes (RFC 9110 §16.4.1), and a few that are common without it.

@@ -29,7 +29,7 @@ extension Request {
         var message = OutgoingMessage(url: record.url, method: record.method, fields: fields, body: .none)
         message = core.credentials.completing(message)
         var command = CURLCommand(
-            method: record.method, url: message.url,
+            method: record.method, urlText: message.url.absoluteString,
             fields: core.cookies.addingCookies(
                 to: message.fields, for: message.url, urlText: message.url.absoluteString, settings: core.settings
             ).fields)
@@ -133,7 +133,8 @@ extension URLRequest {
     public func cURLDescription(secrets: CURLSecrets = .shown) -> String {
         guard let url else { return "$ curl command could not be created: the request has no URL." }
         return CURLCommand(
-            method: httpMethod ?? "GET", url: url, fields: headers.map { Field(name: $0.name, value: $0.value) },
+            method: httpMethod ?? "GET", urlText: url.absoluteString,
+            fields: headers.map { Field(name: $0.name, value: $0.value) },
             content: curlContent, isComplete: false
         ).text(secrets)
     }

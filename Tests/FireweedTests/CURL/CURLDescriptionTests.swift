@@ -103,11 +103,60 @@ struct CURLDescriptionTests {
         #expect(!text.contains("s3cret") && !text.contains("us:"))
         for part in [
             "X-Kept: kept", "REDACTED@h.example/path?q=kept", "-d \"body\"", "-b \"REDACTED\"",
-            "Authorization: REDACTED",
+            "Authorization: Bearer REDACTED",
         ] {
             #expect(text.contains(part), "\(part)")
         }
         #expect(request.cURLDescription().contains("s3cret"))
+    }
+
+    /// Every field and parameter that logs and archives hide; the name of a parameter hides a field too.
+    private static let secretFields = Redaction.standard.fieldNames.union(Redaction.standard.parameterNames).sorted()
+    private static let secretParameters = Redaction.standard.parameterNames
+        .union(Redaction.standard.wholeParameterNames).sorted()
+
+    @Test("for logs, each field is hidden that logs and archives hide", arguments: secretFields)
+    func hiddenField(name: String) throws {
+        let text = try request("https://h.example/", "GET", [name: "s3cret"]).cURLDescription(secrets: .hidden)
+        #expect(!text.contains("s3cret") && text.contains("REDACTED"))
+    }
+
+    @Test("for logs, each parameter of a URL is hidden that logs and archives hide", arguments: secretParameters)
+    func hiddenParameter(name: String) throws {
+        let request = try request("https://h.example/path?a=kept&\(name)=s3cret&b=kept#\(name)=s3cret")
+        let url = "\"https://h.example/path?a=kept&\(name)=REDACTED&b=kept#\(name)=REDACTED\""
+        #expect(lines(request, .hidden).last == url)
+    }
+
+    @Test(
+        "for logs, what only resembles a secret is shown",
+        arguments: [
+            ("https://h.example/?page=1&country_code=2", "X-Kept", "a=1"),
+            ("https://h.example/?to=https%3A%2F%2Fi%2F%3Fpage%3D1", "Referer", "https://i.example/?sort_key=1"),
+            ("https://h.example/a[1]?q=%20", "X-Authors", "me"),
+        ])
+    func shown(url: String, name: String, value: String) throws {
+        let request = try request(url, "GET", [name: value])
+        #expect(request.cURLDescription(secrets: .hidden) == request.cURLDescription())
+    }
+
+    @Test("for logs, URLs in fields and in parameters lose their secrets")
+    func nestedURLs() throws {
+        let nested = try request(
+            "https://us:s3cret@h.example/?to=https://i.example/?token=s3cret", "GET",
+            ["Referer": "https://i.example/?token=s3cret"])
+        let lines = lines(nested, .hidden)
+        #expect(lines.contains("-H \"Referer: https://i.example/?token=REDACTED\""))
+        #expect(lines.last == "\"https://REDACTED@h.example/?to=https://i.example/?token=REDACTED\"")
+    }
+
+    @Test("the scheme of hidden credentials is shown")
+    func hiddenScheme() throws {
+        let session = Session(requestSetup: .eager, eventMonitors: [])
+        let credential = URLCredential(user: "user", password: "s3cret", persistence: .none)
+        let text = session.request("https://h.example/", shouldAutomaticallyResume: false)
+            .authenticate(with: credential, schemes: .basic).cURLDescription(secrets: .hidden)
+        #expect(text.contains("\t-u REDACTED:REDACTED \\\n\t--basic \\\n"))
     }
 
     @Test("credentials of a request are shown, or hidden")

@@ -83,6 +83,13 @@ struct RedactionTests {
         #expect(Redaction.standard.value("v", ofField: name) == "[redacted]")
     }
 
+    @Test(
+        "the fields that a redirect to another origin drops are secrets",
+        arguments: TransportOptions.standardCredentialFieldNames)
+    func credentialFields(name: String) {
+        #expect(Redaction.standard.value("v", ofField: name) == "[redacted]")
+    }
+
     private static let mark = "[redacted]"
 
     @Test(
