@@ -56,7 +56,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
     private let options: Options
     private let revocationLists: [RevocationList]
-    private let timeout: Duration
+    /// How long all questions about one server may take together.
+    let timeout: Duration
     private let known = Mutex<[Certificate: Known]>([:])
 
     private static let knownLimit = 512
