@@ -36,10 +36,14 @@ do {
             Terminal.tell("* fireweed \(AFInfo.version), \(EngineTransport.engineVersion)\n")
         }
         let input = StandardInput.content(for: invocation)
-        code =
-            invocation.urlCount > 1
-            ? try await SeveralRequests(invocation, standardInput: input).run()
-            : try await RequestRunner(invocation, standardInput: input).run()
+        if invocation.urlCount > 1 {
+            code = try await SeveralRequests(invocation, standardInput: input).run()
+        } else {
+            let runner = try RequestRunner(invocation, standardInput: input)
+            // The process ends behind it: taking the session apart before is a twelfth of a short run.
+            _ = Unmanaged.passRetained(runner)
+            code = await runner.run()
+        }
     }
     exit(code.rawValue)
 } catch let error as UsageError {
