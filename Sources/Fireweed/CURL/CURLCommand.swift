@@ -124,6 +124,12 @@ struct CURLCommand {
             Field(name: $0.name, value: redaction.value($0.value, ofField: $0.name))
         }
         if credential != nil { command.credential = (redaction.replacement, redaction.replacement) }
+        // Content that is in one piece: the parts of a multipart form and streams are shown as they are.
+        if case .pieces(let pieces) = content, pieces.count == 1, case .bytes(let data) = pieces[0],
+            let clean = redaction.searchedContent(data, type: FieldBlock(fields).value(of: "Content-Type"))
+        {
+            command.content = .data(clean)
+        }
         return command
     }
 

@@ -4,10 +4,11 @@
 public enum CURLSecrets: Sendable {
     /// The command shows everything, and sends the same request.
     case shown
-    /// For logs: `REDACTED` replaces what ``Redaction/standard`` hides in fields and URLs, and user and password.
+    /// For logs: `REDACTED` replaces what ``Redaction/standard`` hides in fields, URLs, forms and JSON, and user and
+    /// password.
     ///
     /// A known authentication scheme stays, as in `Authorization: Bearer REDACTED`. `REDACTED` also replaces the
-    /// userinfo of the URL. The content is shown as it is.
+    /// userinfo of the URL. Content of other types, multipart forms among them, is shown as it is.
     case hidden
 
     /// The rule of ``hidden``: that of logs and archives, with a text that stays as it is in a URL and in a shell.

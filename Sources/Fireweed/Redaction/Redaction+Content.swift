@@ -8,6 +8,13 @@ extension Redaction {
     /// Content of another form is removed, unless content of its type has no parameters.
     package func content(_ data: Data, type: String?) -> Data {
         guard !ignoresParameters, !data.isEmpty else { return data }
+        if let clean = searchedContent(data, type: type) { return clean }
+        let type = (type ?? "").lowercased()
+        return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(replacement.utf8)
+    }
+
+    /// Forms, JSON and JSON Lines without secrets; `nil` for content of another type, in which none are searched for.
+    func searchedContent(_ data: Data, type: String?) -> Data? {
         let type = (type ?? "").lowercased()
         if type.contains("x-www-form-urlencoded") {
             return Data(pairs(in: String(decoding: data, as: UTF8.self).unicodeScalars[...]).utf8)
@@ -15,8 +22,7 @@ extension Redaction {
         if Self.lineTypes.contains(where: { type.contains($0) }) {
             return Data(jsonLines(data).map { $0 ?? Data(replacement.utf8) }.joined(separator: [Self.lineFeed]))
         }
-        if type.contains("json") { return json(data, .fragmentsAllowed) ?? wholeJSONLines(data) }
-        return Self.plainTypes.contains { type.hasPrefix($0) } ? data : Data(replacement.utf8)
+        return type.contains("json") ? json(data, .fragmentsAllowed) ?? wholeJSONLines(data) : nil
     }
 
     private static let lineTypes = ["ndjson", "jsonl", "json-lines", "json-seq"]

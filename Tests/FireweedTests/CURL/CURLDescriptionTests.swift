@@ -150,6 +150,23 @@ struct CURLDescriptionTests {
         #expect(lines.last == "\"https://REDACTED@h.example/?to=https://i.example/?token=REDACTED\"")
     }
 
+    @Test(
+        "for logs, forms and JSON lose their secrets",
+        arguments: [
+            ("application/x-www-form-urlencoded", "user=me&password=s3cret", "user=me&password=REDACTED"),
+            ("application/json", #"{"user":"me","password":"s3cret"}"#, #"{"password":"REDACTED","user":"me"}"#),
+            ("application/json; charset=utf-8", #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+            ("application/json", #"{"password":"s3cr"#, "REDACTED"),
+            ("application/x-ndjson", "{\"token\":\"s3cret\"}\n{}", "{\"token\":\"REDACTED\"}\n{}"),
+            ("text/plain", "password=shown", "password=shown"),
+        ])
+    func hiddenContent(type: String, content: String, shown: String) throws {
+        let headers: HTTPHeaders = ["Content-Type": type]
+        let sent = try request("https://h.example/", "POST", headers, Data(content.utf8))
+        let log = try request("https://h.example/", "POST", headers, Data(shown.utf8))
+        #expect(sent.cURLDescription(secrets: .hidden) == log.cURLDescription())
+    }
+
     @Test("the scheme of hidden credentials is shown")
     func hiddenScheme() throws {
         let session = Session(requestSetup: .eager, eventMonitors: [])
