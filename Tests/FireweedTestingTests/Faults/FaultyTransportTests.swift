@@ -95,7 +95,8 @@ struct FaultyTransportTests {
     @Test("ends are put into another order, and none is lost")
     func reorder() async throws {
         let feeds = [ResponseFeed(), ResponseFeed()]
-        let stubs = StubTransport {
+        // An end is held for a second of the clock at most.
+        let stubs = StubTransport(clock: TestClock()) {
             for index in feeds.indices { Stub.get("/feed\(index)").reply(.stream(from: feeds[index])) }
             Stub.any().reply(.text("at once"))
         }
