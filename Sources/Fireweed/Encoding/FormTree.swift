@@ -51,6 +51,7 @@ private final class FormStorage {
         content = .array([])
     }
 
+    /// A new storage for a member; a value that is encoded again for the same key replaces the first.
     func member(_ key: String) -> FormStorage {
         let child = FormStorage()
         if case .object(var members) = content {
@@ -63,6 +64,14 @@ private final class FormStorage {
             content = .object(members)
         }
         return child
+    }
+
+    /// The storage of a member as it is, so that a container that is made again for the same key adds to it.
+    func openMember(_ key: String) -> FormStorage {
+        if case .object(let members) = content, let existing = members.first(where: { $0.0 == key }) {
+            return existing.1
+        }
+        return member(key)
     }
 
     func element() -> FormStorage {
@@ -207,19 +216,23 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        place(key).container(keyedBy: keyType)
+        opened(key).container(keyedBy: keyType)
     }
 
     mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        place(key).unkeyedContainer()
+        opened(key).unkeyedContainer()
     }
 
     mutating func superEncoder() -> any Encoder { FormSuperEncoder(subclass: encoder) }
 
-    mutating func superEncoder(forKey key: Key) -> any Encoder { place(key) }
+    mutating func superEncoder(forKey key: Key) -> any Encoder { opened(key) }
 
     private func place(_ key: Key) -> FormValueEncoder {
         encoder.child(encoder.storage.member(key.stringValue), key)
+    }
+
+    private func opened(_ key: Key) -> FormValueEncoder {
+        encoder.child(encoder.storage.openMember(key.stringValue), key)
     }
 }
 

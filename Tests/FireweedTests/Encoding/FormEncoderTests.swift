@@ -239,6 +239,21 @@ private struct Wrapped: Encodable {
         try container.encode(Ordered())
     }
 }
+private struct Reopening: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyKey.self)
+        for text in ["a", "b"] {
+            var keyed = container.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("k"))
+            try keyed.encode(text, forKey: AnyKey(text))
+            var list = container.nestedUnkeyedContainer(forKey: AnyKey("l"))
+            try list.encode(text)
+            var parent = container.superEncoder(forKey: AnyKey("p")).container(keyedBy: AnyKey.self)
+            try parent.encode(text, forKey: AnyKey(text))
+            try container.encode([text: text], forKey: AnyKey("v"))
+        }
+        _ = container.superEncoder(forKey: AnyKey("v"))
+    }
+}
 private struct Refuses: Encodable {
     func encode(to encoder: any Encoder) throws {
         throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "no"))
@@ -268,6 +283,11 @@ struct FormEncoderContainerTests {
         #expect(
             try text(Nested(), URLEncodedFormEncoder(arrayEncoding: .indexInBrackets, nilEncoding: .null)) == expected)
         #expect(try text(Wrapped()) == "a=2&b=1&c=3")
+    }
+
+    @Test("a container that is made again for a key adds to it, and a value that is encoded again replaces it")
+    func reopened() throws {
+        #expect(try text(Reopening()) == "k[a]=a&k[b]=b&l[]=a&l[]=b&p[a]=a&p[b]=b&v[b]=b")
     }
 
     @Test(
