@@ -42,21 +42,3 @@ package struct MIMEType: Equatable {
         return halves[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'")).lowercased()
     }
 }
-
-extension String.Encoding {
-    /// The encoding with this IANA name; `nil` when the name is unknown.
-    init?(charset: String) {
-        guard let encoding = Self.byCharset[charset] else { return nil }
-        self = encoding
-    }
-
-    private static let byCharset: [String: String.Encoding] = [
-        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii, "iso-8859-1": .isoLatin1,
-        "latin1": .isoLatin1, "iso_8859-1": .isoLatin1, "iso-8859-2": .isoLatin2, "latin2": .isoLatin2,
-        "windows-1250": .windowsCP1250, "windows-1251": .windowsCP1251, "windows-1252": .windowsCP1252,
-        "windows-1253": .windowsCP1253, "windows-1254": .windowsCP1254, "cp1252": .windowsCP1252,
-        "utf-16": .utf16, "utf-16be": .utf16BigEndian, "utf-16le": .utf16LittleEndian, "utf-32": .utf32,
-        "utf-32be": .utf32BigEndian, "utf-32le": .utf32LittleEndian, "shift_jis": .shiftJIS, "euc-jp": .japaneseEUC,
-        "iso-2022-jp": .iso2022JP, "macintosh": .macOSRoman,
-    ]
-}

@@ -49,6 +49,26 @@ struct SerializerTests {
         #expect(text == expected)
     }
 
+    @Test(
+        "charsets of every region are read",
+        arguments: [
+            ("iso-8859-2", [0xB1], "ą"), ("iso-8859-5", [0xB0], "А"), ("ISO-8859-7", [0xC1], "Α"),
+            ("iso-8859-8", [0xE0], "א"), ("iso-8859-9", [0xD0], "Ğ"), ("iso-8859-15", [0xA4], "€"),
+            ("windows-1251", [0xC0], "А"), ("windows-1255", [0xE0], "א"), ("windows-1256", [0xC7], "ا"),
+            ("windows-1257", [0xC0], "Ą"), ("windows-1258", [0xD0], "Đ"), ("windows-874", [0xA1], "ก"),
+            ("tis-620", [0xA1], "ก"), ("koi8-r", [0xE1], "А"), ("koi8-u", [0xA4], "є"), ("ibm866", [0x80], "А"),
+            ("macintosh", [0x8E], "é"), ("gb2312", [0xC4, 0xE3], "你"), ("gbk", [0xC4, 0xE3], "你"),
+            ("GB18030", [0x81, 0x30, 0x81, 0x30], "\u{80}"), ("big5", [0xA7, 0x41], "你"),
+            ("euc-kr", [0xB0, 0xA1], "가"), ("shift_jis", [0x82, 0xA0], "あ"), ("windows-31j", [0x87, 0x40], "①"),
+            ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x24, 0x22, 0x1B, 0x28, 0x42], "あ"),
+        ] as [(String, [UInt8], String)])
+    func charsets(name: String, bytes: [UInt8], expected: String) throws {
+        let text = try StringResponseSerializer().serialize(
+            request: nil, response: response(200, ["Content-Type": "text/html; charset=\(name)"]), data: Data(bytes),
+            error: nil)
+        #expect(text == expected)
+    }
+
     @Test("the prefix that guards JSON is dropped")
     func googleXSSI() throws {
         let data = Data(")]}',\n{}".utf8)
