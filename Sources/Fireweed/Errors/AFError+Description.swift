@@ -34,8 +34,8 @@ extension AFError: LocalizedError {
 extension Error {
     /// The error in words; a `URLError`'s are the transport's.
     var plainText: String {
-        if let error = self as? URLError, let text = error.userInfo[NSLocalizedDescriptionKey] as? String {
-            return text
+        if let error = self as? URLError {
+            return error.userInfo[NSLocalizedDescriptionKey] as? String ?? error.localizedDescription
         }
         if let error = self as? any LocalizedError, let text = error.errorDescription { return text }
         return "\(self)"

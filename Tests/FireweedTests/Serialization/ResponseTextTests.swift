@@ -75,10 +75,13 @@ struct ResponseTextTests {
         #expect(unanswered.debugDescription.contains("\n[Response]: None\n[File URL]: None\n[Resume Data]: None\n"))
     }
 
-    @Test("a failed task's error begins as Alamofire's does")
+    @Test("a failed task's error reads as Alamofire's does, with and without a text of the transport")
     func failedTask() {
-        let error = AFError.sessionTaskFailed(error: URLError(.timedOut))
-        #expect(error.errorDescription?.hasPrefix("URLSessionTask failed with error: ") == true)
-        #expect(error.localizedDescription.hasPrefix("URLSessionTask failed with error: "))
+        for cause in [URLError(.timedOut), URLError(.timedOut, userInfo: [NSLocalizedDescriptionKey: "too slow"])] {
+            let error = AFError.sessionTaskFailed(error: cause)
+            let expected = "URLSessionTask failed with error: \(cause.localizedDescription)"
+            #expect(error.errorDescription == expected)
+            #expect(error.localizedDescription == expected)
+        }
     }
 }
