@@ -48,7 +48,7 @@ extension AFError {
     public enum MultipartEncodingFailureReason: Sendable {
         /// The URL of a part is not a file URL.
         case bodyPartURLInvalid(url: URL)
-        /// The file of a part has no name.
+        /// The name of a part's file is empty or has no extension, and no other name is given.
         case bodyPartFilenameInvalid(in: URL)
         /// The file of a part cannot be reached.
         case bodyPartFileNotReachable(at: URL)

@@ -58,12 +58,13 @@ open class MultipartFormData {
     /// The media type is that of the name's extension. The file is read when the form is encoded or sent.
     ///
     /// - Parameters:
-    ///   - fileURL: the file. A file that is missing, or is a folder, makes encoding the form fail with
-    ///     `AFError.multipartEncodingFailed(reason:)`.
+    ///   - fileURL: the file, whose name has an extension; a file without an extension needs
+    ///     `append(_:withName:fileName:mimeType:)`. A name without an extension, and a file that is missing or is a
+    ///     folder, make encoding the form fail with `AFError.multipartEncodingFailed(reason:)`.
     ///   - name: the name of the form's field.
     public func append(_ fileURL: URL, withName name: String) {
         let fileName = fileURL.lastPathComponent
-        guard !fileName.isEmpty, !fileURL.pathExtension.isEmpty || fileURL.isFileURL else {
+        guard !fileName.isEmpty, !fileURL.pathExtension.isEmpty else {
             return fail(.bodyPartFilenameInvalid(in: fileURL))
         }
         append(

@@ -29,7 +29,9 @@ struct UploadRound {
             ? session.upload(file, to: url, method: .put)
             : session.upload(
                 multipartFormData: { form in
-                    for _ in 0..<partCount { form.append(file, withName: "file") }
+                    for _ in 0..<partCount {
+                        form.append(file, withName: "file", fileName: "file", mimeType: "application/octet-stream")
+                    }
                 }, to: url)
         let answer = try await request.validate().serializingDecodable(Answer.self).value
         guard answer.byteCount >= partCount << 30 else { throw RoundError(text: "only \(answer.byteCount) bytes came") }

@@ -74,6 +74,14 @@ struct MultipartFailureTests {
             Issue.record("a URL without a name")
             return
         }
+        try Data("content".utf8).write(to: folder.file("README"))
+        for name in ["README", ".profile", ""] {
+            let file = folder.url.appendingPathComponent(name)
+            guard case .bodyPartFilenameInvalid(file) = reason(of: { $0.append(file, withName: "f") }) else {
+                Issue.record("\(name), a name without an extension")
+                return
+            }
+        }
         let missing = folder.file("none.txt")
         guard
             case .bodyPartFileNotReachableWithError(missing, let absence) = reason(of: {

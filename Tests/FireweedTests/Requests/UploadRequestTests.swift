@@ -141,7 +141,7 @@ struct UploadRequestTests {
 
     private func upload(_ form: Form, to url: URL, interceptor: (any RequestInterceptor)? = nil) throws -> UploadRequest
     {
-        let file = folder.file("body")
+        let file = folder.file("body.bin")
         try Data(count: 100_000).write(to: file)
         switch form {
         case .data: return session.upload(Data(count: 100_000), to: url, interceptor: interceptor)
@@ -216,7 +216,7 @@ struct UploadRequestTests {
         let request = try upload(form, to: server.url("/upload"))
         switch (form, try request.upload.createUploadable()) {
         case (.data, .data(let data)): #expect(data.count == 100_000)
-        case (.file, .file(let url, shouldRemove: false)): #expect(url == folder.file("body"))
+        case (.file, .file(let url, shouldRemove: false)): #expect(url == folder.file("body.bin"))
         case (.multipart, .data(let data)): #expect(data.count > 100_000)
         case (.streamedMultipart, .file(let url, shouldRemove: true)):
             #expect(try Data(contentsOf: url).count > 100_000)

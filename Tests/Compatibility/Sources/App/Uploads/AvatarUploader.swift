@@ -13,7 +13,8 @@ final class AvatarUploader {
                 for (name, value) in fields {
                     form.append(Data(value.utf8), withName: name)
                 }
-                form.append(URL(fileURLWithPath: "/etc/hostname"), withName: "host")
+                let host = URL(fileURLWithPath: "/etc/hostname")
+                form.append(host, withName: "host", fileName: "hostname", mimeType: "text/plain")
             },
             to: "https://example.com/users/\(user)/avatar", method: .put, headers: [.contentType("multipart/form-data")]
         )
