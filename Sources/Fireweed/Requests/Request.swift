@@ -104,10 +104,11 @@ extension Request: Hashable, CustomStringConvertible {
         hasher.combine(ObjectIdentifier(self))
     }
 
-    /// `GET https://example.com/`, and the status once there is a response.
+    /// `GET https://example.com/`, and the status once there is a response; before the `URLRequest` is made, the text
+    /// that Alamofire has for that.
     public var description: String {
         guard let record = mutable.withLock({ $0.records.last }) else {
-            return "No request has been created yet."
+            return "No request created yet."
         }
         let text = "\(record.method) \(record.url.absoluteString)"
         return lastAttempt?.statusCode.map { "\(text) (\($0))" } ?? text

@@ -15,7 +15,7 @@ struct RequestFactsTests {
     @Test("before, while and after it is sent, a request describes itself")
     func description() async throws {
         let request = session.request(server.url("/status/204"), shouldAutomaticallyResume: false)
-        #expect(request.description == "No request has been created yet." && request.request == nil)
+        #expect(request.description == "No request created yet." && request.request == nil)
         #expect(request.cURLDescription().hasPrefix("$ curl command could not"))
         #expect(request.isInitialized && !request.isResumed && !request.isFinished)
         request.suspend()
