@@ -106,11 +106,14 @@ extension Request: Hashable, CustomStringConvertible {
 
     /// `GET https://example.com/`, and the status once there is a response; before the `URLRequest` is made, the text
     /// that Alamofire has for that.
+    ///
+    /// After a redirect it has the method and the URL of the message that was sent last.
     public var description: String {
         guard let record = mutable.withLock({ $0.records.last }) else {
             return "No request created yet."
         }
-        let text = "\(record.method) \(record.url.absoluteString)"
+        let sent = lastAttempt?.currentRequest
+        let text = "\(sent?.httpMethod ?? record.method) \((sent?.url ?? record.url).absoluteString)"
         return lastAttempt?.statusCode.map { "\(text) (\($0))" } ?? text
     }
 }

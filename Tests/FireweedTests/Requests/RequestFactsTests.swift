@@ -28,6 +28,14 @@ struct RequestFactsTests {
         #expect(request.isFinished && request.state == .finished && request.error == nil)
     }
 
+    @Test("after a redirect, a request describes the message that was answered")
+    func descriptionAfterRedirect() async throws {
+        let request = session.request(server.url("/redirect/1"))
+        _ = await request.serializingData().response
+        #expect(request.description == "GET \(server.url("/get").absoluteString) (200)")
+        #expect(request.request?.url == server.url("/redirect/1"))
+    }
+
     @Test("identity is one thing and lasts")
     func identity() {
         let (one, other) = (session.request(server.url("/get")), session.request(server.url("/get")))
