@@ -3,6 +3,7 @@
 import Dispatch
 import FireweedTransport
 import Foundation
+import FoundationNetworking
 import Synchronization
 
 /// Counts the bytes of a request in both directions, and calls the progress handlers.
@@ -20,12 +21,20 @@ struct ProgressTracker: ~Copyable, Sendable {
         var isWatched: Bool { progress != nil || handler != nil || !listeners.isEmpty }
 
         /// The public `Progress`, brought up to date.
+        ///
+        /// An unknown length is -1 once content moves, as with URLSession: with a total of 0 the `Progress` would be
+        /// finished at its first byte.
         mutating func shown() -> Progress {
             let shown = progress ?? Progress(totalUnitCount: 0)
             progress = shown
-            if let total { shown.totalUnitCount = total }
+            shown.totalUnitCount = total ?? (completed > 0 ? NSURLSessionTransferSizeUnknown : 0)
             shown.completedUnitCount = completed
             return shown
+        }
+
+        mutating func reset() {
+            completed = 0
+            total = nil
         }
     }
 
@@ -77,8 +86,8 @@ struct ProgressTracker: ~Copyable, Sendable {
 
     func reset() {
         box.withLock { box in
-            box?.value.upload.completed = 0
-            box?.value.download.completed = 0
+            box?.value.upload.reset()
+            box?.value.download.reset()
         }
     }
 

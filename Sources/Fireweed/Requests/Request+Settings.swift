@@ -131,9 +131,9 @@ extension Request {
 
     // MARK: Progress
 
-    /// The progress of the request's content.
+    /// The progress of the request's content; its total is -1 once content of unknown length is sent.
     public var uploadProgress: Progress { progress.shown(\.upload, lastAttempt?.uploadCounts) }
-    /// The progress of the response's content.
+    /// The progress of the response's content; its total is -1 once content of unknown length comes.
     public var downloadProgress: Progress { progress.shown(\.download, lastAttempt?.downloadCounts) }
 
     /// The handler of upload progress that was set last, and its queue.

@@ -28,7 +28,7 @@ final class TransferMeter: Sendable {
     func show(_ progress: Progress) {
         let now = ContinuousClock.now
         state.withLock { state in
-            if state.hasEnded || progress.totalUnitCount < leastTotal { return }
+            if state.hasEnded || max(0, progress.totalUnitCount) < leastTotal { return }
             let isComplete = progress.totalUnitCount > 0 && progress.completedUnitCount >= progress.totalUnitCount
             if let last = state.lastDrawn, now - last < .milliseconds(100), !isComplete { return }
             state.lastDrawn = now

@@ -36,6 +36,21 @@ struct RequestFactsTests {
         #expect(request.request?.url == server.url("/redirect/1"))
     }
 
+    @Test("the progress of content without a known length has no total, and is not finished before its end")
+    func unknownLength() async throws {
+        let request = session.request(server.url("/stream-bytes/300000"))
+        let queue = DispatchQueue(label: "progress")
+        let totals = ProtectedList<Int64>()
+        request.downloadProgress(queue: queue) { totals.append($0.totalUnitCount) }
+        #expect(request.downloadProgress.totalUnitCount == 0)
+        #expect(await request.serializingData().response.data?.count == 300_000)
+        queue.sync {}
+        #expect(!totals.all.isEmpty && totals.all.allSatisfy { $0 == -1 })
+        let progress = request.downloadProgress
+        #expect(progress.totalUnitCount == -1 && progress.completedUnitCount == 300_000)
+        #expect(progress.isIndeterminate && progress.fractionCompleted == 0)
+    }
+
     @Test("identity is one thing and lasts")
     func identity() {
         let (one, other) = (session.request(server.url("/get")), session.request(server.url("/get")))
