@@ -20,8 +20,10 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     /// Calls `event` with each monitor, on its queue.
-    func notify(_ event: @escaping @Sendable (any EventMonitor) -> Void) {
-        if let delegate { delegate.queue.async { event(delegate) } }
+    func notify(
+        includingDelegate: Bool = true, _ event: @escaping @Sendable (any EventMonitor) -> Void
+    ) {
+        if includingDelegate, let delegate { delegate.queue.async { event(delegate) } }
         for monitor in monitors { monitor.queue.async { event(monitor) } }
     }
 

@@ -101,7 +101,11 @@ final class SessionCore: Sendable {
     /// Foundation's session that monitors get; made at the first use.
     var urlSession: URLSession {
         shownSession.withLock { shown in
-            let session = shown ?? URLSession(configuration: configuration.value)
+            let session =
+                shown
+                ?? ShownSession(
+                    configuration: configuration.value, delegate: options.delegate, rootQueue: options.rootQueue
+                ) { [weak self] in self?.invalidate(.sessionInvalidated(error: nil), notifiesDelegate: false) }
             shown = session
             return session
         }
@@ -124,7 +128,7 @@ final class SessionCore: Sendable {
     /// Ends every request with `error` and lets none begin; monitors are notified with `cause`.
     ///
     /// The first call counts.
-    func invalidate(_ error: AFError, cause: (any Error)? = nil) {
+    func invalidate(_ error: AFError, cause: (any Error)? = nil, notifiesDelegate: Bool = true) {
         let isFirst = life.withLock { life in
             guard life.invalidation == nil else { return false }
             life.invalidation = error
@@ -133,7 +137,9 @@ final class SessionCore: Sendable {
         guard isFirst else { return }
         if hasMonitors {
             let session = urlSession
-            monitor.notify { $0.urlSession(session, didBecomeInvalidWithError: cause) }
+            monitor.notify(includingDelegate: notifiesDelegate) {
+                $0.urlSession(session, didBecomeInvalidWithError: cause)
+            }
         }
         for request in registry.all { request.abort(error) }
         transport.shutDown()

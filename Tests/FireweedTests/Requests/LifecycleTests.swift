@@ -94,6 +94,17 @@ struct LifecycleTests {
         #expect(await task?.response.error?.isSessionDeinitializedError == true)
     }
 
+    @Test("invalidating the URLSession of a session ends the session's requests, and later ones at once")
+    func urlSessionInvalidation() async throws {
+        let session = Session.isolated()
+        let task = session.request(server.url("/delay/30")).serializingData()
+        try await server.events.next(.requestReceived("/delay/30"))
+        session.session.invalidateAndCancel()
+        #expect(await task.response.error?.isSessionInvalidatedError == true)
+        let later = await session.request(server.url("/get")).serializingData().response
+        #expect(later.error?.isSessionInvalidatedError == true)
+    }
+
     @Test("invalidating the session ends its requests, and later ones at once")
     func invalidation() async throws {
         let session = Session.isolated()

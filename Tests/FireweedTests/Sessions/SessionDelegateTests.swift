@@ -168,6 +168,16 @@ struct SessionDelegateTests {
         _ = try await delegate.ends.first(where: { $0 == "invalid" })
     }
 
+    @Test("hears once that the session's URLSession was invalidated")
+    func urlSessionInvalidation() async throws {
+        session.session.invalidateAndCancel()
+        session.invalidate()
+        _ = try await delegate.ends.first(where: { $0 == "invalid" })
+        await withCheckedContinuation { done in session.session.delegateQueue.addOperation { done.resume() } }
+        session.rootQueue.sync {}
+        #expect(delegate.ends.events == ["invalid"])
+    }
+
     @Test("decides about a redirect, and its super asks the request's handler")
     func redirects() async throws {
         let redirect = "HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n"

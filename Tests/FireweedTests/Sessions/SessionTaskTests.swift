@@ -122,6 +122,8 @@ struct SessionTaskTests {
         configuration.timeoutIntervalForRequest = 7
         let session = Session(configuration: configuration)
         #expect(session.session === session.session && session.session.configuration.timeoutIntervalForRequest == 7)
+        #expect(session.session.delegate === session.delegate)
+        #expect(session.session.delegateQueue.underlyingQueue === session.rootQueue)
         let given = URLSession(configuration: configuration)
         let second = Session(
             session: given, delegate: SessionDelegate(), rootQueue: DispatchQueue(label: "root"),
