@@ -1,5 +1,6 @@
 // A clock that all processes of a machine share.
 
+import CLinux  // `timespec` is of CLinux or of Glibc: it depends on the files that are compiled together
 import Foundation
 import Glibc
 
