@@ -156,6 +156,6 @@ struct CURLCommandTests {
 
     @Test("a time-out of the command is kept")
     func timeout() throws {
-        #expect(try run(["--from-curl", "curl -m 0.2 \(url("/delay/10"))"]).code == 2)
+        #expect(try run(["--from-curl", "curl -m 0.2 \(url("/delay/600"))"]).code == 2)
     }
 }

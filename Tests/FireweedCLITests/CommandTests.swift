@@ -61,7 +61,7 @@ struct CommandTests {
         #expect(try run("--check-status", server.url("/status/404").absoluteString).code == 4)
         #expect(try run("--check-status", server.url("/status/503").absoluteString).code == 5)
         #expect(try run("--check-status", "--no-follow", server.url("/redirect/1").absoluteString).code == 3)
-        #expect(try run("--timeout", "0.2", server.url("/delay/10").absoluteString).code == 2)
+        #expect(try run("--timeout", "0.2", server.url("/delay/600").absoluteString).code == 2)
         let refused = try run("http://127.0.0.1:1/")
         #expect(refused.code == 6 && refused.errors.hasPrefix("fireweed: ") && refused.errors.count { $0 == "\n" } == 1)
         #expect(try run("--nonsense").code == 64)

@@ -116,9 +116,9 @@ struct EventOrderTests {
     @Test("a cancelled request")
     func cancel() async throws {
         let session = session
-        let request = session.request(server.url("/delay/30"))
+        let request = session.request(server.url("/delay/600"))
         let task = request.serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        try await server.events.next(.requestReceived("/delay/600"))
         request.cancel()
         _ = await task.response
         #expect(monitor.all == Self.begin + ["cancel", "cancel task"] + Self.failure + Self.finish)
@@ -197,8 +197,8 @@ struct EventOrderTests {
     @Test("an invalidated session")
     func invalidation() async throws {
         let session = session
-        let task = session.request(server.url("/delay/30")).serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        let task = session.request(server.url("/delay/600")).serializingData()
+        try await server.events.next(.requestReceived("/delay/600"))
         session.invalidate()
         _ = await task.response
         #expect(monitor.all == Self.begin + ["invalid", "cancel task"] + Self.failure + Self.finish)

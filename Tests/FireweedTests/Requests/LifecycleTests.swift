@@ -14,9 +14,9 @@ struct LifecycleTests {
     @Test("cancelling while the server is silent ends with explicitlyCancelled and closes the connection")
     func cancelWhileWaiting() async throws {
         let session = Session.isolated()
-        let request = session.request(server.url("/delay/30"))
+        let request = session.request(server.url("/delay/600"))
         let task = request.serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        try await server.events.next(.requestReceived("/delay/600"))
         request.cancel()
         request.cancel()
         let response = await task.response
@@ -76,7 +76,7 @@ struct LifecycleTests {
     @Test("cancelling the awaiting task cancels the request, unless that is turned off", arguments: [true, false])
     func taskCancellation(automatically: Bool) async throws {
         let session = Session.isolated()
-        let path = automatically ? "/delay/30" : "/delay/0.3"
+        let path = automatically ? "/delay/600" : "/delay/0.3"
         let request = session.request(server.url(path))
         let task = Task { await request.serializingData(automaticallyCancelling: automatically).response }
         try await server.events.next(.requestReceived(path))
@@ -88,8 +88,8 @@ struct LifecycleTests {
     @Test("releasing the session ends its requests with sessionDeinitialized")
     func sessionDeinit() async throws {
         var session: Session? = .isolated()
-        let task = session?.request(server.url("/delay/30")).serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        let task = session?.request(server.url("/delay/600")).serializingData()
+        try await server.events.next(.requestReceived("/delay/600"))
         session = nil
         #expect(await task?.response.error?.isSessionDeinitializedError == true)
     }
@@ -97,8 +97,8 @@ struct LifecycleTests {
     @Test("invalidating the URLSession of a session ends the session's requests, and later ones at once")
     func urlSessionInvalidation() async throws {
         let session = Session.isolated()
-        let task = session.request(server.url("/delay/30")).serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        let task = session.request(server.url("/delay/600")).serializingData()
+        try await server.events.next(.requestReceived("/delay/600"))
         session.session.invalidateAndCancel()
         #expect(await task.response.error?.isSessionInvalidatedError == true)
         let later = await session.request(server.url("/get")).serializingData().response
@@ -108,8 +108,8 @@ struct LifecycleTests {
     @Test("invalidating the session ends its requests, and later ones at once")
     func invalidation() async throws {
         let session = Session.isolated()
-        let task = session.request(server.url("/delay/30")).serializingData()
-        try await server.events.next(.requestReceived("/delay/30"))
+        let task = session.request(server.url("/delay/600")).serializingData()
+        try await server.events.next(.requestReceived("/delay/600"))
         session.invalidate()
         #expect(await task.response.error?.isSessionInvalidatedError == true)
         #expect(
@@ -120,9 +120,9 @@ struct LifecycleTests {
     @Test("cancelAllRequests reaches every request, begun or not")
     func cancelAll() async throws {
         let session = Session.isolated()
-        let running = session.request(server.url("/delay/30")).serializingData()
+        let running = session.request(server.url("/delay/600")).serializingData()
         let idle = session.request(URLRequest(url: server.url("/get")), shouldAutomaticallyResume: false)
-        try await server.events.next(.requestReceived("/delay/30"))
+        try await server.events.next(.requestReceived("/delay/600"))
         await withCheckedContinuation { continuation in
             session.cancelAllRequests(completingOnQueue: .global()) { continuation.resume() }
         }
