@@ -1,4 +1,6 @@
-// A client on Go's net/http: what the benchmarks hold Fireweed against. Prints a `Measurement` of FireweedBench as JSON.
+// A client on Go's net/http: what the benchmarks hold Fireweed against.
+//
+// It prints a `Measurement` of FireweedBench as JSON.
 //
 // Usage: bench-go-client URL COUNT IN-FLIGHT CONNECTIONS CONTENT-LENGTH
 package main

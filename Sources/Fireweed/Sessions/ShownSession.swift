@@ -8,7 +8,7 @@ import FoundationNetworking
 ///
 /// `invalidateAndCancel()` ends the requests of the ``Session`` too. `finishTasksAndInvalidate()` lets them finish.
 final class ShownSession: URLSession, @unchecked Sendable {
-    // SAFETY: its one stored property is a `let` of `Sendable` type.
+    // SAFETY: URLSession is Sendable, and the one property that is added is a `let` of a Sendable type.
     private let didInvalidate: @Sendable () -> Void
 
     /// Makes a session.

@@ -42,9 +42,13 @@ final class Interruption: Sendable {
     }
 }
 
-/// The handler of the process's signals, and who is told of them.
+/// Handles SIGINT, SIGTERM and SIGHUP for the whole process. Each listener is told of the first signal.
 private final class InterruptionSignals: @unchecked Sendable {
-    // SAFETY: all properties are constants; libdispatch's sources may be used by every thread.
+    // SAFETY: `source` alone is not Sendable. It is a constant, and every thread may use a source of libdispatch.
+    private let source = DispatchSource.makeReadSource(fileDescriptor: event, queue: .global())
+    private let listeners = Mutex<[Listener]>([])
+
+    /// One interruption, and the signal that it was told of.
     final class Listener: Sendable {
         let action: @Sendable (Int32) -> Void
         /// The first signal's number; 0 before one came, which stands for no exit code.
@@ -66,9 +70,6 @@ private final class InterruptionSignals: @unchecked Sendable {
     private static let awaited: Int32 = -1
     /// An event that the handler counts, and that wakes the queue; it keeps what comes before the queue waits for it.
     private static let event = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-
-    private let listeners = Mutex<[Listener]>([])
-    private let source = DispatchSource.makeReadSource(fileDescriptor: event, queue: .global())
 
     private init() {
         source.setEventHandler {
