@@ -40,7 +40,7 @@ do {
             code = try await SeveralRequests(invocation, standardInput: input).run()
         } else {
             let runner = try RequestRunner(invocation, standardInput: input)
-            // The process ends after this run. Taking the session apart first would take a twelfth of a short run's time.
+            // The process ends after this run. Taking the session apart first would be a twelfth of a short run.
             _ = Unmanaged.passRetained(runner)
             code = await runner.run()
         }

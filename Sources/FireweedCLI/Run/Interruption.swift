@@ -42,7 +42,9 @@ final class Interruption: Sendable {
     }
 }
 
-/// Handles SIGINT, SIGTERM and SIGHUP for the whole process. Each listener is told of the first signal.
+/// Handles SIGINT, SIGTERM and SIGHUP for the whole process.
+///
+/// Each listener is told of the first signal.
 private final class InterruptionSignals: @unchecked Sendable {
     // SAFETY: `source` alone is not Sendable. It is a constant, and every thread may use a source of libdispatch.
     private let source = DispatchSource.makeReadSource(fileDescriptor: event, queue: .global())
