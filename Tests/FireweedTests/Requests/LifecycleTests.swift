@@ -1,6 +1,7 @@
 import Fireweed
 import FixtureServer
 import Foundation
+import FoundationNetworking
 import Testing
 
 @Suite("The life of a request", .timeLimit(.minutes(TestTimeouts.minutes)))
@@ -103,6 +104,18 @@ struct LifecycleTests {
         #expect(await task.response.error?.isSessionInvalidatedError == true)
         let later = await session.request(server.url("/get")).serializingData().response
         #expect(later.error?.isSessionInvalidatedError == true)
+    }
+
+    @Test("a session goes with the URLSession and the delegate that it shows")
+    func shownSessionGoes() async {
+        weak var session: Session?
+        weak var shown: URLSession?
+        weak var delegate: SessionDelegate?
+        do {
+            let made = Session(configuration: .af.ephemeral, delegate: SessionDelegate())
+            (session, shown, delegate) = (made, made.session, made.delegate)
+        }
+        await eventually("they are released") { session == nil && shown == nil && delegate == nil }
     }
 
     @Test("invalidating the session ends its requests, and later ones at once")
