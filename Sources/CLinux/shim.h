@@ -38,16 +38,15 @@ extern int pipe2(int *_Nonnull ends, int flags);
 // Declared by <sys/uio.h> only under `_GNU_SOURCE`, as is the flag's name.
 extern ssize_t preadv2(int descriptor, const struct iovec *_Nonnull parts, int count, off_t offset, int flags);
 
-// Reads on in a file as far as the kernel has it in memory; -1 with EAGAIN where the disk would have to be waited for.
-static inline ssize_t fw_read_cached(int descriptor, void *_Nullable buffer, size_t size) {
+// Reads from a place of a file what the kernel has in memory; -1 with EAGAIN where the disk would have to be waited for.
+static inline ssize_t fw_read_cached(int descriptor, void *_Nullable buffer, size_t size, off_t place) {
     struct iovec part = {buffer, size};
-    return preadv2(descriptor, &part, 1, -1, 8 /* RWF_NOWAIT */);
+    return preadv2(descriptor, &part, 1, place, 8 /* RWF_NOWAIT */);
 }
 
-// Whether the kernel has in memory the byte that is so far ahead in a file.
-static inline int fw_has_cached(int descriptor, off_t distance) {
+// Whether the kernel has in memory the byte at a place of a file.
+static inline int fw_has_cached(int descriptor, off_t place) {
     char byte;
     struct iovec part = {&byte, 1};
-    off_t place = lseek(descriptor, 0, SEEK_CUR);
-    return place >= 0 && preadv2(descriptor, &part, 1, place + distance, 8 /* RWF_NOWAIT */) == 1;
+    return preadv2(descriptor, &part, 1, place, 8 /* RWF_NOWAIT */) == 1;
 }

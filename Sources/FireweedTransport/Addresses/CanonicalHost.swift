@@ -27,6 +27,19 @@ package enum CanonicalHost {
         canonical.utf8.contains(UInt8(ascii: ":")) || IPAddress(canonical) != nil
     }
 
+    /// Whether a host is a complete name, which ends in a dot (RFC 1034 §3.1); `canonical` is its canonical form.
+    package static func isCompleteName(_ host: String, canonical: String) -> Bool {
+        host.utf8.last == UInt8(ascii: ".") && canonical.utf8.last != UInt8(ascii: ".") && !isAddress(canonical)
+    }
+
+    /// The form of a host in which it is looked up: the canonical form, with the final dot of a complete name.
+    ///
+    /// A resolver searches for a name without the dot in the domains of resolv.conf(5).
+    package static func lookupName(of host: String) -> String {
+        let canonical = text(of: host)
+        return isCompleteName(host, canonical: canonical) ? canonical + "." : canonical
+    }
+
     /// The rule for a host among rules by host; of several spellings, the canonical one counts, then the one that sorts
     /// first.
     package static func rule<Rule>(for host: String, in rules: [String: Rule]) -> Rule? {

@@ -34,7 +34,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The IPv4 address inside an IPv6 address that stands for one: mapped and compatible (RFC 4291 §2.5.5), translated
-    /// (RFC 6052 §2.1), 6to4 (RFC 3056 §2) and Teredo (RFC 4380 §4); `nil` in any other.
+    /// (RFC 6052 §2.1, RFC 2765 §2.1), 6to4 (RFC 3056 §2) and Teredo (RFC 4380 §4); `nil` in any other.
     var embedded: IPAddress? {
         guard bytes.count == 16 else { return nil }
         let tail = Array(bytes[12...])
@@ -43,6 +43,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
             let isCompatible = bytes[10] == 0 && bytes[11] == 0 && tail[..<3] != [0, 0, 0]
             return isCompatible ? IPAddress(bytes: tail) : nil
         }
+        if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0]) { return IPAddress(bytes: tail) }
         if bytes.starts(with: [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) { return IPAddress(bytes: tail) }
         if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
         if bytes.starts(with: [0x20, 0x01, 0, 0]) { return IPAddress(bytes: tail.map { ~$0 }) }

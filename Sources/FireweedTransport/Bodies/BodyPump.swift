@@ -1,9 +1,8 @@
 // Reads a request's content ahead of the wire, off the loop.
 
-import Dispatch
-import Foundation
+public import Foundation
 
-/// Fetches pieces of a body from its reader on a queue, so that the loop never waits for a disk or a stream.
+/// Fetches pieces of a body from its reader on other threads, so that the loop never waits for a disk or a stream.
 ///
 /// What is there at once is read at once. From the first time that it is not, two blocks go round: one is being sent
 /// while the other is being filled. Used on the loop's thread only.
@@ -20,12 +19,12 @@ final class BodyPump {
     /// The answer to a connection that can send a file without reading it.
     enum FileSupply {
         /// The kernel has so many of the next bytes in memory.
-        case cached(descriptor: Int32, byteCount: Int)
+        case cached(descriptor: Int32, offset: Int64, byteCount: Int)
         /// The kernel reads them from the disk; `whenReady` is called on the loop when it has.
         case starved
     }
 
-    /// One piece on its way; its one owner is the queue or the loop, never both.
+    /// One piece on its way; its one owner is the thread that reads or the loop, never both.
     private final class Block: @unchecked Sendable {
         static let capacity = 128 * 1024
         // SAFETY: handed back and forth with the read that fills it; only one side ever has the reference in use.
@@ -37,13 +36,12 @@ final class BodyPump {
 
     private let reader: any BodyReader
     private let loop: EventLoop
-    private lazy var queue = DispatchQueue(label: "fireweed.body")
     private var filled: Block?
     private var offset = 0
     private var spare: [Block] = []
     /// True as long as the reader has not had to wait.
     private var isImmediate = true
-    /// Whether the queue reads, into a block or for the kernel's memory alone.
+    /// Whether a thread reads, into a block or for the kernel's memory alone.
     private var isReading = false
     /// Where in a file the kernel has not yet been asked to read ahead; `nil` until it did not have something.
     private var ahead: Int64?
@@ -92,7 +90,7 @@ final class BodyPump {
         let count = file.cachedByteCount(limit: Int(min(remaining, Int64(limit))))
         if count > 0 {
             if let ahead, position + Self.aheadByteCount > ahead { readAhead(file, from: max(ahead, position)) }
-            return .cached(descriptor: file.descriptor, byteCount: count)
+            return .cached(descriptor: file.descriptor, offset: position, byteCount: count)
         }
         if isReading { return .starved }
         // What was read ahead and is gone again, or cannot be had at all, is read in the ordinary way.
@@ -108,8 +106,9 @@ final class BodyPump {
         let end = min(byteCount, start + Self.aheadByteCount)
         ahead = end
         let reply = PumpReply(pump: self)
-        queue.async { [loop] in
-            file.readAhead(start..<end)
+        ContentThreads.shared.run { [loop] failure in
+            // Without a thread, the read that follows fails.
+            if failure == nil { file.readAhead(start..<end) }
             loop.post { _ in reply.pump?.didReadAhead() }
         }
     }
@@ -123,6 +122,7 @@ final class BodyPump {
 
     /// Notes bytes of the file that left without being read.
     func skip(_ byteCount: Int) {
+        (reader as? FileBodyReader)?.skip(byteCount)
         remaining = remaining.map { $0 - Int64(byteCount) }
     }
 
@@ -159,7 +159,8 @@ final class BodyPump {
         let finish: @Sendable (Result<Int, any Error>) -> Void = { [loop] result in
             loop.post { _ in reply.pump?.didRead(result, into: block) }
         }
-        queue.async { [reader] in
+        ContentThreads.shared.run { [reader] failure in
+            if let failure { return finish(.failure(URLError.noAnswer(failure))) }
             guard limit > 0 else { return finish(.success(0)) }
             reader.read(into: UnsafeMutableRawBufferPointer(rebasing: block.bytes[..<limit]), completion: finish)
         }
@@ -189,12 +190,20 @@ final class BodyPump {
         offset = 0
     }
 
-    /// Carries the pump to the queue and back; the pump may be gone by then.
+    /// Carries the pump to the thread that reads and back; the pump may be gone by then.
     private final class PumpReply: @unchecked Sendable {
-        // SAFETY: made and read on the loop's thread only; the queue merely holds the reference to this object.
+        // SAFETY: made and read on the loop's thread only; the thread merely holds the reference to this object.
         weak var pump: BodyPump?
 
         init(pump: BodyPump) { self.pump = pump }
+    }
+}
+
+extension URLError {
+    /// The error of content for which no thread is left.
+    fileprivate static func noAnswer(_ cause: BlockingThreads.Exhausted) -> URLError {
+        let text = "the content could not be read: files or streams do not answer: \(cause.description)"
+        return URLError(.cannotOpenFile, userInfo: [NSLocalizedDescriptionKey: text])
     }
 }
 
@@ -202,4 +211,11 @@ final class BodyPump {
 public struct BodyLengthError: Error, Sendable, Equatable {
     /// How many of the announced bytes did not come.
     public var missingByteCount: Int64
+}
+
+extension BodyLengthError: CustomStringConvertible, LocalizedError {
+    /// A sentence with the number of bytes.
+    public var description: String { "the content ended with \(missingByteCount) announced bytes missing" }
+    /// The description.
+    public var errorDescription: String? { description }
 }

@@ -8,16 +8,33 @@ public enum BodySource: Sendable {
     case none
     /// Bytes in memory; can be sent again.
     case data(Data)
+    /// The content of a file, or of a pipe, read while it is sent.
+    ///
+    /// The transport opens the file once for each exchange, on a thread that may wait for it, and before the exchange
+    /// has a connection. A pipe ends when its last writer has gone, and not before one came; it can be read once.
+    case file(URL)
     /// Bytes that a reader gives while they are sent.
     ///
-    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew.
+    /// `make` is called once for each hop that sends the content, and again when the content has to be sent anew. It is
+    /// called on the transport's thread and must not wait: a reader opens what it reads at its first read.
     case reader(make: @Sendable () throws -> any BodyReader)
+}
+
+extension BodySource {
+    /// Whether the content is read while it is sent.
+    package var isRead: Bool {
+        switch self {
+        case .none, .data: false
+        case .file, .reader: true
+        }
+    }
 }
 
 /// Gives the content of a request, piece by piece.
 ///
-/// `read(into:)` is called on one queue that belongs to the transfer, never on the loop: a reader may wait for a disk.
-/// No two calls of a reader run at the same time.
+/// `read(into:)` is called on threads that may wait, never on the loop. Their number is bounded: where all of them wait
+/// for calls that do not return, requests fail with `URLError.cannotOpenFile`. No two calls of a reader run at the same
+/// time, apart from `stop()`.
 public protocol BodyReader: AnyObject, Sendable {
     /// The whole length in bytes, or `nil` when it is not known, so that HTTP/1.1 sends chunks (RFC 9112 §7.1).
     var byteCount: Int64? { get }

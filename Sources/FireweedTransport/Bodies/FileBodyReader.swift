@@ -4,46 +4,56 @@ import CLinux
 public import Foundation
 import Glibc
 
-/// Reads a file from its start to the length that it had when it was opened.
-public final class FileBodyReader: BodyReader {
-    /// The length of the file in bytes when it was opened.
-    public let byteCount: Int64?
-    /// The open file; its position is where the next bytes are.
-    let descriptor: Int32
+/// Reads a file from its start to the length that it had when it was opened, or a pipe until its writers have gone.
+public final class FileBodyReader: BodyReader, @unchecked Sendable {
+    /// The length of the file in bytes when it was opened; `nil` for a pipe, and for a file whose length is not known
+    /// before it is read, such as those of /proc.
+    public var byteCount: Int64? { file.byteCount }
+    private let file: OpenFile
+    // SAFETY: one read at a time touches the offset, and `skip` is called between two reads.
+    /// The offset of the next bytes in a regular file.
+    private(set) var offset: Int64 = 0
 
-    /// Opens a file; throws `CocoaError` when it cannot be opened or is no regular file.
+    var descriptor: Int32 { file.descriptor }
+
+    /// Opens a file or a pipe, which may wait for a disk or a server: `BodySource.file(_:)` opens it on another thread.
+    ///
+    /// Throws `URLError`: `.fileDoesNotExist`, `.fileIsDirectory`, `.noPermissionsToReadFile`, or `.cannotOpenFile` for
+    /// anything else, such as a device or a socket.
     public init(opening url: URL) throws {
-        let opened = open(url.path, O_RDONLY | O_CLOEXEC)
-        guard opened >= 0 else {
-            let code: CocoaError.Code = errno == ENOENT ? .fileReadNoSuchFile : .fileReadNoPermission
-            throw CocoaError(code, userInfo: [NSFilePathErrorKey: url.path])
-        }
-        var status = stat()
-        guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(opened)
-            throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path])
-        }
-        descriptor = opened
-        byteCount = Int64(status.st_size)
+        file = try OpenFile(url)
     }
 
-    deinit {
-        close(descriptor)
+    init(_ file: OpenFile) {
+        self.file = file
     }
 
-    /// Reads the next bytes; throws `POSIXError` when the file cannot be read.
+    /// Reads the next bytes; waits for the writers of a pipe, until `stop()`.
+    ///
+    /// Throws `POSIXError` when the file cannot be read.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        while true {
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            if count >= 0 { return count }
-            guard errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        }
+        let count = try file.read(at: offset, into: buffer)
+        offset += Int64(count)
+        return count
     }
 
     /// Reads what the kernel has in memory; any error is left to `read(into:)` to find.
     public func readAtOnce(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        let count = fw_read_cached(descriptor, buffer.baseAddress, buffer.count)
-        return count >= 0 ? count : nil
+        guard !file.isPipe else { return nil }
+        let count = fw_read_cached(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+        guard count >= 0 else { return nil }
+        offset += Int64(count)
+        return count
+    }
+
+    /// Ends a read that waits for the writers of a pipe.
+    public func stop() {
+        file.stop()
+    }
+
+    /// Notes bytes that left without being read.
+    func skip(_ byteCount: Int) {
+        offset += Int64(byteCount)
     }
 
     /// How many of the next bytes the kernel has in memory: 128 KiB or the limit, or none.
@@ -51,8 +61,8 @@ public final class FileBodyReader: BodyReader {
     /// The kernel reads ahead so much at least: the first and the last byte stand for those between.
     func cachedByteCount(limit: Int) -> Int {
         let count = min(limit, 128 * 1024)
-        let isCached = fw_has_cached(descriptor, 0) != 0 && fw_has_cached(descriptor, off_t(count - 1)) != 0
-        return isCached ? count : 0
+        let last = off_t(offset) + off_t(count - 1)
+        return fw_has_cached(descriptor, off_t(offset)) != 0 && fw_has_cached(descriptor, last) != 0 ? count : 0
     }
 
     /// Waits until the kernel has a part of the file in memory; any error is left for the read that follows.

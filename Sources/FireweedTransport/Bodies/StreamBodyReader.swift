@@ -8,10 +8,13 @@ public import Foundation
 public final class StreamBodyReader: BodyReader, @unchecked Sendable {
     /// The length that the caller promised, if any.
     public let byteCount: Int64?
-    // SAFETY: after `init` the stream is used only by `read`, which one serial queue calls.
+    // SAFETY: after `init` the stream is used only by `read`, one call at a time.
     private let stream: InputStream
+    private var isOpen = false
 
-    /// Opens a stream, which must have no other reader.
+    /// Makes a reader of a stream, which must have no other reader.
+    ///
+    /// The first read opens the stream.
     ///
     /// - Parameters:
     ///   - stream: the stream.
@@ -19,15 +22,18 @@ public final class StreamBodyReader: BodyReader, @unchecked Sendable {
     public init(opening stream: InputStream, byteCount: Int64? = nil) {
         self.stream = stream
         self.byteCount = byteCount
-        if stream.streamStatus == .notOpen { stream.open() }
     }
 
     deinit {
-        stream.close()
+        if isOpen { stream.close() }
     }
 
     /// Reads the next bytes; throws the stream's own error.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if !isOpen {
+            isOpen = true
+            if stream.streamStatus == .notOpen { stream.open() }
+        }
         guard let start = buffer.bindMemory(to: UInt8.self).baseAddress else { return 0 }
         let count = stream.read(start, maxLength: buffer.count)
         guard count >= 0 else { throw stream.streamError ?? CocoaError(.fileReadUnknown) }

@@ -8,7 +8,14 @@ extension TransferFailure {
     static func nameNotFound(_ host: String, _ failure: LookupFailure) -> TransferFailure {
         .exchange(
             failure.isExhaustion ? .cannotLoadFromNetwork : .cannotFindHost,
-            detail: "the name \(host) cannot be looked up: \(failure.text)", engineCode: 0)
+            detail: "the name \(host) cannot be looked up: \(failure.text)",
+            engineCode: Int(failure.code))
+    }
+
+    /// Whether a name server said that a host does not exist or has no address; false where no answer came.
+    package var isUnknownName: Bool {
+        guard case .exchange(.cannotFindHost, _, let code) = self else { return false }
+        return LookupFailure.isDefinite(code)
     }
 
     /// An address is not of the version of the Internet Protocol that the options allow.
@@ -50,6 +57,10 @@ extension TransferFailure {
             .timedOut, detail: "connecting to \(place) took longer than the time-out (\(told))",
             engineCode: Int(ETIMEDOUT))
     }
+
+    /// The path of a Unix-domain socket has a NUL, where a C string ends: it would name another socket.
+    static let pathWithNUL = TransferFailure.exchange(
+        .cannotConnectToHost, detail: "the path of the Unix-domain socket has a NUL", engineCode: Int(EINVAL))
 
     /// The path of a Unix-domain socket does not fit into an address (unix(7)).
     static func pathTooLong(_ path: String) -> TransferFailure {

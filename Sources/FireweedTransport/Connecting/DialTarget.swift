@@ -5,7 +5,7 @@ import Glibc
 
 /// The peer of a new connection, and the options for reaching it.
 struct DialTarget {
-    /// The host in its canonical form, and the port; or the path of a Unix-domain socket.
+    /// The host in the form in which it is looked up, and the port; or the path of a Unix-domain socket.
     enum Place: Hashable {
         case host(String, port: UInt16)
         case path(String)
@@ -41,7 +41,8 @@ struct DialTarget {
 
     /// The target for an origin, by the options of a session.
     init(_ key: OriginKey, options: TransportOptions, digests: DigestSessions, isForUpgrade: Bool = false) {
-        let (host, port) = Self.place(for: key, routes: options.connectionRoutes)
+        let (host, port) = options.connectionRoutes.place(
+            forHost: key.host, lookedUpAs: key.lookupName, port: key.port)
         layers = DialLayer.layers(to: key, host: host, port: port, tunnelsClearText: isForUpgrade)
         self.isForUpgrade = isForUpgrade
         isLimitedToHTTP1 = isForUpgrade || key.user != nil
@@ -50,7 +51,7 @@ struct DialTarget {
         isProxied = key.proxy != nil
         place =
             options.unixSocketPath.map { .path($0) }
-            ?? key.proxy.map { .host(CanonicalHost.text(of: $0.host), port: UInt16(truncatingIfNeeded: $0.port)) }
+            ?? key.proxy.map { .host(CanonicalHost.lookupName(of: $0.host), port: UInt16(truncatingIfNeeded: $0.port)) }
             ?? .host(host, port: port)
         overrides = options.addressOverrides
         addressGuard = options.addressGuard
@@ -64,16 +65,6 @@ struct DialTarget {
         case .v6: families = [.ipv6]
         }
     }
-
-    /// The first route that applies says where to connect; an invalid port leaves the origin's own.
-    private static func place(for key: OriginKey, routes: [ConnectionRoute]) -> (String, UInt16) {
-        let route = routes.first { route in
-            route.host.map { CanonicalHost.text(of: $0) == key.host } ?? true
-                && route.port.map { $0 == Int(key.port) } ?? true
-        }
-        let port = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? key.port
-        return (route?.targetHost.map { CanonicalHost.text(of: $0) } ?? key.host, port)
-    }
 }
 
 /// The local address or interface of a connection.
@@ -84,6 +75,8 @@ enum LocalEnd {
     /// not be bound to without privileges (SO_BINDTODEVICE before Linux 5.7) is an error, since traffic may not leave
     /// by another one.
     static func bind(_ descriptor: Int32, to text: String, family: AddressFamily) -> Int32 {
+        // A C string would end at the NUL, and name another interface.
+        guard !text.utf8.contains(0) else { return EINVAL }
         let isName = text.hasPrefix("if!")
         let isHost = text.hasPrefix("host!")
         let name = isName ? String(text.dropFirst(3)) : isHost ? String(text.dropFirst(5)) : text

@@ -31,7 +31,7 @@ extension Dialer {
         guard let socket = unfinished else { return }
         unfinished = nil
         context.sockets.willClose(socket.channel.descriptor)
-        socket.channel.close()
+        context.close(socket.channel)
     }
 
     /// Says what is done, where somebody wants to know.
@@ -87,13 +87,8 @@ extension Dialer {
         let proxyLooksUp = scheme == .socks4a || scheme == .socks5h
         let known = HostAddresses.known(of: host, overrides: target.overrides)
         guard proxyLooksUp, IPAddress(host) == nil else {
-            // SOCKS 4 has no IPv6 (RFC 1928 came after it).
-            let families: [AddressFamily] = scheme == .socks4 ? [.ipv4] : [.ipv4, .ipv6]
-            if let known {
-                let fitting = families.compactMap { family in known.first { $0.family == family } }
-                return socks(proxy, scheme, fitting.first, port)
-            }
-            return lookUpForProxy(proxy, scheme, host, port, families[...])
+            if let known { return socks(proxy, scheme, known, port) }
+            return lookUp(host, port, for: proxy, scheme)
         }
         guard target.addressGuard == .none else {
             return fail(
@@ -102,36 +97,29 @@ extension Dialer {
         begin(scheme, proxy, .name(host, port: port))
     }
 
-    private func lookUpForProxy(
-        _ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16, _ families: ArraySlice<AddressFamily>
-    ) {
-        guard let family = families.first else {
-            return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
-        }
+    private func lookUp(_ host: String, _ port: UInt16, for proxy: Proxy, _ scheme: Proxy.Scheme) {
         let reply = DialerReply(self)
-        let outcome = resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
-            loop.post { _ in
-                reply.dialer?.lookedUpForProxy(answer, proxy, scheme, host, port, families.dropFirst())
-            }
+        let outcome = resolver.lookUp(host) { [loop = context.loop] answer in
+            loop.post { _ in reply.dialer?.lookedUpForProxy(answer, proxy, scheme, host, port) }
         }
-        if case .known(let answer) = outcome {
-            lookedUpForProxy(answer, proxy, scheme, host, port, families.dropFirst())
-        }
+        if case .known(let answer) = outcome { lookedUpForProxy(answer, proxy, scheme, host, port) }
     }
 
     private func lookedUpForProxy(
-        _ answer: NameResolver.Answer, _ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16,
-        _ families: ArraySlice<AddressFamily>
+        _ answer: NameResolver.Answer, _ proxy: Proxy, _ scheme: Proxy.Scheme, _ host: String, _ port: UInt16
     ) {
         guard !isOver else { return }
         switch answer {
-        case .addresses(let addresses): socks(proxy, scheme, addresses.first, port)
-        case .failed: lookUpForProxy(proxy, scheme, host, port, families)
+        case .addresses(let addresses): socks(proxy, scheme, addresses, port)
+        case .failed(let failure): fail(.nameNotFound(host, failure))
         }
     }
 
-    private func socks(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ address: SocketAddress?, _ port: UInt16) {
-        guard case .internet(let bytes, _, _) = address else {
+    private func socks(_ proxy: Proxy, _ scheme: Proxy.Scheme, _ addresses: [SocketAddress], _ port: UInt16) {
+        // SOCKS 4 has no IPv6 (RFC 1928 came after it).
+        let families: [AddressFamily] = scheme == .socks4 ? [.ipv4] : [.ipv4, .ipv6]
+        let fitting = families.compactMap { family in addresses.first { $0.family == family } }.first
+        guard case .internet(let bytes, _, _) = fitting else {
             return fail(.proxyFailed("the host has no address that the SOCKS proxy can be told"))
         }
         guard target.addressGuard.allows(bytes) else { return fail(.refused(.address(bytes))) }

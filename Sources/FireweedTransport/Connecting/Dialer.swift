@@ -56,9 +56,9 @@ final class Dialer: Timed {
     var resolver: NameResolver { parts.resolver }
     private(set) weak var owner: (any DialerOwner)?
 
-    private var race: HappyEyeballs
+    private var race = HappyEyeballs()
     private var attempts: [Attempt] = []
-    private var tickets: [NameResolver.Ticket] = []
+    private var ticket: NameResolver.Ticket?
     private var tried: [SocketAddress] = []
     private var causes: [(address: SocketAddress, error: Int32)] = []
     private var lookupFailure: LookupFailure?
@@ -94,7 +94,6 @@ final class Dialer: Timed {
         self.tls = tls
         self.owner = owner
         start = context.now
-        race = HappyEyeballs(awaiting: target.families)
     }
 
     deinit { abandon() }
@@ -103,26 +102,20 @@ final class Dialer: Timed {
     func begin() {
         switch target.place {
         case .path(let path):
+            guard !path.utf8.contains(0) else { return fail(.pathWithNUL) }
             guard path.utf8.count <= SocketAddress.longestPath else { return fail(.pathTooLong(path)) }
             lookupEnd = start
             attempt(.path(path))
         case .host(let host, let port):
             if let known = HostAddresses.known(of: host, overrides: target.overrides) {
-                guard !known.isEmpty else {
-                    return fail(.nameNotFound(host, LookupFailure(isExhaustion: false, text: "it has no address")))
-                }
+                guard !known.isEmpty else { return fail(.nameNotFound(host, .noAddress)) }
                 let isAddress = IPAddress(String(host.prefix { $0 != "%" })) != nil
                 guard !isAddress || known.contains(where: { $0.family.map(target.families.contains) ?? false }) else {
                     return fail(.otherVersion(host))
                 }
-                // Both families at once, IPv6 first: neither answer is waited for.
-                for family in AddressFamily.allCases where target.families.contains(family) && !isOver {
-                    handle(.answered(family, known.filter { $0.family == family }.map { $0.with(port: port) }))
-                }
+                beginRace(known, port)
             } else {
-                for family in AddressFamily.allCases where target.families.contains(family) && !isOver {
-                    lookUp(host, port, family)
-                }
+                lookUp(host, port)
             }
         }
         setTimer()
@@ -139,43 +132,49 @@ final class Dialer: Timed {
 
     /// Connects once more; the time that is left stays the same.
     func beginAgain() {
-        race = HappyEyeballs(awaiting: target.families)
+        race = HappyEyeballs()
         (tried, causes) = ([], [])
         begin()
     }
 
     private func endRace() {
-        for ticket in tickets { parts.resolver.cancel(ticket) }
-        tickets = []
+        if let ticket { parts.resolver.cancel(ticket) }
+        ticket = nil
         for attempt in attempts { close(attempt) }
         attempts = []
     }
 
     // MARK: Names
 
-    private func lookUp(_ host: String, _ port: UInt16, _ family: AddressFamily) {
+    private func lookUp(_ host: String, _ port: UInt16) {
         let reply = DialerReply(self)
-        let outcome = parts.resolver.lookUp(NameQuestion(host: host, family: family)) { [loop = context.loop] answer in
-            loop.post { _ in reply.dialer?.answered(answer, family, port) }
+        let outcome = parts.resolver.lookUp(host) { [loop = context.loop] answer in
+            loop.post { _ in reply.dialer?.answered(answer, port) }
         }
         switch outcome {
-        case .known(let answer): answered(answer, family, port)
-        case .pending(let ticket): tickets.append(ticket)
+        case .known(let answer): answered(answer, port)
+        case .pending(let ticket): self.ticket = ticket
         }
     }
 
-    private func answered(_ answer: NameResolver.Answer, _ family: AddressFamily, _ port: UInt16) {
+    private func answered(_ answer: NameResolver.Answer, _ port: UInt16) {
         guard !isOver else { return }
+        ticket = nil
         switch answer {
         case .addresses(let addresses):
             if lookupEnd == 0 { lookupEnd = context.now }
-            handle(.answered(family, addresses.map { $0.with(port: port) }))
+            beginRace(addresses, port)
         case .failed(let failure):
-            // One family is enough; of two failures the one that says nothing about the name counts.
-            if lookupFailure?.isExhaustion != true { lookupFailure = failure }
-            handle(.answered(family, []))
+            lookupFailure = failure
+            handle(.answered([]))
         }
         setTimer()
+    }
+
+    /// Races the addresses of the families that may be used.
+    private func beginRace(_ addresses: [SocketAddress], _ port: UInt16) {
+        let usable = addresses.filter { $0.family.map(target.families.contains) ?? false }
+        handle(.answered(usable.map { $0.with(port: port) }))
     }
 
     // MARK: The race
@@ -286,7 +285,7 @@ final class Dialer: Timed {
             return fail(.notConnected(to: placeText, from: target.networkInterface, causes))
         }
         if let refusedAddress { return fail(.refused(.address(refusedAddress))) }
-        let cause = lookupFailure ?? LookupFailure(isExhaustion: false, text: "it has no address")
+        let cause = lookupFailure ?? .noAddress
         guard target.isProxied else { return fail(.nameNotFound(placeText, cause)) }
         // The origin's name may well be known.
         fail(.proxyFailed("the proxy's name \(placeText) cannot be looked up: \(cause.text)"))
@@ -296,6 +295,9 @@ final class Dialer: Timed {
         abandon()
         owner?.dialer(self, didFail: failure)
     }
+
+    /// Whether no socket could be made, since the process or the system was out of descriptors.
+    var lacksDescriptors: Bool { !causes.isEmpty && causes.allSatisfy { $0.error == EMFILE || $0.error == ENFILE } }
 
     private var placeText: String {
         switch target.place {
@@ -307,7 +309,7 @@ final class Dialer: Timed {
 
     private func close(_ attempt: Attempt) {
         context.sockets.willClose(attempt.descriptor)
-        Glibc.close(attempt.descriptor)
+        context.close(ByteChannel(descriptor: attempt.descriptor))
     }
 
     // MARK: Time

@@ -2,13 +2,13 @@
 
 /// The race of a host's addresses: at most one attempt begins every 250 ms, IPv6 first, families in turn.
 ///
-/// The owner makes the look-ups and the attempts, reports what becomes of them, and calls with `timeReached` at
+/// The owner makes the look-up and the attempts, reports what becomes of them, and calls with `timeReached` at
 /// `wakeUp`. Everything is pure: the time comes in with each event.
 struct HappyEyeballs {
     /// The events that the owner reports.
     enum Event: Equatable {
-        /// A look-up has ended; without addresses where it failed.
-        case answered(AddressFamily, [SocketAddress])
+        /// The look-up has ended; without addresses where it failed. It is reported once.
+        case answered([SocketAddress])
         /// The attempt of this number failed.
         case attemptFailed
         /// An attempt made a connection.
@@ -32,34 +32,22 @@ struct HappyEyeballs {
     private enum Phase: Equatable {
         /// There is no address yet.
         case resolving
-        /// There are IPv4 addresses, and the answer for IPv6 is waited for a little longer (RFC 8305 §3).
-        case delaying(until: LoopInstant)
-        /// Attempts run, or addresses are waited for; the next attempt begins at `next`, if there is an address for it.
+        /// Attempts run; the next attempt begins at `next`, if there is an address for it.
         case racing(next: LoopInstant?)
         case over
     }
 
-    /// How long the answer for IPv6 is waited for when the one for IPv4 is there (RFC 8305 §3: 50 ms).
-    static let resolutionDelay: LoopInstant = 50_000_000
     /// How long an attempt has before the next one begins beside it (RFC 8305 §5: 250 ms).
     static let attemptDelay: LoopInstant = 250_000_000
 
     private var phase = Phase.resolving
-    private var awaited: Set<AddressFamily>
     private var untried: [AddressFamily: ArraySlice<SocketAddress>] = [:]
     private var lastFamily = AddressFamily.ipv4
-    private var lastStart: LoopInstant = 0
     private var runningCount = 0
-
-    /// Makes a race in which the answers for these families are awaited.
-    init(awaiting families: Set<AddressFamily>) {
-        awaited = families
-    }
 
     /// When `timeReached` has to be reported; `nil` for never.
     var wakeUp: LoopInstant? {
         switch phase {
-        case .delaying(let moment): moment
         case .racing(let next): next
         case .resolving, .over: nil
         }
@@ -72,35 +60,17 @@ struct HappyEyeballs {
         case (_, .connected):
             phase = .over
             return .finish
-        case (_, .answered(let family, let addresses)):
-            awaited.remove(family)
-            untried[family, default: []].append(contentsOf: addresses)
-            return answered(family, at: now)
-        case (.delaying(let moment), .timeReached) where moment <= now: return beginNext(at: now)
+        case (.resolving, .answered(let addresses)):
+            for family in AddressFamily.allCases { untried[family] = addresses.filter { $0.family == family }[...] }
+            return hasUntried ? beginNext(at: now) : failIfExhausted()
+        case (.racing, .answered): return .none
         case (.racing(let next?), .timeReached) where next <= now: return beginNext(at: now)
         case (_, .timeReached): return .none
         case (.racing, .attemptFailed):
             runningCount -= 1
             // RFC 8305 §5: the next attempt need not wait for one that has failed.
             return hasUntried ? beginNext(at: now) : failIfExhausted()
-        case (.resolving, .attemptFailed), (.delaying, .attemptFailed): preconditionFailure("no attempt has begun")
-        }
-    }
-
-    private mutating func answered(_ family: AddressFamily, at now: LoopInstant) -> Action {
-        switch phase {
-        case .resolving:
-            guard hasUntried else { return failIfExhausted() }
-            guard family == .ipv4, awaited.contains(.ipv6) else { return beginNext(at: now) }
-            phase = .delaying(until: now + Self.resolutionDelay)
-            return .none
-        case .delaying: return beginNext(at: now)
-        case .racing:
-            guard hasUntried else { return failIfExhausted() }
-            guard runningCount > 0 else { return beginNext(at: now) }
-            phase = .racing(next: max(now, lastStart + Self.attemptDelay))
-            return .none
-        case .over: return .none
+        case (.resolving, .attemptFailed): preconditionFailure("no attempt has begun")
         }
     }
 
@@ -111,14 +81,13 @@ struct HappyEyeballs {
         let family = untried[lastFamily.other]?.isEmpty == false ? lastFamily.other : lastFamily
         guard let address = untried[family]?.popFirst() else { return .none }
         lastFamily = family
-        lastStart = now
         runningCount += 1
         phase = .racing(next: hasUntried ? now + Self.attemptDelay : nil)
         return .attempt(address)
     }
 
     private mutating func failIfExhausted() -> Action {
-        guard runningCount == 0, awaited.isEmpty else { return .none }
+        guard runningCount == 0 else { return .none }
         phase = .over
         return .fail
     }

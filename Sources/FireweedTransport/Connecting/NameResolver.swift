@@ -6,13 +6,13 @@ import Synchronization
 
 /// Looks up the addresses of hosts with getaddrinfo(3), which blocks, on threads of its own.
 ///
-/// The families are looked up apart, so that one answer does not wait for the other (RFC 8305 §3). Everybody who asks
-/// the same shares one look-up. Answers are kept for 30 s, since getaddrinfo tells no time to live, and failures for 1
-/// s.
+/// One look-up finds the addresses of both families, and everybody who asks for a name shares it. Answers are kept for
+/// 30 s, since getaddrinfo tells no time to live, and failures for 1 s. A name that ends in a dot is complete, and is
+/// another name than the one without the dot, which may be searched for (RFC 1034 §3.1).
 final class NameResolver: Sendable {
-    /// What a look-up gave.
+    /// The result of a look-up.
     enum Answer: Sendable, Equatable {
-        /// In the order in which they are to be tried (RFC 6724), without ports; never empty.
+        /// Of both families, each in the order in which they are to be tried (RFC 6724), without ports; never empty.
         case addresses([SocketAddress])
         case failed(LookupFailure)
     }
@@ -21,7 +21,7 @@ final class NameResolver: Sendable {
 
     /// A handler that waits for an answer.
     struct Ticket: Sendable {
-        fileprivate let question: NameQuestion
+        fileprivate let name: String
         fileprivate let number: Int
     }
 
@@ -33,8 +33,8 @@ final class NameResolver: Sendable {
 
     private struct State {
         var line: LookupLine
-        var handlers: [NameQuestion: [Int: Handler]] = [:]
-        var answers: [NameQuestion: (answer: Answer, expiry: LoopInstant)] = [:]
+        var handlers: [String: [Int: Handler]] = [:]
+        var answers: [String: (answer: Answer, expiry: LoopInstant)] = [:]
         var threadCount = 0
         var ticketCount = 0
     }
@@ -47,14 +47,14 @@ final class NameResolver: Sendable {
     private static let answerLimit = 1024
 
     private let threadLimit: Int
-    private let lookUpInSystem: @Sendable (NameQuestion) -> Answer
+    private let lookUpInSystem: @Sendable (String) -> Answer
     private let now: @Sendable () -> LoopInstant
     private let state: Mutex<State>
 
-    /// Makes a resolver with so many threads at most, what each look-up does on one of them, and a clock.
+    /// Makes a resolver with so many threads at most, a clock, and the look-up that runs on the threads.
     init(
-        threadLimit: Int = 16, now: @escaping @Sendable () -> LoopInstant = LoopContext.monotonicNow,
-        lookUp: @escaping @Sendable (NameQuestion) -> Answer = SystemLookup.answer
+        threadLimit: Int = 64, now: @escaping @Sendable () -> LoopInstant = LoopContext.monotonicNow,
+        lookUp: @escaping @Sendable (_ name: String) -> Answer = SystemLookup.answer
     ) {
         self.threadLimit = threadLimit
         self.now = now
@@ -62,41 +62,39 @@ final class NameResolver: Sendable {
         state = Mutex(State(line: LookupLine(threadLimit: threadLimit)))
     }
 
-    /// Looks up a host, unless the answer is known.
+    /// Looks up a name, unless the answer is known.
     ///
     /// `handler` is called once, on a thread of the resolver, if the outcome is pending and is not cancelled.
-    func lookUp(_ question: NameQuestion, then handler: @escaping Handler) -> Outcome {
+    func lookUp(_ name: String, then handler: @escaping Handler) -> Outcome {
         let now = now()
         let (outcome, needsThread) = state.withLock { state -> (Outcome, Bool) in
-            if let known = state.answers[question], known.expiry > now { return (.known(known.answer), false) }
+            if let known = state.answers[name], known.expiry > now { return (.known(known.answer), false) }
             state.ticketCount += 1
             let number = state.ticketCount
-            let isNew = state.handlers[question] == nil
-            state.handlers[question, default: [:]][number] = handler
-            if isNew { state.line.enter(question) }
-            let needsThread = isNew && state.threadCount < threadLimit
+            let isNew = state.handlers[name] == nil
+            state.handlers[name, default: [:]][number] = handler
+            if isNew { state.line.enter(name) }
+            let needsThread = isNew && state.threadCount < threadLimit && state.line.hasNext(at: now)
             if needsThread { state.threadCount += 1 }
-            return (.pending(Ticket(question: question, number: number)), needsThread)
+            return (.pending(Ticket(name: name, number: number)), needsThread)
         }
         if needsThread { startThread() }
         return outcome
     }
 
-    /// Removes a handler that waits; a question without handlers leaves the line.
+    /// Removes a handler that waits; a name without handlers leaves the line.
     func cancel(_ ticket: Ticket) {
         state.withLock { state in
-            guard state.handlers[ticket.question]?.removeValue(forKey: ticket.number) != nil,
-                state.handlers[ticket.question]?.isEmpty == true, state.line.leave(ticket.question)
+            guard state.handlers[ticket.name]?.removeValue(forKey: ticket.number) != nil,
+                state.handlers[ticket.name]?.isEmpty == true, state.line.leave(ticket.name)
             else { return }
-            state.handlers[ticket.question] = nil
+            state.handlers[ticket.name] = nil
         }
     }
 
-    /// Forgets what is known of a host, whose addresses have all failed.
-    func forget(_ host: String) {
-        state.withLock { state in
-            for family in AddressFamily.allCases { state.answers[NameQuestion(host: host, family: family)] = nil }
-        }
+    /// Forgets the addresses of a name, which have all failed.
+    func forget(_ name: String) {
+        state.withLock { $0.answers[name] = nil }
     }
 
     // MARK: Threads
@@ -123,32 +121,32 @@ final class NameResolver: Sendable {
     }
 
     fileprivate func run() {
-        while let question = next() {
-            let answer = lookUpInSystem(question)
+        while let name = next() {
+            let answer = lookUpInSystem(name)
             let now = now()
             let handlers = state.withLock { state in
-                state.line.didEnd(question, at: now)
-                Self.keep(answer, of: question, at: now, in: &state)
-                return state.handlers.removeValue(forKey: question) ?? [:]
+                state.line.didEnd(name, at: now)
+                Self.keep(answer, of: name, at: now, in: &state)
+                return state.handlers.removeValue(forKey: name) ?? [:]
             }
             for handler in handlers.values { handler(answer) }
         }
     }
 
-    private func next() -> NameQuestion? {
+    private func next() -> String? {
         let now = now()
         return state.withLock { state in
-            if let question = state.line.next(at: now) { return question }
+            if let name = state.line.next(at: now) { return name }
             state.threadCount -= 1
             return nil
         }
     }
 
-    private static func keep(_ answer: Answer, of question: NameQuestion, at now: LoopInstant, in state: inout State) {
+    private static func keep(_ answer: Answer, of name: String, at now: LoopInstant, in state: inout State) {
         if state.answers.count >= answerLimit { state.answers = state.answers.filter { $0.value.expiry > now } }
         if state.answers.count >= answerLimit { state.answers.removeAll() }
         let lifetime = if case .addresses = answer { answerLifetime } else { failureLifetime }
-        state.answers[question] = (answer, now + lifetime)
+        state.answers[name] = (answer, now + lifetime)
     }
 }
 

@@ -7,6 +7,9 @@ struct OriginKey: Hashable, Sendable {
     var isSecure: Bool
     /// In its canonical form, without brackets.
     var host: String
+    /// Whether the URL's host ends in a dot: a complete name, which another machine may have than the name without it,
+    /// since that may be searched for (RFC 1034 §3.1).
+    var isCompleteName: Bool
     var port: UInt16
     /// The proxy on the way, with its credentials; `nil` for a direct connection.
     var proxy: Proxy?
@@ -21,8 +24,12 @@ struct OriginKey: Hashable, Sendable {
         self.proxy = proxy
         isSecure = target.isSecure
         host = target.canonicalHost
+        isCompleteName = target.isCompleteName
         port = UInt16(truncatingIfNeeded: target.port)
     }
+
+    /// The host in the form in which it is looked up, here or by a proxy.
+    var lookupName: String { isCompleteName ? host + "." : host }
 
     /// The proxy that takes messages in the absolute form (RFC 9112 §3.2.2); `nil` where there is none.
     var absoluteFormProxy: Proxy? {

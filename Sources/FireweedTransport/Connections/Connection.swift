@@ -12,17 +12,23 @@ class Connection: Timed {
     /// After how many seconds without an acknowledgement the kernel gives the connection up.
     private var userTimeout: Double
     private var details: ConnectionDetails?
+    /// Counts the connections of the origin.
+    final let number: Int
+    /// The turn of the loop in which the connection was made.
+    private let firstTurn: UInt64
     /// How many exchanges the connection was given.
     final var exchangeCount = 0
     private(set) final var isClosed = false
     /// When the connection became idle.
     private(set) final var idleSince: LoopInstant = 0
 
+    /// What is known of the bytes that wait on the socket.
+    final var arrivals: SocketArrivals
     /// Bytes may be there: a read that gives fewer bytes than it could says that they are not.
-    final var isReadable: Bool
+    final var isReadable: Bool { arrivals.mayWait }
     final var isWritable = true
     /// The peer sends nothing more: reading continues to the end.
-    final var hasPeerClosed = false
+    final var hasPeerClosed: Bool { arrivals.hasEnded }
 
     init(_ socket: ConnectedSocket, origin: OriginPool) {
         self.socket = socket
@@ -30,9 +36,12 @@ class Connection: Timed {
         self.origin = origin
         context = origin.pool.context
         channel = socket.channel
-        isReadable = socket.isReadable
+        number = origin.nextConnectionNumber()
+        firstTurn = context.turnNumber
+        arrivals = SocketArrivals(mayWait: socket.isReadable, hasEnded: false)
         super.init()
-        hasPeerClosed = context.sockets.hand(channel.descriptor, to: self)
+        let hasEnded = context.sockets.hand(channel.descriptor, to: self)
+        arrivals = SocketArrivals(mayWait: socket.isReadable, hasEnded: hasEnded)
     }
 
     // MARK: What each version does
@@ -60,7 +69,7 @@ class Connection: Timed {
         isClosed = true
         origin.pool.timers.remove(self)
         context.sockets.willClose(channel.descriptor)
-        channel.close()
+        context.close(channel)
         didClose()
         origin.connectionClosed(self)
     }
@@ -82,15 +91,43 @@ class Connection: Timed {
     }
 
     /// Whether an idle connection can carry an exchange.
-    ///
-    /// The loop is told of bytes and of an end; after a second it is worth a system call to be sure.
     var isUsable: Bool {
-        guard exchangeCount > 0 else { return !isClosed }
-        guard !isClosed, !hasPeerClosed, isWithinIdleTime else { return false }
-        return idleTime < 1_000_000_000 || !channel.hasSomethingToRead
+        guard !isClosed else { return false }
+        return isNew || isWithinIdleTime && isSilent()
     }
 
+    /// Whether the connection was made in this turn of the loop and has carried nothing: it was never idle.
+    final var isNew: Bool { exchangeCount == 0 && firstTurn == context.turnNumber }
+
     private var idleTime: LoopInstant { context.now - min(idleSince, context.now) }
+
+    // MARK: What waits to be read
+
+    /// Notes the result of a read into `byteCount` bytes.
+    final func noteRead(_ outcome: ByteChannel.Outcome, byteCount: Int) {
+        switch outcome {
+        case .bytes(let count):
+            if count < byteCount, !channel.hasEnded { arrivals.handle(.readShort(turn: context.turnNumber)) }
+        case .wouldBlock: arrivals.handle(.foundNothing(turn: context.turnNumber))
+        case .end, .failed: arrivals.handle(.readEnd)
+        }
+    }
+
+    /// Whether nothing waits on the socket and nothing in the TLS stream: bytes there came before the next message, and
+    /// could be taken for its response.
+    ///
+    /// Makes one system call, and none where the loop has polled in this turn or a read has found the end of the bytes.
+    final func isSilent() -> Bool {
+        let holdsRecords = channel.tls?.holdsUnreadRecords ?? false
+        switch arrivals.verdict(turn: context.turnNumber, areEventsKnown: context.areEventsKnown) {
+        case .ended: return false
+        case .empty where !holdsRecords: return true
+        case .empty, .unknown:
+            guard !channel.hasSomethingToRead else { return false }
+            arrivals.handle(.foundNothing(turn: context.turnNumber))
+            return !(channel.tls?.holdsUnreadRecords ?? false)
+        }
+    }
 
     /// Whether the connection has not been idle for too long.
     final var isWithinIdleTime: Bool { idleTime < idleLimit ?? .max }
@@ -153,8 +190,7 @@ extension Connection: SocketWatcher {
             isWritable = true
             channel.flush()
         }
-        if readiness.tellsOfEnd { hasPeerClosed = true }
-        if readiness.contains(.readable) || hasPeerClosed { isReadable = true }
+        arrivals.handle(.reported(bytes: readiness.contains(.readable), end: readiness.tellsOfEnd))
         socketIsReady()
     }
 }

@@ -39,7 +39,7 @@ final class ConnectionPool {
         self.context = context
         self.parts = parts
         tls = TLSClient(settings)
-        mayHaveProxy = settings.options.proxy != nil || Proxy.isInEnvironment
+        mayHaveProxy = settings.options.mayHaveProxy
         responseLimits = ResponseLimits(settings.options)
         contentLimits = ContentLimits(settings.options)
         writer = HTTP1RequestWriter(
@@ -71,7 +71,7 @@ final class ConnectionPool {
     /// Lets an exchange wait for a connection, after the sockets of this turn: a connection that its peer has closed is
     /// known by then, and one that becomes free in this turn can be used.
     func arrive(_ exchange: Exchange) {
-        guard !exchange.isArriving, exchange.hasTicket else { return }
+        guard !exchange.isArriving, exchange.hasTicket, exchange.hasFile else { return }
         exchange.isArriving = true
         if arrivals.isEmpty { context.continueAfterSockets(self) }
         arrivals.append(exchange)
@@ -117,6 +117,14 @@ final class ConnectionPool {
         return oldest != nil
     }
 
+    /// Closes a connection so that its descriptor is free at once; false when there is none.
+    func freeDescriptor() -> Bool {
+        if context.finishClosing() { return true }
+        guard closeOldestIdle() else { return false }
+        _ = context.finishClosing()
+        return true
+    }
+
     /// Keeps the number of idle connections within its limit.
     func limitIdle() {
         while idleCount > Self.idleLimit, closeOldestIdle() {}
@@ -137,9 +145,13 @@ final class ConnectionPool {
 extension ConnectionPool: LoopContinuation {
     /// Lets the exchanges in that have come in this turn.
     func continueWork() {
+        // One poll costs less than a look at each idle connection that is given out; no continuation waits for long.
+        guard idleCount == 0 || context.hasPolled else { return context.continueAfterSockets(self) }
         var due: [Exchange] = []
         swap(&due, &arrivals)
-        for exchange in due {
+        for (index, exchange) in due.enumerated() {
+            if index > 0, context.turn.isOver { return keep(due[index...]) }
+            context.turn.noteCost(2 * TurnBudget.callCost)
             exchange.isArriving = false
             guard exchange.stage == .waiting, exchange.place == nil, exchange.flow.level != .suspended else { continue }
             if exchange.isRepeated { exchange.origin?.enterFirst(exchange) } else { exchange.origin?.enter(exchange) }
@@ -147,6 +159,14 @@ extension ConnectionPool: LoopContinuation {
         // The room is used again.
         due.removeAll(keepingCapacity: true)
         if arrivals.isEmpty { swap(&due, &arrivals) }
+    }
+}
+
+extension ConnectionPool {
+    /// Keeps exchanges that the turn has no time for, before those that have come meanwhile.
+    private func keep(_ rest: ArraySlice<Exchange>) {
+        if arrivals.isEmpty { context.continueAfterSockets(self) }
+        arrivals.insert(contentsOf: rest, at: 0)
     }
 }
 

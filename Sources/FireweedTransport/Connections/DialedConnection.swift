@@ -153,7 +153,7 @@ extension DialedConnection: DialerOwner {
         owner.connectionDidFail(failure)
     }
 
-    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { pool.closeOldestIdle() }
+    func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool { pool.freeDescriptor() }
 }
 
 extension DialedConnection: SocketWatcher {

@@ -40,7 +40,7 @@ extension Exchange: TransferControl {
         if loopPool.loop.isCurrent { pendingFailure = pendingFailure ?? .cancelled }
         loopPool.withPool { [self] pool in
             self.pool = pool
-            if report.startNanoseconds == 0 { report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME)) }
+            if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
             end(.cancelled)
         }
     }

@@ -47,10 +47,16 @@ final class Exchange: Timed, @unchecked Sendable {
 
     /// True once the message was sent and is to be sent once more.
     private(set) var isRepeated = false
+    /// The number of the connection on which the message was lost; `nil` for none.
+    private(set) var lostConnection: Int?
+    /// Whether the next try needs a connection that was made after that: what was idle beside a lost connection is
+    /// about to be lost as well.
+    var wantsNewConnection: Bool { lostConnection != nil }
     var hasDeliveredHead = false
     var requestContent = TransferEnd.SentContent.untouched
     /// The content of the next try, which has begun to be read.
     var preparedContent: OutgoingContent?
+    var file = ExchangeFile.unasked
     var sentByteCount: Int64 = 0
     var trailers: FieldBlock?
     var report = TransferReport()
@@ -87,7 +93,7 @@ final class Exchange: Timed, @unchecked Sendable {
         pool.context.updateNow()
         startInstant = pool.context.now
         pace = ExchangePace.make(pool.settings.options)
-        report.startNanoseconds = Int64(fw_clock_nanoseconds(CLOCK_REALTIME))
+        report.startNanoseconds = WallClock.nanoseconds
         return true
     }
 
@@ -102,9 +108,11 @@ final class Exchange: Timed, @unchecked Sendable {
 
     /// Loses its connection, and waits for another one to send the message again.
     ///
-    /// - Parameter isAnswered: whether the server asked for that (417): the rule for a lost connection does not count
-    ///   it.
-    func sendAgain(isAnswered: Bool = false) {
+    /// - Parameters:
+    ///   - isAnswered: whether the server asked for that (417): the rule for a lost connection does not count it.
+    ///   - connection: the connection that was lost; `nil` where any connection will do for the next try.
+    func sendAgain(isAnswered: Bool, lostOn connection: Connection?) {
+        if let connection { lostConnection = connection.number }
         guard stage.handle(.detach) == .enterFirst, let pool else { return }
         report.total = moment(pool.context.now)
         earlierReports.append(report)
@@ -136,6 +144,7 @@ final class Exchange: Timed, @unchecked Sendable {
         if case .cancelled = failure { outcome = failure } else { outcome = discardedByteCount == nil ? failure : nil }
         let released = carrier.take()
         preparedContent = nil
+        file = .unasked
         guard let pool else { return }
         report.total = startInstant > 0 ? moment(pool.context.now) : 0
         released?.release(self, keeps: keepsConnection)
@@ -157,6 +166,11 @@ final class Exchange: Timed, @unchecked Sendable {
     /// Notes that a byte moved, or that the connection is being made.
     func touch() {
         lastActivity = pool?.context.now
+    }
+
+    /// Notes that the exchange waits for a connection.
+    func forgetActivity() {
+        lastActivity = nil
     }
 
     /// Has the exchange looked at when it may be over at the earliest.
@@ -192,7 +206,7 @@ final class Exchange: Timed, @unchecked Sendable {
         let isOverdue = message.deadlineNanoseconds.map { $0 <= now } ?? false
         let isIdle = idleDeadline.map { $0 <= now } ?? false
         guard isOverdue || isIdle else { return setTimer() }
-        let silent = carrier?.isSilent == true ? origin : nil
+        let silent = carrier?.hasNoAnswer == true ? origin : nil
         if silent != nil { carrier?.retire() }
         end(.timedOut(isIdle: isIdle))
         // A peer that answers nothing may have vanished: its other connections are not tried one after another.

@@ -109,17 +109,22 @@ extension BodySource {
         switch self {
         case .none: Data()
         case .data(let data): data
-        case .reader: nil
+        case .file, .reader: nil
         }
     }
 }
 
 extension RequestMessage {
     /// The credentials that NTLM or Negotiate may bind to a connection, which then serves that user alone.
+    ///
+    /// Messages with such an `Authorization` of their own share connections among themselves alone: who they speak for
+    /// is not known.
     var connectionCredentials: Credentials? {
-        guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]),
-            !fields.contains("Authorization")
-        else { return nil }
+        if let own = fields.value(of: "Authorization") {
+            let scheme = own.prefix { $0 != " " }.lowercased()
+            return ["ntlm", "negotiate"].contains(scheme) ? Credentials(user: "", password: "", schemes: []) : nil
+        }
+        guard let credentials, !credentials.schemes.isDisjoint(with: [.ntlm, .negotiate]) else { return nil }
         return credentials
     }
 

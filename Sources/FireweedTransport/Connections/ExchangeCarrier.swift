@@ -16,7 +16,7 @@ protocol ExchangeCarrier: AnyObject {
     func continueSending()
 
     /// Nothing has come from the peer since the exchange began.
-    var isSilent: Bool { get }
+    var hasNoAnswer: Bool { get }
 
     /// The peer did not answer in time: nothing else is to begin where this exchange runs.
     func retire()

@@ -80,9 +80,10 @@ extension HTTP1Connection {
     /// `hasExcess` is true when bytes came that do not belong to the challenge.
     func challengeEnded(for exchange: Exchange, hasExcess: Bool) {
         authenticationState.isAnswering = false
-        guard !hasExcess, !hasPeerClosed else {
+        // The answer is another message: bytes that wait now could be taken for its response.
+        guard !hasExcess, isSilent() else {
             guard exchange.authentication?.needsConnection == true else { return answerElsewhere(exchange) }
-            return exchange.end(.badResponse("the peer closed the connection that NTLM needs"))
+            return exchange.end(.badResponse("the peer closed the connection that NTLM needs, or sent bytes unasked"))
         }
         exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
         exchange.report.responseStart = 0

@@ -19,21 +19,22 @@ extension HTTP1Connection {
         let size = min(readByteCount, exchange?.receivingAllowance ?? .max)
         var budget = Self.turnByteCount
         while isReadable, !isClosed, !isHoldingBack, let exchange, mayTakeNext(exchange) {
-            guard budget > 0 else { return context.continueAfterSockets(self) }
+            guard budget > 0, budget == Self.turnByteCount || !context.turn.isOver else {
+                return context.continueAfterSockets(self)
+            }
             let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<size])
-            switch channel.receive(into: buffer) {
+            let outcome = channel.receive(into: buffer)
+            noteRead(outcome, byteCount: size)
+            switch outcome {
             case .bytes(let count):
                 budget -= max(count, 4096)
-                if count < size, !hasPeerClosed, !channel.hasEnded { isReadable = false }
+                context.turn.noteCost(count)
+                guard hasWritten || !isReused else { return lost(.unaskedBytes) }
                 bytesCame(count, for: exchange)
                 process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            case .wouldBlock: isReadable = false
-            case .end:
-                (isReadable, hasPeerClosed) = (false, true)
-                ended()
-            case .failed(let failure):
-                (isReadable, hasPeerClosed) = (false, true)
-                lost(failure)
+            case .wouldBlock: break
+            case .end: ended()
+            case .failed(let failure): lost(failure)
             }
         }
     }
@@ -64,7 +65,7 @@ extension HTTP1Connection {
     private func process(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         while let exchange {
-            guard mayTakeNext(exchange) else {
+            guard !incoming.isHoldingBack, mayTakeNext(exchange) else {
                 if !rest.isEmpty { unread = Array(rest) }
                 return
             }
@@ -150,7 +151,7 @@ extension HTTP1Connection {
         show(lines: parser.unfinishedLines)
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused, hasWritten: hasWritten, hasAnswer: parser.hasBegun,
-            isRepeated: exchange.isRepeated)
+            isRepeated: exchange.wantsNewConnection)
         guard rule.allowsResend, exchange.discardedByteCount == nil else { return exchange.end(failure) }
         do {
             try exchange.prepareContent(after: failure)
@@ -170,7 +171,7 @@ extension HTTP1Connection {
         let origin = origin
         close()
         if !isAnswered { origin.closeIdle() }
-        exchange.sendAgain(isAnswered: isAnswered)
+        exchange.sendAgain(isAnswered: isAnswered, lostOn: isAnswered ? nil : self)
     }
 
     /// Shows a head as it came.

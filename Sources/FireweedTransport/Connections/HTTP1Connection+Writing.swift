@@ -24,10 +24,12 @@ extension HTTP1Connection {
     func send() {
         var budget = Self.turnByteCount
         while isWritable, isSending, let exchange, exchange.maySend, !exchange.isStopped {
-            guard budget > 0 else { return context.continueAfterSockets(self) }
+            guard budget > 0, budget == Self.turnByteCount || !context.turn.isOver else {
+                return context.continueAfterSockets(self)
+            }
             var outcome: ByteChannel.Outcome?
             switch fileSupply(for: exchange) {
-            case .cached(let file, let count): outcome = sendFile(file, count, for: exchange)
+            case .cached(let file, let offset, let count): outcome = sendFile(file, at: offset, count, for: exchange)
             case .starved: return
             case nil: break
             }
@@ -40,11 +42,13 @@ extension HTTP1Connection {
                 return exchange.end(error as? TransferFailure ?? .unreadableBody(error))
             }
             switch outcome {
-            case .bytes(let count): budget -= count
+            case .bytes(let count):
+                budget -= count
+                context.turn.noteCost(count)
             case .failed:
                 // What the peer has said before it closed may still be read.
                 stopSending()
-                (isReadable, hasPeerClosed) = (true, true)
+                arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
             case .wouldBlock, .end, nil:
                 isWritable = false
@@ -102,8 +106,10 @@ extension HTTP1Connection {
     }
 
     /// Sends a part of a file without a copy; `nil` where it has to be read after all.
-    private func sendFile(_ descriptor: Int32, _ byteCount: Int, for exchange: Exchange) -> ByteChannel.Outcome? {
-        let outcome = channel.send(file: descriptor, byteCount: byteCount)
+    private func sendFile(
+        _ descriptor: Int32, at offset: Int64, _ byteCount: Int, for exchange: Exchange
+    ) -> ByteChannel.Outcome? {
+        let outcome = channel.send(file: descriptor, at: offset, byteCount: byteCount)
         if case .bytes(let count) = outcome, case .pump(let pump) = content {
             pump.skip(count)
             exchange.touch()

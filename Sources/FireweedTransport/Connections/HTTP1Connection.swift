@@ -10,7 +10,7 @@ final class HTTP1Connection: Connection {
     /// The exchange that runs.
     var exchange: Exchange?
     var parser: HTTP1ResponseParser
-    /// The present exchange was given the connection when another had used it.
+    /// Another exchange had used the connection, or the connection was idle, when the present exchange got it.
     private(set) var isReused = false
 
     // MARK: Reading
@@ -54,10 +54,11 @@ final class HTTP1Connection: Connection {
     override func attach(_ exchange: Exchange) {
         guard exchange.attach(to: self) else { return origin.connectionIsFree(self) }
         self.exchange = exchange
-        isReused = exchangeCount > 0
+        isReused = !isNew
+        let isUsed = exchangeCount > 0
         exchangeCount += 1
-        noteConnecting(of: exchange, isReused: isReused)
-        if isReused { origin.pool.settings.options.wireObserver?.didNote("Using the connection once more\n") }
+        noteConnecting(of: exchange, isReused: isUsed)
+        if isUsed { origin.pool.settings.options.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
         // No event will tell of what came before the connection had its socket.
         if isReadable { context.continueAfterSockets(self) }
@@ -112,7 +113,7 @@ final class HTTP1Connection: Connection {
         let isClean = pendingOffset == pending.count || !hasWritten
         if pending.capacity > Self.keptRoom { (pending, pendingOffset) = ([], 0) }
         guard keeps, isClean, !isClosed, !hasPeerClosed, !isSendingStopped, unread.isEmpty, !closesAfterExchange,
-            !origin.pool.isShutDown
+            !origin.pool.isShutDown, !isReadable || isSilent()
         else { return close() }
         origin.connectionIsFree(self)
     }
@@ -139,7 +140,7 @@ final class HTTP1Connection: Connection {
     // MARK: Reports
 
     /// Nothing has come since the present exchange was given the connection.
-    var isSilent: Bool { !parser.hasBegun }
+    var hasNoAnswer: Bool { !parser.hasBegun }
 
     private func fill(_ exchange: Exchange) {
         exchange.report.responseHeaderByteCount += Int64(parser.headerByteCount)
@@ -154,7 +155,7 @@ extension HTTP1Connection {
         guard isReadable else { return }
         // The event may tell of bytes that were read in the meantime.
         guard !hasPeerClosed, !channel.hasSomethingToRead else { return close() }
-        isReadable = false
+        arrivals.handle(.foundNothing(turn: context.turnNumber))
     }
 }
 

@@ -139,25 +139,25 @@ final class HTTP2Connection: Connection {
     private func receive() {
         var budget = Self.turnByteCount
         while isReadable, !isClosed {
-            guard budget > 0 else { return context.continueAfterSockets(self) }
+            guard budget > 0, budget == Self.turnByteCount || !context.turn.isOver else {
+                return context.continueAfterSockets(self)
+            }
             let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer[..<readByteCount])
-            switch channel.receive(into: buffer) {
+            let outcome = channel.receive(into: buffer)
+            noteRead(outcome, byteCount: buffer.count)
+            switch outcome {
             case .bytes(let count):
                 budget -= max(count, 4096)
-                if count < buffer.count, !hasPeerClosed, !channel.hasEnded { isReadable = false }
+                context.turn.noteCost(count)
                 lastReceived = context.now
                 hasPinged = false
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                 session.receive(bytes)
                 handleEvents(bytes)
                 if session.failure != nil { flush() }
-            case .wouldBlock: isReadable = false
-            case .end:
-                (isReadable, hasPeerClosed) = (false, true)
-                lost(.cutResponse("before the response was complete"))
-            case .failed(let failure):
-                (isReadable, hasPeerClosed) = (false, true)
-                lost(failure)
+            case .wouldBlock: break
+            case .end: lost(.cutResponse("before the response was complete"))
+            case .failed(let failure): lost(failure)
             }
         }
     }
@@ -256,7 +256,9 @@ final class HTTP2Connection: Connection {
                 if pending.isEmpty, needsFlush { continue }
             }
             guard pendingOffset < pending.count, isWritable else { return }
-            guard budget > 0 else { return context.continueAfterSockets(self) }
+            guard budget > 0, budget == Self.turnByteCount || !context.turn.isOver else {
+                return context.continueAfterSockets(self)
+            }
             let outcome = pending.withUnsafeBytes { bytes in
                 channel.send(
                     UnsafeRawBufferPointer(rebasing: bytes[pendingOffset...]),
@@ -266,11 +268,12 @@ final class HTTP2Connection: Connection {
             case .bytes(let count):
                 pendingOffset += count
                 budget -= count
+                context.turn.noteCost(count)
             case .wouldBlock, .end: isWritable = false
             case .failed:
                 // What the peer has said before it closed may still be read.
                 isWritable = false
-                (isReadable, hasPeerClosed) = (true, true)
+                arrivals.handle(.writeFailed)
                 return context.continueAfterSockets(self)
             }
         }

@@ -293,7 +293,8 @@ final class HTTP2Stream {
         let rule = ResendRule(
             method: exchange.message.method, wasReused: isReused,
             hasWritten: exchange.report.requestHeaderByteCount > 0, hasAnswer: hasBegun,
-            isRepeated: exchange.isRepeated, isUnprocessed: failure.isUnprocessed,
+            isRepeated: exchange.wantsNewConnection || exchange.isRepeated && !connection.isClosed,
+            isUnprocessed: failure.isUnprocessed,
             tryCount: exchange.earlierReports.count + 1)
         guard rule.allowsResend, exchange.discardedByteCount == nil else {
             guard failure.isUnprocessed, connection.session.hasSettings, connection.session.streamLimit == 0 else {
@@ -304,7 +305,8 @@ final class HTTP2Stream {
         }
         do {
             try exchange.prepareContent(after: failure.failure)
-            detach(exchange, isAnswered: false)
+            // A stream that was reset says nothing about its connection, which may take the next try.
+            detach(exchange, isAnswered: false, isLost: !failure.isUnprocessed && connection.isClosed)
         } catch {
             exchange.end(error)
         }
@@ -312,9 +314,9 @@ final class HTTP2Stream {
     }
 
     /// Lets the exchange go that has to be sent again.
-    private func detach(_ exchange: Exchange, isAnswered: Bool) {
+    private func detach(_ exchange: Exchange, isAnswered: Bool, isLost: Bool = false) {
         leave(exchange)
-        exchange.sendAgain(isAnswered: isAnswered)
+        exchange.sendAgain(isAnswered: isAnswered, lostOn: isLost ? connection : nil)
     }
 
     /// Separates the stream from its exchange.
@@ -348,7 +350,7 @@ extension HTTP2Stream: ExchangeCarrier {
         resumeSending()
     }
 
-    var isSilent: Bool { connection.lastReceived <= start }
+    var hasNoAnswer: Bool { connection.lastReceived <= start }
 
     func retire() { connection.retire() }
 }

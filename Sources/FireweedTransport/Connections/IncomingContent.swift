@@ -2,13 +2,20 @@
 
 /// Takes the content codings of responses off, keeps the limits on content, and hands it on.
 ///
-/// Content that an exchange does not take now is kept undecoded. Used on the loop's thread.
+/// Content that an exchange does not take now is kept undecoded, and so is content that a turn of the loop has no time
+/// for: its connection then continues after the sockets of the next turn. Used on the loop's thread.
 final class IncomingContent {
     private let limits: ContentLimits
     private unowned let context: LoopContext
     /// `nil` when the present response has no coding that is taken off.
     private var decoder: ContentDecoder?
     private var undecoded: [UInt8]?
+    /// How many of the undecoded bytes were decoded since they were kept.
+    private var undecodedStart = 0
+    /// The exchange whose content continues in a later turn.
+    private var waiting: Exchange?
+    /// The next step is made even if the turn is over: each continuation gets ahead.
+    private var isOwedStep = false
 
     init(limits: ContentLimits, context: LoopContext) {
         self.limits = limits
@@ -21,13 +28,15 @@ final class IncomingContent {
     /// Begins with the content that follows a head.
     func begin(_ head: ResponseHead) throws(TransferFailure) {
         guard head.marks.contains(.hasContentCoding), let codings = head.value(of: "Content-Encoding") else { return }
-        decoder = try ContentDecoder.make(for: codings)
+        decoder = try ContentDecoder.make(for: codings, limits: limits)
     }
 
     /// Forgets the present response.
     func reset() {
         decoder = nil
         undecoded = nil
+        undecodedStart = 0
+        waiting = nil
     }
 
     /// Takes bytes as they came; false when the rest of a response that is not wanted is too long to be waited for.
@@ -36,20 +45,32 @@ final class IncomingContent {
         exchange.noteReceived(content.count)
         guard exchange.discardedByteCount == nil else { return exchange.discard(content.count) }
         if let decoder {
-            try decode(content, with: decoder, for: exchange)
+            let rest = try decode(content, with: decoder, for: exchange)
+            if let rest { undecoded = Array(content.suffix(rest)) }
         } else {
-            try deliver(content, to: exchange)
+            let total = exchange.report.responseDecodedByteCount + Int64(content.count)
+            let received = exchange.report.responseBodyByteCount
+            if let refusal = limits.refusal(decoded: total, received: received) { throw .refused(refusal) }
+            exchange.deliver(content)
         }
         return true
     }
 
-    /// Continues with content that was kept back; false when the exchange takes no more of it now.
+    /// Continues with content that was kept back; false when the exchange, or the turn, takes no more of it now.
     func resume(for exchange: Exchange) throws(TransferFailure) -> Bool {
-        guard let kept = undecoded.take(), let decoder else { return true }
-        try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
-            try decode(UnsafeRawBufferPointer(bytes), with: decoder, for: exchange)
+        guard let kept = undecoded, let decoder else { return true }
+        let start = undecodedStart
+        let rest = try kept.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
+            try decode(UnsafeRawBufferPointer(bytes).advanced(by: start), with: decoder, for: exchange)
         }
-        return undecoded == nil
+        // The exchange may have ended meanwhile, and the content been forgotten.
+        guard undecoded != nil else { return true }
+        guard let rest else {
+            (undecoded, undecodedStart) = (nil, 0)
+            return true
+        }
+        undecodedStart = kept.count - rest
+        return false
     }
 
     /// Says that no more content comes; throws where its codings have not ended.
@@ -58,27 +79,40 @@ final class IncomingContent {
         try decoder.finish(isEmpty: exchange.report.responseBodyByteCount == 0, endedByClose: endedByClose)
     }
 
-    private func deliver(_ content: UnsafeRawBufferPointer, to exchange: Exchange) throws(TransferFailure) {
-        let total = exchange.report.responseDecodedByteCount + Int64(content.count)
-        let received = exchange.report.responseBodyByteCount
-        if let refusal = limits.refusal(decoded: total, received: received) { throw .refused(refusal) }
-        exchange.deliver(content)
-    }
-
-    /// Takes codings off, piece by piece.
+    /// Takes codings off, piece by piece; returns how many bytes are to be decoded later, `nil` when all was decoded.
     private func decode(
         _ content: UnsafeRawBufferPointer, with decoder: ContentDecoder, for exchange: Exchange
-    ) throws(TransferFailure) {
+    ) throws(TransferFailure) -> Int? {
         var rest = content
-        while true {
-            guard exchange.discardedByteCount == nil else { return }
-            guard exchange.mayReceiveContent, !exchange.isStopped else {
-                undecoded = Array(rest)
-                return
+        while exchange.discardedByteCount == nil {
+            guard exchange.mayReceiveContent, !exchange.isStopped else { return rest.count }
+            guard isOwedStep || !context.turn.isOver else {
+                continueLater(for: exchange)
+                return rest.count
             }
-            let count = try decoder.decode(&rest, into: context.decodingBuffer)
-            guard count > 0 else { return }
-            try deliver(UnsafeRawBufferPointer(rebasing: context.decodingBuffer[..<count]), to: exchange)
+            isOwedStep = false
+            switch try decoder.decode(&rest, into: context.decodingBuffer, turn: &context.turn) {
+            case .bytes(let count):
+                exchange.touch()
+                exchange.deliver(UnsafeRawBufferPointer(rebasing: context.decodingBuffer[..<count]))
+            case .paused: continue
+            case .needsInput: return nil
+            }
         }
+        return nil
+    }
+
+    private func continueLater(for exchange: Exchange) {
+        if waiting == nil { context.continueWithDearWork(self) }
+        waiting = exchange
+    }
+}
+
+extension IncomingContent: LoopContinuation {
+    func continueWork() {
+        guard let exchange = waiting.take() else { return }
+        isOwedStep = true
+        exchange.carrier?.flowChanged()
+        isOwedStep = false
     }
 }

@@ -3,7 +3,8 @@
 /// The connections to one origin, and the line of exchanges that wait for one.
 ///
 /// An exchange gets an HTTP/2 connection with room for a stream, else an idle connection, else a new connection within
-/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came.
+/// the limit, else the first connection that becomes free. Exchanges are served in the order in which they came. An
+/// exchange whose connection was lost gets a connection that was made after that, ahead of all others.
 final class OriginPool {
     let key: OriginKey
     unowned let pool: ConnectionPool
@@ -11,6 +12,8 @@ final class OriginPool {
     /// Most connections at a time, those that are being made included; `nil` for no limit.
     private let limit: Int?
     private var line = WaitingLine<Exchange>()
+    /// The line of exchanges that want a new connection.
+    private var renewals = WaitingLine<Exchange>()
     private var dialings: [Dialing] = []
     /// The connection that was used last is at the end, and is used next.
     private var idle: [Connection] = []
@@ -24,8 +27,13 @@ final class OriginPool {
     private var knownProtocol: ApplicationProtocol?
     /// Whether further connections are made although the protocol of the first one is not known yet.
     private var dialsInParallel = false
-    private lazy var protocolTimer = ProtocolTimer(self)
+    private lazy var protocolTimer = OriginTimer(self) { $0.dialInParallel() }
+    private lazy var descriptorTimer = OriginTimer(self) { $0.dialAgain() }
     private var isAssigning = false
+    private var connectionNumber = 0
+    /// A socket could not be made, since the process was out of descriptors; connections that become free are used
+    /// meanwhile.
+    private var lacksDescriptors = false
     /// How many exchanges there are for the origin, those that have not entered the line included.
     var exchangeCount = 0
 
@@ -56,13 +64,13 @@ final class OriginPool {
 
     /// Takes an exchange in, behind all others.
     func enter(_ exchange: Exchange) {
-        exchange.place = line.enter(exchange)
+        exchange.place = exchange.wantsNewConnection ? renewals.enter(exchange) : line.enter(exchange)
         assignConnections()
     }
 
     /// Takes an exchange in that has waited before, in front of all others.
     func enterFirst(_ exchange: Exchange) {
-        exchange.place = line.enterFirst(exchange)
+        exchange.place = exchange.wantsNewConnection ? renewals.enterFirst(exchange) : line.enterFirst(exchange)
         assignConnections()
     }
 
@@ -70,51 +78,78 @@ final class OriginPool {
     func leave(_ exchange: Exchange) {
         guard let place = exchange.place else { return }
         exchange.place = nil
-        line.leave(place)
+        if exchange.wantsNewConnection { renewals.leave(place) } else { line.leave(place) }
         releaseDialer(of: exchange)
     }
+
+    /// How many exchanges wait.
+    private var waitingCount: Int { line.count + renewals.count }
 
     /// Gives connections to the exchanges in the line, as long as there are connections.
     private func assignConnections() {
         // A connection that fails at once calls this again: the loop below continues then.
         guard !isAssigning, !pool.isShutDown else { return }
         isAssigning = true
-        var canServe = true
-        while canServe, line.count > 0 {
-            if let connection = takeShared() ?? takeIdle() {
-                canServe = serve(connection)
-            } else {
-                canServe = mayDial && dial()
-            }
-        }
+        while waitingCount > 0, assignConnection() {}
         isAssigning = false
         // The heads of all exchanges that were served are sent together.
         for connection in shared where connection.needsFlush { connection.flush() }
     }
 
-    /// Gives a connection to the first exchange in the line that may run; false when there is none.
-    private func serve(_ connection: Connection) -> Bool {
-        while let exchange = line.next() {
+    /// Gives a connection to an exchange, or begins to make one; false when neither can be done.
+    private func assignConnection() -> Bool {
+        if let exchange = renewals.first(where: { _ in true }) {
+            if let connection = takeShared(newerThan: exchange.lostConnection)
+                ?? takeUnused(newerThan: exchange.lostConnection)
+            {
+                serve(connection)
+                return true
+            }
+            // A used connection makes room for a new one.
+            if renewals.count > dialings.count, !hasRoom, let used = idle.first {
+                used.close()
+                return true
+            }
+        }
+        if line.count > 0, let connection = takeShared() ?? takeIdle() {
+            serve(connection)
+            return true
+        }
+        return mayDial && dial()
+    }
+
+    /// Gives a connection to the first exchange in the lines that it suits and that may run, else keeps it.
+    private func serve(_ connection: Connection) {
+        while let exchange = nextExchange(for: connection) {
             exchange.place = nil
             releaseDialer(of: exchange)
             // One that was suspended meanwhile enters again when it runs.
             guard exchange.flow.level != .suspended else { continue }
-            connection.attach(exchange)
-            return true
+            return connection.attach(exchange)
         }
         if connection.isIdle { putIdle(connection) }
-        return false
+    }
+
+    private func nextExchange(for connection: Connection) -> Exchange? {
+        let isMultiplexed = connection is HTTP2Connection
+        if let first = renewals.first(where: { _ in true }), connection.number > first.lostConnection ?? 0,
+            isMultiplexed || connection.exchangeCount == 0
+        {
+            return renewals.next()
+        }
+        return line.next()
     }
 
     // MARK: New connections
 
     /// Retired connections may be as many again: long streams on them do not hold up all others.
     private var hasRoom: Bool {
-        limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
+        guard !lacksDescriptors else { return false }
+        return limit.map { openConnections.count + max(0, retired.count - $0) + dialings.count < $0 } ?? true
     }
 
     private var mayDial: Bool {
-        guard dialings.count < line.count, hasRoom else { return false }
+        guard dialings.count < waitingCount, hasRoom else { return false }
         // One connection of HTTP/2 is enough for all exchanges: they wait for it (RFC 9113 §9.1).
         return knownProtocol == .http1 || dialsInParallel || dialings.isEmpty
     }
@@ -125,12 +160,20 @@ final class OriginPool {
         assignConnections()
     }
 
+    /// Makes a connection again, since descriptors may be free that other parts of the process had.
+    fileprivate func dialAgain() {
+        lacksDescriptors = false
+        assignConnections()
+    }
+
+    /// How long no connection is made after the process was out of descriptors, in nanoseconds.
+    private static let descriptorWait: LoopInstant = 100_000_000
     /// How long exchanges wait for the protocol of the first connection, in nanoseconds.
     private static let protocolWaitLimit: LoopInstant = 100_000_000
 
     /// Begins a connection for the first exchange in the line without a dialer; false when there is none.
     private func dial() -> Bool {
-        guard let sponsor = line.first(where: { $0.dialer == nil }) else { return false }
+        guard let sponsor = nextSponsor else { return false }
         let dialer = Dialer(
             target, userTimeout: sponsor.message.idleTimeout, context: pool.context, timers: pool.timers,
             parts: pool.parts, tls: pool.tls, owner: self)
@@ -146,12 +189,17 @@ final class OriginPool {
         return true
     }
 
+    /// The first exchange for which no connection is being made.
+    private var nextSponsor: Exchange? {
+        renewals.first { $0.dialer == nil } ?? line.first { $0.dialer == nil }
+    }
+
     /// Gives the connection that was being made for an exchange to another who waits, or gives it up.
     private func releaseDialer(of exchange: Exchange) {
         guard let dialer = exchange.dialer else { return }
         exchange.dialer = nil
         guard let index = dialings.firstIndex(where: { $0.dialer === dialer }) else { return }
-        guard let sponsor = line.first(where: { $0.dialer == nil }) else {
+        guard let sponsor = nextSponsor else {
             dialings.remove(at: index)
             return dialer.abandon()
         }
@@ -178,10 +226,17 @@ final class OriginPool {
         dialings = []
     }
 
+    /// The number of the next connection, counted from 1.
+    func nextConnectionNumber() -> Int {
+        connectionNumber += 1
+        return connectionNumber
+    }
+
     // MARK: Idle connections
 
     /// A connection carries nothing any more, and may carry the next exchange.
     func connectionIsFree(_ connection: Connection) {
+        lacksDescriptors = false
         putIdle(connection)
         assignConnections()
     }
@@ -218,6 +273,7 @@ final class OriginPool {
 
     /// A connection was closed.
     func connectionClosed(_ connection: Connection) {
+        lacksDescriptors = false
         openConnections.removeAll { $0 === connection }
         shared.removeAll { $0 === connection }
         retired.removeAll { $0 === connection }
@@ -236,8 +292,8 @@ final class OriginPool {
     }
 
     /// The first connection of HTTP/2 that can carry another exchange.
-    private func takeShared() -> Connection? {
-        while let connection = shared.first(where: \.hasRoom) {
+    private func takeShared(newerThan number: Int? = nil) -> Connection? {
+        while let connection = shared.first(where: { $0.hasRoom && $0.number > number ?? 0 }) {
             guard connection.isIdle, let index = idle.lastIndex(where: { $0 === connection }) else { return connection }
             idle.remove(at: index)
             pool.idleCount -= 1
@@ -249,7 +305,16 @@ final class OriginPool {
 
     /// The idle connection that was used last, unless its peer has closed it.
     private func takeIdle() -> Connection? {
-        while let index = idle.lastIndex(where: { !($0 is HTTP2Connection) }) {
+        takeIdle { !($0 is HTTP2Connection) }
+    }
+
+    /// An idle connection of HTTP/1.1 that has carried nothing yet.
+    private func takeUnused(newerThan number: Int?) -> Connection? {
+        takeIdle { !($0 is HTTP2Connection) && $0.exchangeCount == 0 && $0.number > number ?? 0 }
+    }
+
+    private func takeIdle(where suits: (Connection) -> Bool) -> Connection? {
+        while let index = idle.lastIndex(where: suits) {
             let connection = idle.remove(at: index)
             pool.idleCount -= 1
             if connection.isUsable { return connection }
@@ -260,13 +325,15 @@ final class OriginPool {
 
     /// Closes the connections that carry nothing.
     func closeIdle() {
-        for connection in idle { connection.close() }
+        // Closing one connection may give another one to an exchange.
+        for connection in idle where connection.isIdle { connection.close() }
     }
 
     /// Closes everything; exchanges have ended before.
     func shutDown() {
         abandonDialers()
         pool.timers.remove(protocolTimer)
+        pool.timers.remove(descriptorTimer)
         for connection in openConnections + retired { connection.close() }
     }
 }
@@ -307,12 +374,19 @@ extension OriginPool: DialerOwner {
 
     func dialer(_ dialer: Dialer, didFail failure: TransferFailure) {
         dialsInParallel = true
-        forget(dialer)?.end(failure)
+        let sponsor = forget(dialer)
+        // The exchange waits for a connection to the same host that is made, becomes free or closes.
+        lacksDescriptors = dialer.lacksDescriptors && !(openConnections.isEmpty && retired.isEmpty && dialings.isEmpty)
+        if lacksDescriptors {
+            pool.timers.set(descriptorTimer, to: pool.context.now + Self.descriptorWait)
+        } else {
+            sponsor?.end(failure)
+        }
         assignConnections()
     }
 
     func dialerNeedsDescriptor(_ dialer: Dialer) -> Bool {
-        pool.closeOldestIdle()
+        pool.freeDescriptor()
     }
 }
 
@@ -322,11 +396,17 @@ private struct Dialing {
     var sponsor: Exchange
 }
 
-/// Ends the wait for the protocol of the first connection.
-private final class ProtocolTimer: Timed {
+/// Ends a wait of an origin.
+private final class OriginTimer: Timed {
     private weak var origin: OriginPool?
+    private let action: (OriginPool) -> Void
 
-    init(_ origin: OriginPool) { self.origin = origin }
+    init(_ origin: OriginPool, _ action: @escaping (OriginPool) -> Void) {
+        self.origin = origin
+        self.action = action
+    }
 
-    override func timeReached(at now: LoopInstant) { origin?.dialInParallel() }
+    override func timeReached(at now: LoopInstant) {
+        if let origin { action(origin) }
+    }
 }

@@ -13,10 +13,15 @@ enum OutgoingContent {
     case pump(BodyPump)
 
     /// Begins to send the content of a message; throws what its reader throws.
-    init(_ body: BodySource, loop: EventLoop) throws {
+    ///
+    /// A file of the message is open already.
+    init(_ body: BodySource, _ file: ExchangeFile, loop: EventLoop) throws {
         switch body {
         case .none: self = .none
         case .data(let data): self = .data(data, sentByteCount: 0)
+        case .file:
+            guard case .open(let file) = file else { preconditionFailure("an exchange in line has its file") }
+            self = .pump(BodyPump(reader: try file.makeReader(), loop: loop))
         case .reader(let make): self = .pump(BodyPump(reader: try make(), loop: loop))
         }
     }

@@ -11,7 +11,7 @@ struct ResendRule {
     var hasWritten: Bool
     /// Whether a byte of an answer came.
     var hasAnswer: Bool
-    /// Whether the message was sent twice already.
+    /// Whether the message was sent again before, after the loss of a connection or on the same one.
     var isRepeated: Bool
     /// Whether the peer has said that it did not process the message, or HTTP/2 shows it (RFC 9113 §8.7).
     var isUnprocessed = false

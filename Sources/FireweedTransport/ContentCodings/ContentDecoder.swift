@@ -5,18 +5,36 @@ import Foundation
 /// Takes the content codings of one response off (RFC 9110 §8.4).
 ///
 /// Content comes out in pieces that are no larger than the buffer that is given for them: a consumer that pauses stops
-/// decoding too, and the limits on content hold whatever a few bytes expand to. Used on one thread.
+/// decoding too. Every layer's bytes are counted against the limits on content, since a layer can expand a lot of what
+/// the next layer makes little of. Used on one thread.
 /// ```swift
-/// while case let count = try decoder.decode(&bytes, into: buffer), count > 0 {
+/// while case .bytes(let count) = try decoder.decode(&bytes, into: buffer, turn: &turn) {
 ///     consume(buffer[..<count])  // a consumer that has enough leaves, and comes back with the same `bytes`
 /// }
 /// ```
 package final class ContentDecoder {
+    /// The result of decoding.
+    package enum Outcome: Equatable {
+        /// So many bytes were written; there is at least one.
+        case bytes(Int)
+        /// The input is used up, and nothing of it is left inside.
+        case needsInput
+        /// The turn of the loop is over; the rest of the input is for a later one.
+        case paused
+    }
+
     /// The first one has the content as it came, the last one gives what it stands for.
     private let layers: [any ContentCodingStream]
     private let names: [String]
+    private let limits: ContentLimits
     /// What each layer but the last has given, and the next has not taken.
     private var between: [Piece]
+    /// How many bytes each layer has given.
+    private var givenByteCounts: [Int64]
+    /// How many bytes the first layer has taken.
+    private var takenByteCount: Int64 = 0
+    /// The layer that works next.
+    private var level: Int
 
     private struct Piece {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceByteCount, alignment: 1)
@@ -25,10 +43,10 @@ package final class ContentDecoder {
 
     /// The value of `Accept-Encoding` that says what can be decoded.
     package static let acceptedCodings = "deflate, gzip, br, zstd"
-    /// More layers than this are refused, as by curl: each multiplies what a byte can expand to.
-    package static let maximumLayerCount = 5
     /// How much is kept between two layers.
     static let pieceByteCount = 16 * 1024
+    /// How much of the input one step takes: a coding can make much work of bytes that stand for nothing.
+    private static let stepByteCount = 32 * 1024
 
     /// The versions of the libraries that decode, as `zlib/1.2.13 brotli/1.0.9 zstd/1.5.4`.
     static var libraryVersions: String {
@@ -36,9 +54,12 @@ package final class ContentDecoder {
             + "zstd/\(ZstandardStream.libraryVersion)"
     }
 
-    private init(_ layers: [any ContentCodingStream], names: [String]) {
+    private init(_ layers: [any ContentCodingStream], names: [String], limits: ContentLimits) {
         self.layers = layers
         self.names = names
+        self.limits = limits
+        level = layers.count - 1
+        givenByteCounts = layers.map { _ in 0 }
         between = layers.dropFirst().map { _ in Piece() }
     }
 
@@ -49,18 +70,19 @@ package final class ContentDecoder {
     /// Makes a decoder for the value of `Content-Encoding`.
     ///
     /// `nil` when there is nothing to take off: no coding, or one that is not known, so that the content reaches the
-    /// user as it came, as in browsers. Throws `cannotDecodeContentData` for more than `maximumLayerCount` codings.
-    package static func make(for codings: String) throws(TransferFailure) -> ContentDecoder? {
+    /// user as it came, as in browsers. Throws `cannotDecodeContentData` for more codings than the limits allow: each
+    /// multiplies what a byte can expand to.
+    package static func make(for codings: String, limits: ContentLimits) throws(TransferFailure) -> ContentDecoder? {
         let names = names(in: codings)
         guard !names.isEmpty, names.allSatisfy(isKnown) else { return nil }
-        guard names.count <= maximumLayerCount else {
-            throw .badCoding(codings, "there are more than \(maximumLayerCount) content codings")
+        guard names.count <= limits.maximumCodingCount else {
+            throw .badCoding(codings, "there are more than \(limits.maximumCodingCount) content codings")
         }
         // The last coding of the list was put on last (RFC 9110 §8.4).
         let order = Array(names.reversed())
         let layers = order.compactMap(stream)
         guard layers.count == order.count else { throw .badCoding(codings, "there is no memory") }
-        return ContentDecoder(layers, names: order)
+        return ContentDecoder(layers, names: order, limits: limits)
     }
 
     /// The codings of a list, in lower case; `identity` is none (RFC 9110 §8.4.1), and some servers say `none` for it.
@@ -86,30 +108,54 @@ package final class ContentDecoder {
         }
     }
 
-    /// Decodes from the front of `input` into `output`.
+    /// Decodes from the front of `input` into `output`, at least one step and as far as the turn allows.
     ///
-    /// - Returns: how many bytes were written; 0 when `input` is used up and nothing of it is left inside.
-    /// - Throws: `cannotDecodeContentData` where the content is not what its codings say.
+    /// - Throws: `cannotDecodeContentData` where the content is not what its codings say; the refusal where a layer
+    ///   gives more than the limits on content allow.
     package func decode(
-        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
-    ) throws(TransferFailure) -> Int {
-        try decode(&input, into: output, layer: layers.count - 1)
+        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, turn: inout TurnBudget
+    ) throws(TransferFailure) -> Outcome {
+        let last = layers.count - 1
+        let received = takenByteCount + Int64(input.count)
+        repeat {
+            let (taken, given) = try step(&input, into: level == last ? output : between[level].bytes)
+            turn.noteDecoded(max(taken, given))
+            givenByteCounts[level] += Int64(given)
+            if let refusal = limits.refusal(decoded: givenByteCounts[level], received: received) {
+                throw .refused(refusal)
+            }
+            if given > 0 {
+                guard level < last else { return .bytes(given) }
+                between[level].rest = 0..<given
+                level += 1
+            } else if level > 0 {
+                level -= 1
+            } else if input.isEmpty {
+                level = last
+                return .needsInput
+            }
+        } while !turn.isOver
+        return .paused
     }
 
-    private func decode(
-        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, layer: Int
-    ) throws(TransferFailure) -> Int {
-        guard layer > 0 else { return try layers[0].decode(&input, into: output) }
-        while true {
-            let piece = between[layer - 1]
+    /// Runs the present layer once, over what it has before it.
+    private func step(
+        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(TransferFailure) -> (taken: Int, given: Int) {
+        guard level == 0 else {
+            let piece = between[level - 1]
             var rest = UnsafeRawBufferPointer(rebasing: piece.bytes[piece.rest])
-            let count = try layers[layer].decode(&rest, into: output)
-            between[layer - 1].rest = (piece.rest.upperBound - rest.count)..<piece.rest.upperBound
-            if count > 0 { return count }
-            let given = try decode(&input, into: piece.bytes, layer: layer - 1)
-            if given == 0 { return 0 }
-            between[layer - 1].rest = 0..<given
+            let given = try layers[level].decode(&rest, into: output)
+            between[level - 1].rest = (piece.rest.upperBound - rest.count)..<piece.rest.upperBound
+            return (piece.rest.count - rest.count, given)
         }
+        let before = UnsafeRawBufferPointer(rebasing: input.prefix(Self.stepByteCount))
+        var rest = before
+        let given = try layers[0].decode(&rest, into: output)
+        let taken = before.count - rest.count
+        takenByteCount += Int64(taken)
+        input = input.advanced(by: taken)
+        return (taken, given)
     }
 
     /// Says that no more content comes; throws where a coding has not ended.

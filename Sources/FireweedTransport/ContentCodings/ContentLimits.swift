@@ -4,6 +4,8 @@
 package struct ContentLimits: Sendable {
     private let maximumByteCount: Int?
     private let maximumExpansionRatio: Int?
+    /// How many content codings a response may have.
+    let maximumCodingCount: Int
     /// Small contents may expand as they like: they are small.
     private static let freeExpansion: Int64 = 16 * 1024 * 1024
 
@@ -11,6 +13,7 @@ package struct ContentLimits: Sendable {
     package init(_ options: TransportOptions) {
         maximumByteCount = options.maximumBodyByteCount
         maximumExpansionRatio = options.maximumExpansionRatio
+        maximumCodingCount = max(options.maximumContentCodingCount, 0)
     }
 
     /// The limit that content exceeds, by its decoded and its coded number of bytes; `nil` within both.

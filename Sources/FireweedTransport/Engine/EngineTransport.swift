@@ -34,13 +34,12 @@ public final class EngineTransport: Transport {
     }
 
     init(settings: PoolSettings, parts: EngineParts, makeLoops: @escaping @Sendable () -> [EventLoop]) {
-        // Before anything else calls OpenSSL, which would otherwise register its exit handler.
-        OpenSSLLibrary.prepare()
         options = settings.options
         self.parts = parts
         self.makeLoops = makeLoops
         var settings = settings
         settings.trustDecisions = TrustDecisions()
+        settings.statuses = StatusFetch(settings.options)
         self.settings = settings
         pools = Self.makePools(on: makeLoops(), settings: settings, parts: parts)
     }

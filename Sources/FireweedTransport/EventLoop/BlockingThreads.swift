@@ -1,6 +1,7 @@
 // Threads for work that blocks.
 
 import CLinux
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -8,9 +9,12 @@ import Synchronization
 ///
 /// The queues of Dispatch are no place for such work: the global ones share their few threads with Swift's concurrency,
 /// and work that blocks there stops every `Task` of the process. A thread is started when there is work and the limit
-/// allows it, and ends when no work is left. All signals are blocked on it.
+/// allows it, and ends when no work came for the time `lingering`. All signals are blocked on it.
+///
+/// Work may block for ever, and its thread is lost then. With `patience`, work that finds every thread at the same
+/// work for that long gets an error, instead of waiting for threads that are lost.
 final class BlockingThreads: Sendable {
-    /// No thread can be started, and none is running.
+    /// No thread can be started and none is running, or all threads are lost.
     struct Exhausted: Error, CustomStringConvertible {
         let description: String
     }
@@ -21,34 +25,75 @@ final class BlockingThreads: Sendable {
     private struct State {
         var queue = ElementQueue<Work>()
         var threadCount = 0
+        /// How many threads wait for work and have not been woken.
+        var idleCount = 0
+        /// When a thread has last begun a piece of work.
+        var lastBeginning = ContinuousClock.now
+    }
+
+    /// The way to a thread for a new piece of work.
+    private enum Way {
+        case line
+        case idleThread
+        case newThread
+        /// All threads are lost: the waiting work, which gets an error.
+        case none([Work])
     }
 
     private let name: String
     private let limit: Int
+    private let patience: Duration?
+    private let lingering: Duration
     private let state = Mutex(State())
+    // A condition that a thread can await for a limited time; `Synchronization` has none.
+    private let wakeUps = DispatchSemaphore(value: 0)
 
-    /// Makes a set of threads; `name` (up to 15 bytes) is what thread lists show.
-    init(name: String, limit: Int) {
+    /// Makes a set of threads.
+    ///
+    /// - Parameters:
+    ///   - name: the name in thread lists, up to 15 bytes.
+    ///   - limit: the largest number of threads.
+    ///   - patience: how long all threads may be at the same work before new work gets an error; `nil`, the default,
+    ///     lets work wait for ever.
+    ///   - lingering: how long a thread without work waits for more before it ends; not at all by default.
+    init(name: String, limit: Int, patience: Duration? = nil, lingering: Duration = .zero) {
         self.name = name
         self.limit = limit
+        self.patience = patience
+        self.lingering = lingering
     }
 
     /// Calls `work` once: on one of the threads, as soon as one is free.
     ///
-    /// When the system refuses the only thread there would be, `work` is called with an error, before this method
-    /// returns or from another call of it.
+    /// When the system refuses the only thread there would be, or all threads are lost, `work` is called with an error,
+    /// before this method returns or from another call of it.
     func run(_ work: @escaping Work) {
-        let startsThread = state.withLock { state in
-            state.queue.append(work)
-            guard state.threadCount < limit else { return false }
-            state.threadCount += 1
-            return true
+        switch state.withLock({ way(for: work, &$0) }) {
+        case .line: return
+        case .idleThread: wakeUps.signal()
+        case .newThread:
+            let status = startThread()
+            guard status != 0 else { return }
+            let error = Exhausted(description: "no thread can be started: \(String(cString: strerror(status)))")
+            for lost in takeLostWork() { lost(error) }
+        case .none(let waiting):
+            let error = Exhausted(description: "\(limit) threads wait for calls that do not return")
+            for lost in waiting { lost(error) }
         }
-        guard startsThread else { return }
-        let status = startThread()
-        guard status != 0 else { return }
-        let error = Exhausted(description: "no thread can be started: \(String(cString: strerror(status)))")
-        for lost in takeLostWork() { lost(error) }
+    }
+
+    private func way(for work: @escaping Work, _ state: inout State) -> Way {
+        state.queue.append(work)
+        if state.idleCount > 0 {
+            state.idleCount -= 1
+            return .idleThread
+        }
+        if state.threadCount < limit {
+            state.threadCount += 1
+            return .newThread
+        }
+        guard let patience, .now - state.lastBeginning > patience else { return .line }
+        return .none(state.queue.takeAll())
     }
 
     /// A thread was not started: takes the work that no other thread will come to.
@@ -72,16 +117,34 @@ final class BlockingThreads: Sendable {
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, nil)
-        while let next = next() { next(nil) }
+        repeat {
+            while let next = next() { next(nil) }
+        } while awaitsMore()
     }
 
-    /// The next piece of work; without one, the thread that asks no longer counts.
+    /// The next piece of work; without one, the thread that asks counts as idle.
     private func next() -> Work? {
         state.withLock { state in
             let next = state.queue.popFirst()
-            if next == nil { state.threadCount -= 1 }
+            if next == nil { state.idleCount += 1 } else if patience != nil { state.lastBeginning = .now }
             return next
         }
+    }
+
+    /// Waits for work; false when the thread ends and no longer counts.
+    private func awaitsMore() -> Bool {
+        if lingering > .zero, wakeUps.wait(timeout: .now() + .nanoseconds(Int(lingering.nanoseconds))) == .success {
+            return true
+        }
+        let ends = state.withLock { state in
+            guard state.idleCount > 0 else { return false }
+            state.idleCount -= 1
+            state.threadCount -= 1
+            return true
+        }
+        // Work came at the end of the wait, and this thread is the one that it counts on.
+        if !ends { wakeUps.wait() }
+        return !ends
     }
 }
 

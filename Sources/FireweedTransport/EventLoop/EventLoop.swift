@@ -67,32 +67,41 @@ package final class EventLoop: TaskExecutor, Sendable {
 
     fileprivate func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
+        LoopThread.mark()
         let context = LoopContext(loop: self, poller: poller)
         let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
         var batch: [LoopItem] = []
         var readyCount = 0
+        var late = ElementQueue<LateEvent>()
         var turnsWithoutLooking = 0
+        var hasPolled = false
         while true {
+            context.turnBegins(hasPolled: hasPolled)
             // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these
             // bytes.
             mailbox.swap(into: &batch)
             perform(batch, in: context)
             batch.removeAll(keepingCapacity: true)
-            deliver(events.prefix(readyCount), in: context)
+            deliver(events.prefix(readyCount), after: &late, in: context)
+            // Idle connections rely on it: only where no event of the poll is left undelivered.
+            context.eventsAreDelivered(areAll: readyCount < events.count && late.isEmpty)
             readyCount = 0
             context.runContinuations()
+            context.runDearWork()
             context.runDueTimers()
             context.endTurn()
-            let timeout = context.sleepMilliseconds()
+            let timeout = late.isEmpty ? context.sleepMilliseconds() : 0
             let maySleep = timeout != 0 && mailbox.receiverMaySleep()
-            if timeout != 0, !maySleep, turnsWithoutLooking < Self.turnLimit {
+            if timeout != 0, !maySleep, !context.turn.isOver, turnsWithoutLooking < Self.turnLimit {
                 turnsWithoutLooking += 1
+                hasPolled = false
                 continue
             }
             turnsWithoutLooking = 0
             readyCount = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
+            hasPolled = true
             if timeout != 0 { mailbox.receiverIsAwake() }
-            context.updateNow()
+            context.beginTurn()
         }
     }
 
@@ -102,27 +111,56 @@ package final class EventLoop: TaskExecutor, Sendable {
 
     private func perform(_ batch: [LoopItem], in context: LoopContext) {
         for item in batch {
+            context.turn.noteCost(Self.itemCost)
             switch item {
-            case .work(let work): work(context)
-            case .action(let action): action.perform(in: context)
-            case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+            case .work(let work): context.watched(self) { work(context) }
+            case .action(let action): context.watched(action) { action.perform(in: context) }
+            case .job(let job):
+                #if DEBUG
+                    let run = { LoopThread.runJob { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+                    if let watch = context.watch { watch.measure("", isExempt: true, run) } else { run() }
+                #else
+                    job.runSynchronously(on: asUnownedTaskExecutor())
+                #endif
             }
         }
     }
 
-    private func deliver(_ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, in context: LoopContext) {
+    /// The cost of a piece of work from the mailbox that does little: what it causes counts on its own.
+    private static let itemCost = TurnBudget.callCost / 4
+
+    /// Gives events to their sockets, those of earlier turns first; what the turn has no time for is kept.
+    private func deliver(
+        _ events: Slice<UnsafeMutableBufferPointer<epoll_event>>, after late: inout ElementQueue<LateEvent>,
+        in context: LoopContext
+    ) {
+        // One at least, so that work gets ahead.
+        while let event = late.popFirst() {
+            deliver(event, in: context)
+            if context.turn.isOver { break }
+        }
         for var event in events {
             let tag = fw_epoll_tag(&event)
             guard tag != Poller.wakeTag else {
                 poller.acknowledgeWake()
                 continue
             }
-            let readiness = SocketReadiness(rawValue: event.events)
-            if let (descriptor, watcher) = context.sockets.receiver(of: readiness, tag: tag) {
-                watcher.socket(descriptor, isReady: readiness)
-            }
+            let next = LateEvent(tag: tag, readiness: SocketReadiness(rawValue: event.events))
+            if late.isEmpty, !context.turn.isOver { deliver(next, in: context) } else { late.append(next) }
         }
     }
+
+    private func deliver(_ event: LateEvent, in context: LoopContext) {
+        guard let (descriptor, watcher) = context.sockets.receiver(of: event.readiness, tag: event.tag) else { return }
+        context.watched(watcher) { watcher.socket(descriptor, isReady: event.readiness) }
+        context.turn.noteCost(TurnBudget.callCost)
+    }
+}
+
+/// An event of a socket that waits for a later turn; it is dropped if the registration ends before.
+private struct LateEvent {
+    let tag: UInt64
+    let readiness: SocketReadiness
 }
 
 /// What a new thread is told; it takes over the one reference that it is passed.

@@ -24,6 +24,11 @@ protocol LoopContinuation: AnyObject {
     func continueWork()
 }
 
+/// Can be closed; called on the loop's thread.
+protocol ClosableChannel {
+    func close()
+}
+
 /// The state of a loop, made on its thread and handed to the work that runs there.
 ///
 /// It is not `Sendable` and there is no way to it from outside, so the compiler keeps it on the loop's thread.
@@ -33,16 +38,32 @@ final class LoopContext {
     /// and costs no call.
     private(set) var now: LoopInstant
     var sockets: SocketRegistry
+    /// Counts the turns of the loop.
+    private(set) var turnNumber: UInt64 = 0
+    /// Whether the present turn began with a poll of the sockets.
+    private(set) var hasPolled = false
+    /// Whether every event that came until that poll has been delivered.
+    private(set) var areEventsKnown = false
     private var timers: [any LoopTimer] = []
-    private var endings: [any TurnEnding] = []
-    private var continuations: [any LoopContinuation] = []
-    private var dueContinuations: [any LoopContinuation] = []
+    private var endings = ElementQueue<any TurnEnding>()
+    private var continuations = ElementQueue<any LoopContinuation>()
+    /// Continuations each of which may take as long as a turn.
+    private var dearWork = ElementQueue<any LoopContinuation>()
+    /// Channels that a turn had no time to close.
+    private var closing = ElementQueue<any ClosableChannel>()
+    /// What is left of the present turn.
+    var turn: TurnBudget
     /// Where the connections of the loop read to: one buffer for all of them, of which only what was used takes memory.
     ///
     /// What is in it is good until the loop's next call of a connection. Loops live as long as the process.
     lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * 1024, alignment: 4096)
     /// Where content is decoded to, good as long as the call that hands it on.
     lazy var decodingBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 4096)
+
+    #if DEBUG
+        /// Measures turns; `nil` unless FIREWEED_TURN_LIMIT is set.
+        let watch = TurnWatch.make()
+    #endif
 
     /// Buffers for TLS records that no call uses, as a rule one for all connections of the loop.
     private var recordBuffers: [UnsafeMutableRawBufferPointer] = []
@@ -52,7 +73,9 @@ final class LoopContext {
 
     init(loop: EventLoop, poller: Poller) {
         self.loop = loop
-        now = Self.monotonicNow()
+        let now = Self.monotonicNow()
+        self.now = now
+        turn = TurnBudget(start: now)
         sockets = SocketRegistry(poller: poller)
     }
 
@@ -64,20 +87,21 @@ final class LoopContext {
         timers.removeAll { $0 === timer }
     }
 
-    /// Calls `ending` at the end of this turn, or sooner when many wait.
+    /// Calls `ending` at the end of this turn, sooner when many wait, or later when the turn is over.
     ///
     /// A report mostly wakes a thread: one after the other they wake it once, between other work each one does.
     func atEndOfTurn(_ ending: any TurnEnding) {
         endings.append(ending)
-        if endings.count >= Self.endingLimit { endTurn() }
+        if endings.count >= Self.endingLimit, !turn.isOver { endTurn() }
     }
 
-    /// Makes the calls that wait; more may come by that.
+    /// Makes the calls that wait, as many as the turn has time for and some even without; more may come by that.
     func endTurn() {
-        while !endings.isEmpty {
-            var due: [any TurnEnding] = []
-            swap(&due, &endings)
-            for ending in due { ending.turnEnds() }
+        var owed = Self.endingLimit
+        while owed > 0 || !turn.isOver, let ending = endings.popFirst() {
+            watched(ending) { ending.turnEnds() }
+            owed -= 1
+            turn.noteCost(TurnBudget.callCost)
         }
     }
 
@@ -86,12 +110,69 @@ final class LoopContext {
         continuations.append(continuation)
     }
 
-    /// Makes the calls that wait.
+    /// Makes the calls that wait, at least one and as many as the turn has time for; the others keep their order.
     func runContinuations() {
-        guard !continuations.isEmpty else { return }
-        swap(&dueContinuations, &continuations)
-        for continuation in dueContinuations { continuation.continueWork() }
-        dueContinuations.removeAll(keepingCapacity: true)
+        var count = continuations.count
+        while count > 0, let next = continuations.popFirst() {
+            watched(next) { next.continueWork() }
+            count -= 1
+            turn.noteCost(TurnBudget.callCost)
+            if turn.isOver { return }
+        }
+    }
+
+    /// Calls `continuation` after all others, for work that may fill a turn: decoding, or a step of
+    /// a TLS handshake.
+    ///
+    /// Each turn makes at least one such call, and others only while it has time.
+    func continueWithDearWork(_ continuation: any LoopContinuation) {
+        dearWork.append(continuation)
+    }
+
+    /// Makes the calls for dear work that wait.
+    func runDearWork() {
+        repeat {
+            guard let next = dearWork.popFirst() else { break }
+            watched(next) { next.continueWork() }
+            turn.noteCost(TurnBudget.costOfLook)
+        } while !turn.isOver
+        while !closing.isEmpty {
+            closing.popFirst()?.close()
+            turn.noteCost(TurnBudget.callCost)
+            if turn.isOver { return }
+        }
+    }
+
+    /// Closes a channel now, or in a later turn where this one is over.
+    func close(_ channel: any ClosableChannel) {
+        if turn.isOver { return closing.append(channel) }
+        channel.close()
+        turn.noteCost(TurnBudget.callCost)
+    }
+
+    /// Closes the channels that wait for it; false when there is none.
+    func finishClosing() -> Bool {
+        guard !closing.isEmpty else { return false }
+        while let channel = closing.popFirst() { channel.close() }
+        return true
+    }
+
+    /// Begins a turn of the loop.
+    func beginTurn() {
+        #if DEBUG
+            watch?.turnEnds()
+        #endif
+        updateNow()
+        turn = TurnBudget(start: now)
+    }
+
+    /// Runs a piece of work of this turn, under the name of the object that does it.
+    @inline(__always)
+    func watched(_ worker: AnyObject, _ work: () -> Void) {
+        #if DEBUG
+            if let watch { return watch.measure("\(type(of: worker))", work) }
+        #endif
+        work()
     }
 
     /// Gives a buffer for TLS records, for the time of a call.
@@ -106,6 +187,18 @@ final class LoopContext {
         recordBuffers.append(recordBuffer)
     }
 
+    /// Begins a turn; its events are not delivered yet.
+    func turnBegins(hasPolled: Bool) {
+        turnNumber &+= 1
+        self.hasPolled = hasPolled
+        areEventsKnown = false
+    }
+
+    /// Notes that all events of the turn's poll were delivered; with `areAll`, the kernel had no more of them.
+    func eventsAreDelivered(areAll: Bool) {
+        areEventsKnown = hasPolled && areAll
+    }
+
     func updateNow() {
         now = Self.monotonicNow()
     }
@@ -115,13 +208,13 @@ final class LoopContext {
     /// A timer may add or remove timers.
     func runDueTimers() {
         for timer in timers {
-            if let deadline = timer.deadline, deadline <= now { timer.deadlineReached() }
+            if let deadline = timer.deadline, deadline <= now { watched(timer) { timer.deadlineReached() } }
         }
     }
 
     /// How long the loop may sleep, in milliseconds as epoll_wait(2) counts them: -1 for no limit.
     func sleepMilliseconds() -> Int32 {
-        guard continuations.isEmpty else { return 0 }
+        guard continuations.isEmpty, dearWork.isEmpty, closing.isEmpty, endings.isEmpty else { return 0 }
         var earliest: LoopInstant?
         for timer in timers {
             guard let deadline = timer.deadline else { continue }

@@ -29,14 +29,17 @@ public enum TransferFailure: Error, Sendable {
         case .cancelled: Self.make(.cancelled, detail: "cancelled", failingURL: failingURL)
         case .exchange(let code, let detail, _): Self.make(code, detail: detail, failingURL: failingURL)
         case .unreadableBody(let error):
-            Self.make(.requestBodyStreamExhausted, detail: "\(error)", failingURL: failingURL, underlying: error)
+            Self.make(
+                (error as? URLError)?.code ?? .requestBodyStreamExhausted, detail: error.plainText,
+                failingURL: failingURL, underlying: error)
         case .reported(let error):
-            error as? URLError ?? Self.make(.unknown, detail: "\(error)", failingURL: failingURL, underlying: error)
+            error as? URLError
+                ?? Self.make(.unknown, detail: error.plainText, failingURL: failingURL, underlying: error)
         case .refused(let refusal):
-            Self.make(refusal.urlErrorCode, detail: "\(refusal)", failingURL: failingURL, underlying: refusal)
+            Self.make(refusal.urlErrorCode, detail: refusal.plainText, failingURL: failingURL, underlying: refusal)
         case .untrusted(let error):
             Self.make(
-                (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted, detail: "\(error)",
+                (error as? TrustFailure)?.urlErrorCode ?? .serverCertificateUntrusted, detail: error.plainText,
                 failingURL: failingURL, underlying: error)
         }
     }

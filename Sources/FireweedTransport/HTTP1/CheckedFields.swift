@@ -59,18 +59,13 @@ struct CheckedFields {
     }
 
     private mutating func take(_ field: Field) throws(TransferFailure) {
-        guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
-            throw .refusedField(field, "its name is not a token (RFC 9110 §5.1)")
-        }
-        let isText = { (byte: UInt8) in byte != 0x0D && byte != 0x0A && byte != 0 }
-        guard field.octets?.allSatisfy(isText) ?? field.value.utf8.allSatisfy(isText) else {
-            throw .refusedField(field, "its value has a CR, an LF or a NUL (RFC 9110 §5.5)")
-        }
-        if try !takeSpecial(field) { Self.append(field, to: &lines) }
+        let checked = try CheckedField(field)
+        if try !takeSpecial(checked) { lines.append(checked) }
     }
 
     /// Takes a field that the transport has its own rules for; false for all others.
-    private mutating func takeSpecial(_ field: Field) throws(TransferFailure) -> Bool {
+    private mutating func takeSpecial(_ checked: CheckedField) throws(TransferFailure) -> Bool {
+        let field = checked.field
         switch (field.name.utf8.count, field.name.lowercased()) {
         case (4, "host"): try takeHost(field)
         case (2, "te"):
@@ -99,7 +94,7 @@ struct CheckedFields {
                 throw .refusedField(field, "only “chunked” can be sent (RFC 9112 §7)")
             }
             isChunked = true
-        case (19, "proxy-authorization"): Self.append(field, to: &proxyLines)
+        case (19, "proxy-authorization"): proxyLines.append(checked)
         default: return false
         }
         return true
@@ -131,28 +126,5 @@ struct CheckedFields {
             throw .refusedField(field, "there is one, and it is a number (RFC 9110 §8.6)")
         }
         length = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
-    }
-
-    /// Static: a method of the value would hold a copy of `lines`, and each field would copy them all.
-    private static func append(_ field: Field, to lines: inout [UInt8]) {
-        lines.append(contentsOf: field.name.utf8)
-        lines.append(0x3A)
-        lines.append(0x20)
-        if let octets = field.octets {
-            lines.append(contentsOf: octets)
-        } else {
-            lines.append(contentsOf: field.value.utf8)
-        }
-        lines.append(0x0D)
-        lines.append(0x0A)
-    }
-}
-
-extension TransferFailure {
-    /// A field of a request message cannot be sent.
-    fileprivate static func refusedField(_ field: Field, _ reason: String) -> TransferFailure {
-        let name = String(
-            String.UnicodeScalarView(field.name.unicodeScalars.map { 0x20...0x7E ~= $0.value ? $0 : "." }))
-        return .badMessage("the request's field “\(name)” cannot be sent: \(reason)")
     }
 }

@@ -4,6 +4,10 @@ import Glibc
 
 /// Reads field lines up to the empty line, strictly and in one pass (RFC 9112 §5).
 ///
+/// In a head, a line that begins with white space continues the value before it: the fold counts as spaces (§5.2). It
+/// is refused in a trailer section, behind a field that frames the message, where the line begins with the name of such
+/// a field, and where it has nothing else.
+///
 /// The bytes may come in pieces: each call gets all bytes of the section from its start, and continues at the
 /// first line that was not complete. A fault in a line shows when the line is complete, so that it does not depend on
 /// the pieces.
@@ -21,6 +25,10 @@ struct FieldSectionReader {
     private(set) var sectionEnd = 0
     /// The fields so far.
     private(set) var fields: [FieldRange] = []
+    /// Where lines were folded: from the end of a value's line up to the text that continues it.
+    private(set) var folds: [Range<Int>] = []
+    /// Where the text of the last line ends, without its CRLF.
+    private var textEnd = 0
     /// What the fields so far say about the head.
     private(set) var marks: ResponseHead.Marks = []
     /// What the fields so far say about content and connection.
@@ -31,6 +39,7 @@ struct FieldSectionReader {
         self.position = position
         self.acceptsBareLineFeed = acceptsBareLineFeed
         if !fields.isEmpty { fields.removeAll(keepingCapacity: true) }
+        if !folds.isEmpty { folds = [] }
         marks = []
         framing = FramingFields()
     }
@@ -46,10 +55,41 @@ struct FieldSectionReader {
                 position = next
                 return true
             }
-            guard try readField(base, bytes) else { return false }
+            let continues = first.isFieldSpace && acceptsFolds && !fields.isEmpty
+            guard try continues ? readFold(base, bytes) : readField(base, bytes) else { return false }
         }
         return false
     }
+
+    /// Trailers are lines of the chunked coding.
+    private var acceptsFolds: Bool { acceptsBareLineFeed }
+
+    /// Reads a line that continues the last field's value (RFC 9112 §5.2); false when it is not complete.
+    private mutating func readFold(
+        _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
+    ) throws(TransferFailure) -> Bool {
+        var start = position
+        while start < bytes.count, base.byte(start).isFieldSpace { start += 1 }
+        let lineTextEnd = FieldBytes.endOfText(base, from: start, to: bytes.count)
+        guard lineTextEnd < bytes.count, let next = try lineEnd(at: lineTextEnd, in: bytes) else { return false }
+        var nameEnd = start
+        while nameEnd < lineTextEnd, TokenTable.contains(base.byte(nameEnd)) { nameEnd += 1 }
+        let word = UnsafeRawBufferPointer(rebasing: bytes[start..<nameEnd])
+        guard start < lineTextEnd, var field = fields.last,
+            !FramingFields.areFramed(by: field.name(in: bytes)), !FramingFields.areFramed(by: word)
+        else { throw .badResponse(Self.badFold) }
+        if field.valueStart == field.valueEnd { field.valueStart = UInt32(truncatingIfNeeded: start) }
+        var valueEnd = lineTextEnd
+        while base.byte(valueEnd - 1).isFieldSpace { valueEnd -= 1 }
+        field.valueEnd = UInt32(truncatingIfNeeded: valueEnd)
+        fields[fields.count - 1] = field
+        folds.append(textEnd..<start)
+        (position, textEnd) = (next, lineTextEnd)
+        return true
+    }
+
+    private static let badFold =
+        "the response has a folded line that is empty, or has to do with a field that frames the message (RFC 9112 §5.2)"
 
     /// Reads one field line (RFC 9112 §5); false when it is not complete.
     private mutating func readField(
@@ -70,7 +110,7 @@ struct FieldSectionReader {
         guard index < end, let next = try lineEnd(at: index, in: bytes) else { return false }
         var valueEnd = index
         while valueEnd > valueStart, base.byte(valueEnd - 1).isFieldSpace { valueEnd -= 1 }
-        position = next
+        (position, textEnd) = (next, index)
         note(
             FieldRange(
                 nameStart: UInt32(truncatingIfNeeded: start), nameEnd: UInt32(truncatingIfNeeded: nameEnd),

@@ -21,6 +21,17 @@ struct FramingFields {
     /// The seconds of `Keep-Alive: timeout=…` (RFC 2068 §19.7.1.1), which most servers send.
     private(set) var keepAliveSeconds: Int?
 
+    /// Whether a field of this name decides about framing or connection: recipients disagree on folds, and must not
+    /// disagree on these.
+    static func areFramed(by name: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 10: name.isFieldName("connection") || name.isFieldName("keep-alive")
+        case 14: name.isFieldName("content-length")
+        case 17: name.isFieldName("transfer-encoding")
+        default: false
+        }
+    }
+
     /// Takes a field into account.
     mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         switch name.count {

@@ -3,6 +3,11 @@
 import Foundation
 
 extension TransferFailure {
+    /// Bytes came on a connection before the first byte of its next message had left.
+    static var unaskedBytes: TransferFailure {
+        .badResponse("bytes came on the connection before the request had left")
+    }
+
     /// A response's head is not what RFC 9112 allows.
     static func badResponse(_ detail: String) -> TransferFailure {
         .exchange(.badServerResponse, detail: detail, engineCode: 0)

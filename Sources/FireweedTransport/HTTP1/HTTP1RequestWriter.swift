@@ -68,16 +68,10 @@ package struct HTTP1RequestWriter {
         _ message: RequestMessage, to target: RequestTarget, form: Form = .origin, contentLength: Int64?,
         extra: [UInt8] = [], into bytes: inout [UInt8]
     ) throws(TransferFailure) -> Written {
-        guard !message.method.isEmpty, message.method.utf8.allSatisfy(\.isTokenByte) else {
-            throw .badMessage("the method is not a token (RFC 9110 §9.1)")
-        }
         let fields = try checked(message.fields)
         let framing = try Self.framing(of: message, contentLength: contentLength, fields)
         let start = bytes.count
-        bytes.append(contentsOf: message.method.utf8)
-        bytes.append(0x20)
-        bytes.append(contentsOf: form == .origin ? target.originForm.utf8 : target.absoluteForm.utf8)
-        bytes.append(" HTTP/1.1\r\n")
+        try bytes.appendRequestLine(message.method, form == .origin ? target.originForm : target.absoluteForm)
         if fields.sendsHost {
             bytes.append("Host: ")
             if let host = fields.host { bytes += host } else { bytes.append(contentsOf: target.authority.utf8) }

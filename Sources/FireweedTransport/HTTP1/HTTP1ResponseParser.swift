@@ -217,6 +217,15 @@ package struct HTTP1ResponseParser {
 
     /// Takes a whole section, its empty line included.
     private mutating func take(_ whole: UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
+        guard !section.folds.isEmpty else { return try takeUnfolded(whole) }
+        var bytes = Array(whole)
+        for fold in section.folds { for index in fold { bytes[index] = 0x20 } }
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(TransferFailure) in
+            try takeUnfolded(UnsafeRawBufferPointer(bytes))
+        }
+    }
+
+    private mutating func takeUnfolded(_ whole: UnsafeRawBufferPointer) throws(TransferFailure) -> Event {
         headerByteCount += whole.count
         guard let line else { return .needsMore }
         let lines = UnsafeRawBufferPointer(rebasing: whole[..<section.sectionEnd])

@@ -13,6 +13,8 @@ package struct RequestTarget: Equatable, Sendable {
     package let host: String
     /// The host in the form in which hosts are compared, without brackets.
     package let canonicalHost: String
+    /// Whether the host is a name with a final dot, which the canonical form has not.
+    package var isCompleteName: Bool { CanonicalHost.isCompleteName(host, canonical: canonicalHost) }
     /// The port of the URL, or its scheme's own.
     package let port: Int
     /// Path and query as they are written, which is the origin form (RFC 9112 §3.2.1).

@@ -90,9 +90,7 @@ struct HTTP2RequestWriter {
     mutating func write(
         _ message: RequestMessage, to target: RequestTarget, contentLength: Int64?
     ) throws(TransferFailure) -> (HTTP2FieldList, HTTP1RequestWriter.Written) {
-        guard !message.method.isEmpty, message.method.utf8.allSatisfy(\.isTokenByte) else {
-            throw .badMessage("the method is not a token (RFC 9110 §9.1)")
-        }
+        try RequestMessage.check(method: message.method)
         let fields = try check(message.fields)
         let framing = try HTTP1RequestWriter.framing(of: message, contentLength: contentLength, fields)
         var list = HTTP2FieldList()

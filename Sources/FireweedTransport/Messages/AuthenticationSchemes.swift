@@ -2,7 +2,8 @@
 
 /// Schemes of HTTP authentication (RFC 9110 §11).
 ///
-/// Of several that a server offers, the strongest is used: Negotiate, Digest, NTLM, Basic, in this order.
+/// Of several that are allowed and that a server offers, the strongest is used: Negotiate, Digest, NTLM, Basic, in this
+/// order. Without a Kerberos ticket, Negotiate is passed over.
 public struct AuthenticationSchemes: OptionSet, Sendable, Hashable {
     /// The bits of the set.
     public let rawValue: UInt8
@@ -21,7 +22,7 @@ public struct AuthenticationSchemes: OptionSet, Sendable, Hashable {
 
     /// Every scheme that uses a password: Basic, Digest and NTLM.
     ///
-    /// Negotiate is left out: where a server offers it beside others, and there is no ticket, it would be tried in
-    /// their place.
+    /// Negotiate is left out: it takes the ticket of the process's user, who may be another one than the user whose
+    /// password is given.
     public static let password: AuthenticationSchemes = [.basic, .digest, .ntlm]
 }

@@ -93,11 +93,19 @@ public struct ResponseHead: Sendable {
     package var reason: String? {
         guard sectionStart > 0 else { return nil }
         return storage.withUnsafeBytes { bytes in
-            // `HTTP/1.1 200` has 12 bytes, and a space follows.
+            var start = Self.statusStart(in: UnsafeRawBufferPointer(rebasing: bytes[..<Int(sectionStart)])) + 3
             var end = Int(sectionStart)
-            while end > 12, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
-            return Self.text(UnsafeRawBufferPointer(rebasing: bytes[min(13, end)..<end]))
+            while end > start, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
+            while start < end, bytes[start] == 0x20 { start += 1 }
+            return Self.text(UnsafeRawBufferPointer(rebasing: bytes[min(start, end)..<end]))
         }
+    }
+
+    /// Where the status begins, behind the version and one or more spaces.
+    static func statusStart(in bytes: UnsafeRawBufferPointer) -> Int {
+        var index = 9
+        while index < bytes.count, bytes[index] == 0x20 { index += 1 }
+        return index
     }
 
     /// Every field in the order of the wire; a name can appear more than once.

@@ -12,7 +12,9 @@ public struct TransferReport: Sendable {
         public var cipher: String
     }
 
-    /// When the transfer began, in nanoseconds since 1970; from then on it may wait in line for a connection.
+    /// When the transfer began, in nanoseconds since 1970 (the years 1677 to 2262).
+    ///
+    /// From then on it may wait in line for a connection.
     public var startNanoseconds: Int64 = 0
     /// Microseconds from the start that the transfer waited in line for a connection.
     package var waited: Int64 = 0

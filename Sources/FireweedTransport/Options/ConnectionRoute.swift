@@ -80,9 +80,33 @@ public struct ConnectionRoute: Sendable, Hashable {
     }
 }
 
+extension [ConnectionRoute] {
+    /// Where to connect for an origin: the first route that applies decides; an invalid port leaves the origin's own.
+    ///
+    /// `host` is canonical; `name` is the form in which it is looked up where no route names another host.
+    func place(forHost host: String, lookedUpAs name: String, port: UInt16) -> (host: String, port: UInt16) {
+        let route = first { route in
+            route.host.map { CanonicalHost.text(of: $0) == host } ?? true && route.port.map { $0 == Int(port) } ?? true
+        }
+        let targetPort = route?.targetPort.flatMap { UInt16(exactly: $0) } ?? port
+        return (route?.targetHost.map { CanonicalHost.lookupName(of: $0) } ?? name, targetPort)
+    }
+}
+
+extension TransportOptions {
+    /// Where connections for an origin go, as text; `nil` where they go to the addresses of the URL's host.
+    package func detour(fromHost host: String, port: UInt16) -> String? {
+        if let unixSocketPath { return "socket \(unixSocketPath)" }
+        let place = connectionRoutes.place(forHost: host, lookedUpAs: host, port: port)
+        let addresses = CanonicalHost.rule(for: CanonicalHost.text(of: place.host), in: addressOverrides)
+        guard addresses != nil || place != (host, port) else { return nil }
+        return "\(place.host) \(place.port) \((addresses ?? []).sorted().joined(separator: " "))"
+    }
+}
+
 /// A version of the Internet Protocol to connect with.
 public enum IPVersion: Sendable, Hashable {
-    /// Both: IPv6 with a head start of 200 ms, then IPv4 (happy eyeballs, RFC 8305).
+    /// Both: IPv6 with a head start of 250 ms, then IPv4 (happy eyeballs, RFC 8305).
     case any
     /// IPv4 alone (RFC 791).
     case v4

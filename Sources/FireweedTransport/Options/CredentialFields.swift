@@ -1,4 +1,45 @@
-// Fields in which services take keys and tokens.
+// Fields with credentials: the one list of them.
+
+/// The fields that say who a request comes from, for everything that depends on it.
+///
+/// Redirects drop them, caches keep their users apart, and logs hide their values. Each of these asks here: a list of
+/// their own would differ some day.
+package struct CredentialFields: Sendable {
+    /// The place of a field in HTTP.
+    package enum Kind: Sendable {
+        /// `Authorization` (RFC 9110 §11.6.2), and the fields that services use instead.
+        case user
+        /// `Cookie` (RFC 6265 §4.2).
+        case cookie
+        /// `Proxy-Authorization` (RFC 9110 §11.7.2): says nothing about the user to the origin.
+        case proxy
+    }
+
+    /// The fields that have this meaning everywhere.
+    private static let fixed: [(String, Kind)] = [
+        ("Authorization", .user), ("Cookie", .cookie), ("Proxy-Authorization", .proxy),
+    ]
+    /// Fields of responses and of the past with the same secrets, which only logs have to know.
+    private static let reported = [
+        "Authentication-Info", "Cookie2", "Proxy-Authentication-Info", "Sec-WebSocket-Protocol", "Set-Cookie",
+        "Set-Cookie2", "X-Amzn-Oidc-Data", "X-Forwarded-Client-Cert",
+    ]
+
+    private let kinds: FieldNames<Kind>
+
+    /// The fields of HTTP itself, and those of these names: `TransportOptions.credentialFieldNames` of a session.
+    package init(_ names: [String]) {
+        kinds = FieldNames(Self.fixed + names.map { ($0, .user) })
+    }
+
+    /// The names whose values are secrets in logs and archives, in lower case.
+    package static var hiddenNames: Set<String> {
+        Set((fixed.map(\.0) + reported + TransportOptions.standardCredentialFieldNames).map { $0.lowercased() })
+    }
+
+    /// The kind of a field; `nil` for a field without credentials.
+    package func kind(of name: String) -> Kind? { kinds[name] }
+}
 
 extension TransportOptions {
     /// The fields beside `Authorization` and `Cookie` in which common services and frameworks take keys, tokens and

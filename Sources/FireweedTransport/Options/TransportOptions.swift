@@ -17,9 +17,12 @@ public struct TransportOptions: Sendable {
     public var connectTimeout: Duration?
     /// The proxy to use.
     ///
-    /// `nil`, the default, takes it from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment
-    /// names none, a session may not notice one that is put there after its first request.
+    /// `nil`, the default, takes it from the configuration's `connectionProxyDictionary` where there is one, else from
+    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. Where the environment names none, a session may not
+    /// notice one that is put there after its first request.
     public var proxy: Proxy?
+    /// The proxies of the session's configuration, which `proxy` replaces; `nil` where it names none.
+    package var configuredProxies: ConfiguredProxies?
     /// The path of a Unix-domain socket to send every request through, whatever the URL's host.
     ///
     /// Default: `nil`.
@@ -93,10 +96,12 @@ public struct TransportOptions: Sendable {
     }
     /// What somebody set as `maximumRedirectCount`.
     package var givenRedirectCount: Int?
-    /// Fields with credentials that a redirect to another origin drops, besides `Authorization` and `Cookie`.
+    /// Fields with credentials, besides `Authorization` and `Cookie`.
     ///
-    /// Names are compared without case. `RedirectHandler.credentialFieldNames` changes them for a request. Default:
-    /// `standardCredentialFieldNames`. The fields of the session's configuration are dropped too.
+    /// A redirect to another origin drops them; `RedirectHandler.credentialFieldNames` changes that for a request. A
+    /// stored response answers only requests with the same values in them, unless the response is `public`. Names are
+    /// compared without case. Default: `standardCredentialFieldNames`. The fields of the session's configuration are
+    /// dropped too.
     public var credentialFieldNames: [String] = standardCredentialFieldNames
     /// Longest content of a response, in bytes after decoding; a longer one fails with `TransferRefusal.bodyBytes`.
     ///
@@ -104,8 +109,15 @@ public struct TransportOptions: Sendable {
     public var maximumBodyByteCount: Int?
     /// How many times longer than it came a content may get by decoding; more fails with `TransferRefusal.expansion`.
     ///
-    /// The first 16 MiB are free. Default: 200; `nil` for no limit.
+    /// The first 16 MiB are free. With several content codings, the bytes that each of them gives are held to the
+    /// limit, and to `maximumBodyByteCount`. Default: 200; `nil` for no limit.
     public var maximumExpansionRatio: Int? = 200
+    /// How many content codings a response may have (RFC 9110 §8.4); more fail with
+    /// `URLError.cannotDecodeContentData`.
+    ///
+    /// Each coding multiplies the number of bytes that a received byte can expand to. `identity` is not counted, and
+    /// responses with an unknown coding are handed on undecoded. Default: 2; zero or less refuses coded content.
+    public var maximumContentCodingCount = 2
     /// How many bytes may come on a connection without any header field or content among them; more fail with
     /// `TransferRefusal.framingBytes`.
     ///
@@ -181,7 +193,7 @@ public struct TransportOptions: Sendable {
     public init() {}
 
     /// Who we are for a host.
-    func identity(forHost host: String) -> ClientIdentity? {
+    package func identity(forHost host: String) -> ClientIdentity? {
         // The rule may say that the host is to see no certificate.
         guard let own = CanonicalHost.rule(for: host, in: clientIdentities) else { return clientIdentity }
         return own

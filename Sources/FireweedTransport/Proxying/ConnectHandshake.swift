@@ -6,7 +6,7 @@ import Foundation
 ///
 /// A 407 is answered with the proxy's credentials. A refusal keeps what the proxy said.
 /// ```swift
-/// write(handshake.begin())
+/// write(try handshake.begin())
 /// switch try handshake.next(&bytes) {
 /// case .needsMore: …              // read again, or `finish()` when the proxy has closed
 /// case .send(let bytes): …        // the next request, on the same connection
@@ -72,12 +72,18 @@ package struct ConnectHandshake {
     }
 
     /// The request that begins the handshake on a new connection.
-    package mutating func begin() -> [UInt8] {
+    ///
+    /// Throws `badURL` where the credentials cannot be sent, such as a user with a line break.
+    package mutating func begin() throws(TransferFailure) -> [UInt8] {
         parser.expect(ResponseExpectation(method: "CONNECT"))
         (head, content) = (nil, [])
         if let digests { authentication.reuseDigest(of: digests.sessions, for: digests.proxy, target: authority) }
-        var bytes = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n".utf8)
-        if let field = authentication.authorization { bytes += Array("Proxy-Authorization: \(field)\r\n".utf8) }
+        var bytes: [UInt8] = []
+        try bytes.appendRequestLine("CONNECT", authority)
+        bytes.append(try CheckedField(Field(name: "Host", value: authority)))
+        if let value = authentication.authorization {
+            bytes.append(try CheckedField(Field(name: "Proxy-Authorization", value: value)))
+        }
         bytes += Proxy.connectionLine
         bytes += extraLines + [0x0D, 0x0A]
         observer?.didSend(head: bytes)
@@ -99,13 +105,13 @@ package struct ConnectHandshake {
                 roundCount += 1
                 decision = roundCount < Self.maximumRoundCount ? authentication.answer(head, target: authority) : .none
                 // Nothing would say where the content ends but a close, which ends the connection as well.
-                if decision != .none, framing == .untilClose { return retry(keepsConnection: false) }
+                if decision != .none, framing == .untilClose { return try retry(keepsConnection: false) }
             case .content(let piece):
                 content += piece.prefix(Self.maximumContentByteCount - content.count)
-                if content.count == Self.maximumContentByteCount { return finished(keepsConnection: false) }
+                if content.count == Self.maximumContentByteCount { return try finished(keepsConnection: false) }
             case .end:
                 if let head, 200..<300 ~= head.status { return .established }
-                return finished(keepsConnection: keepsConnection)
+                return try finished(keepsConnection: keepsConnection)
             }
         }
     }
@@ -113,7 +119,7 @@ package struct ConnectHandshake {
     /// The event when the proxy has closed the connection; throws `cannotConnectToHost` where no answer came.
     package mutating func finish() throws(TransferFailure) -> Event {
         guard head != nil else { throw .proxyFailed("the proxy closed the connection before it answered CONNECT") }
-        return finished(keepsConnection: false)
+        return try finished(keepsConnection: false)
     }
 
     private func show(_ head: ResponseHead) {
@@ -124,18 +130,18 @@ package struct ConnectHandshake {
         parser.isPersistent && !(head.map { Proxy.closesConnection($0) } ?? false)
     }
 
-    private mutating func finished(keepsConnection: Bool) -> Event {
-        guard decision == .none, let head else { return retry(keepsConnection: keepsConnection) }
+    private mutating func finished(keepsConnection: Bool) throws(TransferFailure) -> Event {
+        guard decision == .none, let head else { return try retry(keepsConnection: keepsConnection) }
         return .refused(TunnelRefusal(head: head, content: content, complaint: authentication.complaint(about: head)))
     }
 
     /// Asks again with an answer to the challenge.
-    private mutating func retry(keepsConnection: Bool) -> Event {
+    private mutating func retry(keepsConnection: Bool) throws(TransferFailure) -> Event {
         if case .again(onSameConnection: true) = decision, !keepsConnection, let head {
             let complaint = "it closes the connection that NTLM needs"
             return .refused(TunnelRefusal(head: head, content: content, complaint: complaint))
         }
-        return keepsConnection ? .send(begin()) : .reconnect
+        return keepsConnection ? .send(try begin()) : .reconnect
     }
 }
 

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// Chooses proxies: the options' own, else the environment's as curl reads it.
+/// Chooses proxies: the options' own, else the configuration's, else the environment's as curl reads it.
 struct ProxyChoice {
     /// Looks up a variable of the environment.
     var variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
@@ -14,9 +14,9 @@ struct ProxyChoice {
     /// go where it was not to go.
     func proxy(for target: RequestTarget, _ options: TransportOptions) throws(TransferFailure) -> Proxy? {
         guard options.unixSocketPath == nil else { return nil }
-        guard let proxy = options.proxy else { return try environmentProxy(for: target) }
-        guard proxy.scheme != nil else { return nil }
-        return ProxyBypass(proxy.bypassedHosts.joined(separator: ",")).contains(target.host) ? nil : proxy
+        if let proxy = options.proxy { return proxy.scheme == nil || proxy.isBypassed(for: target) ? nil : proxy }
+        if let configured = options.configuredProxies { return try configured.proxy(for: target) }
+        return try environmentProxy(for: target)
     }
 
     /// The proxy of the first variable that counts.
@@ -44,4 +44,34 @@ struct ProxyChoice {
         }
         return nil
     }
+}
+
+extension ConfiguredProxies {
+    /// The proxy for a message; `nil` when its origin is reached directly.
+    ///
+    /// Throws `cannotConnectToHost` where the proxy cannot be used.
+    func proxy(for target: RequestTarget) throws(TransferFailure) -> Proxy? {
+        if bypassesSimpleNames, !target.host.contains("."), !target.host.hasPrefix("[") { return nil }
+        switch target.isSecure ? secure : clearText {
+        case .direct: return nil
+        case .proxy(let proxy): return proxy.isBypassed(for: target) ? nil : proxy
+        case .unusable(let reason):
+            throw .exchange(
+                .cannotConnectToHost,
+                detail: "the configuration's connectionProxyDictionary names a proxy that cannot be used: \(reason)",
+                engineCode: 0)
+        }
+    }
+}
+
+extension Proxy {
+    /// Whether the host of a message is reached without this proxy.
+    func isBypassed(for target: RequestTarget) -> Bool {
+        ProxyBypass(bypassedHosts.joined(separator: ",")).contains(target.host)
+    }
+}
+
+extension TransportOptions {
+    /// Whether messages may go through a proxy; false for most sessions, whose messages are not looked at then.
+    var mayHaveProxy: Bool { proxy != nil || configuredProxies != nil || Proxy.isInEnvironment }
 }

@@ -46,7 +46,11 @@ final class ProxyTunnel {
         _ = context.sockets.hand(channel.descriptor, to: self)
         switch handshake {
         case .connect(var connect):
-            pending = connect.begin()
+            do throws(TransferFailure) {
+                pending = try connect.begin()
+            } catch {
+                return fail(error)
+            }
             handshake = .connect(connect)
         case .socks(let socks): pending = socks.greeting
         }

@@ -58,6 +58,8 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
     private var due: UInt64 = .max
     private var report = TransferReport()
     private var flow = Flow.undecided
+    /// The start on the monotonic clock; 0 before it.
+    private var startNanoseconds: UInt64 = 0
 
     init(message: RequestMessage, consumer: any TransferConsumer, stage: ScriptedStage) {
         self.message = message
@@ -70,7 +72,8 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
             guard !hasStarted else { return }
             hasStarted = true
             _ = self.flow.follow(flow)
-            report.startNanoseconds = Self.wallClockNanoseconds
+            report.startNanoseconds = WallClock.nanoseconds
+            startNanoseconds = Self.monotonicNanoseconds
             guard consumer != nil else { return }
             guard stage.enter(self) else { return end(.cancelled) }
             guard message.webSocket == nil else { return end(.noWebSockets) }
@@ -174,18 +177,16 @@ final class ScriptedTransfer: TransferControl, @unchecked Sendable {
         timer?.cancel()
         timer = nil
         stage.leave(self)
-        if report.startNanoseconds == 0 { report.startNanoseconds = Self.wallClockNanoseconds }
+        if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
         report.total = elapsedMicroseconds
         consumer.transferDidFinish(TransferEnd(failure, report: report))
     }
 
     /// At least 1: in a report, 0 means that something did not happen.
     private var elapsedMicroseconds: Int64 {
-        max(1, (Self.wallClockNanoseconds - report.startNanoseconds) / 1000)
+        guard startNanoseconds > 0 else { return 1 }
+        return max(1, Int64((Self.monotonicNanoseconds - startNanoseconds) / 1000))
     }
-
-    /// Nanoseconds since 1970.
-    private static var wallClockNanoseconds: Int64 { Int64(fw_clock_nanoseconds(CLOCK_REALTIME)) }
 
     private static var monotonicNanoseconds: UInt64 { fw_clock_nanoseconds(CLOCK_MONOTONIC) }
 }

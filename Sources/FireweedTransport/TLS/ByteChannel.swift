@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 
 /// The bytes of a connection: a socket's own, or those that TLS carries over it.
-struct ByteChannel {
+struct ByteChannel: ClosableChannel {
     /// The result of reading or writing.
     enum Outcome {
         case bytes(Int)
@@ -79,10 +79,11 @@ struct ByteChannel {
     ///
     /// - Returns: `nil` where the bytes have to be read: the file has become shorter or cannot be read, or its file
     ///   system has no way from its pages to a socket.
-    func send(file: Int32, byteCount: Int) -> Outcome? {
+    func send(file: Int32, at offset: Int64, byteCount: Int) -> Outcome? {
         assert(tls == nil)
         while true {
-            let count = sendfile(descriptor, file, nil, byteCount)
+            var offset = off_t(offset)
+            let count = sendfile(descriptor, file, &offset, byteCount)
             if count > 0 { return .bytes(count) }
             switch count == 0 ? EINVAL : errno {
             case EINTR: continue

@@ -32,8 +32,8 @@ final class TLSClient {
             framingLimit: settings.options.maximumFramingByteCount, context: loop)
         guard let stream = made else { throw Self.failure() }
         try Self.prepare(ssl, for: peer)
-        if let identity { try Self.install(identity, on: ssl) }
-        if let known = sessions.take(for: key) {
+        if let identity { stream.resumption.key.certificate = try Self.install(identity, on: ssl) }
+        if let known = sessions.take(for: stream.resumption.key) {
             SSL_set_session(ssl, known.session.pointer)
             stream.resumption.expiry = known.expiry
         }
@@ -48,12 +48,14 @@ final class TLSClient {
         if peer.rule.mayWait { _ = fw_ssl_request_status(ssl) }
     }
 
-    /// Shows an identity to the server if it asks for one.
-    static func install(_ identity: ClientIdentity, on ssl: OpaquePointer) throws(TransferFailure) {
+    /// Shows an identity to the server if it asks for one; gives the digest of its certificate.
+    static func install(_ identity: ClientIdentity, on ssl: OpaquePointer) throws(TransferFailure) -> Data {
         do throws(ClientIdentityError) {
-            try LoadedIdentity(identity).install(on: ssl)
+            let loaded = try LoadedIdentity(identity)
+            try loaded.install(on: ssl)
+            return loaded.digest
         } catch {
-            throw .exchange(.clientCertificateRejected, detail: "\(error)", engineCode: 0)
+            throw .exchange(.clientCertificateRejected, detail: error.plainText, engineCode: 0)
         }
     }
 

@@ -38,6 +38,8 @@ final class TLSHandshake {
     private var isHeld = false
     private var wasHeld = false
     private var isOver = false
+    /// A step waits for its turn.
+    private var isStepDue = false
 
     /// Makes a handshake over a channel whose socket is registered for its edges.
     ///
@@ -69,7 +71,7 @@ final class TLSHandshake {
         }
         // It reads before it waits, and so finds an end that came before.
         _ = context.sockets.hand(channel.descriptor, to: self)
-        drive()
+        driveSoon()
     }
 
     /// Ends everything; the owner is not called any more, and closes the channel.
@@ -79,6 +81,13 @@ final class TLSHandshake {
     }
 
     // MARK: The handshake
+
+    /// Makes the next step after everything else of this turn: a signature may take as long as a turn.
+    private func driveSoon() {
+        guard !isStepDue else { return }
+        isStepDue = true
+        context.continueWithDearWork(self)
+    }
 
     private func drive() {
         guard !isOver, !isHeld, let stream else { return }
@@ -172,7 +181,7 @@ final class TLSHandshake {
         let identity = peer.isProxy ? nil : client.settings.identity(forHost: peer.host)
         guard let identity, identity != stream.resumption.key.identity else { return .proceed }
         do throws(TransferFailure) {
-            try TLSClient.install(identity, on: stream.ssl)
+            stream.resumption.key.certificate = try TLSClient.install(identity, on: stream.ssl)
             stream.resumption.key.identity = identity
             return .proceed
         } catch {
@@ -210,7 +219,7 @@ final class TLSHandshake {
     private func makeTrust(_ evidence: TrustGate.Evidence, mayWait: Bool) -> ServerTrust {
         ServerTrust(
             certificates: evidence.chain, host: peer.rule.host, authorities: peer.rule.authorities,
-            rules: TrustRules(), stapledStatus: evidence.status, mayWait: mayWait)
+            rules: TrustRules(), stapledStatus: evidence.status, mayWait: mayWait, statuses: client.settings.statuses)
     }
 
     /// Notes a verdict.
@@ -242,11 +251,11 @@ final class TLSHandshake {
         context.sockets.watchEdges(of: channel.descriptor, for: self)
         guard take(outcome, about: evidence, until: end) == .proceed else {
             // OpenSSL asks once more, is told, and sends the peer an alert.
-            if !stream.holdsRecords { return drive() }
+            if !stream.holdsRecords { return driveSoon() }
             return fail(OpenSSLError(entries: []), of: stream)
         }
         if stream.holdsRecords { release(stream) }
-        drive()
+        driveSoon()
     }
 }
 
@@ -254,6 +263,13 @@ extension TLSHandshake: SocketWatcher {
     func socket(_ descriptor: Int32, isReady readiness: SocketReadiness) {
         owner?.layerDidProgress()
         stream?.flush()
+        driveSoon()
+    }
+}
+
+extension TLSHandshake: LoopContinuation {
+    func continueWork() {
+        isStepDue = false
         drive()
     }
 }

@@ -16,7 +16,9 @@ final class TLSSessionStore {
         var host: String
         var port: UInt16
         var isProxy: Bool
+        /// The client identity, and the digest of its certificate: its files may be replaced.
         var identity: ClientIdentity?
+        var certificate: Data?
         var offer: [ApplicationProtocol]
     }
 

@@ -100,6 +100,13 @@ final class TLSStream {
     /// Whether reading has come to an end, which the next read tells.
     var hasEnded: Bool { end != nil }
 
+    /// Whether a record, or a part of one, came that was not read.
+    ///
+    /// `SSL_has_pending` does not count a header that OpenSSL has taken without the rest of its record.
+    var holdsUnreadRecords: Bool {
+        !kept.isEmpty || SSL_has_pending(ssl) == 1 || SSL_rstate_string(ssl)[1] == UInt8(ascii: "B")
+    }
+
     /// Whether something has not left.
     var hasUnsentRecords: Bool { unsentOffset < unsent.count }
 

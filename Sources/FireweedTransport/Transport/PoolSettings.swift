@@ -14,6 +14,8 @@ public struct PoolSettings: Sendable {
     public var trustRules: ServerTrustRules?
     /// Where decisions that may wait are made; each transport has its own, since its rules are its own.
     var trustDecisions = TrustDecisions()
+    /// Fetches revocation statuses by the way of the session's requests.
+    var statuses: (any StatusSource)?
 
     /// Makes the settings of a pool.
     ///

@@ -25,6 +25,9 @@ final class LoadedIdentity {
         guard belongTogether else { throw .mismatchedKey(certificate: Certificate(certificate)) }
     }
 
+    /// The SHA-256 of the certificate.
+    var digest: Data { Data(Digest.sha256(Certificate(certificate).derRepresentation)) }
+
     var certificates: [Certificate] { [Certificate(certificate)] + intermediates.map { Certificate($0) } }
 
     /// Makes a connection show this identity.
@@ -61,7 +64,7 @@ final class LoadedIdentity {
         case .malformedPEM: "a certificate in PEM has no end, or its content is not Base64"
         case .unreadablePublicKey: "a key is malformed, or of a kind that OpenSSL does not know"
         case .unreadableFile(_, let reason): reason
-        case .malformedPin, nil: "\(error)"
+        case .malformedPin, nil: error.plainText
         }
     }
 

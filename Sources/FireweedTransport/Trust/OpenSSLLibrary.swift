@@ -2,17 +2,19 @@
 
 import COpenSSL
 
+/// Decides before `main` that OpenSSL registers no exit handler, which frees what threads of ours still use.
+///
+/// The first call of OpenSSL makes this decision for the process, and that call may come from anywhere: from our code,
+/// from the program's, or from another library. So the loader runs this function, as it runs C's constructors. The
+/// function needs neither memory nor the Swift runtime, and takes microseconds.
+@used @section(".init_array")
+private let withoutExitHandler: @convention(c) () -> Void = {
+    OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+}
+
 /// The one initialisation of OpenSSL.
 enum OpenSSLLibrary {
-    /// Decides, before anything calls OpenSSL, that it registers no exit handler.
-    ///
-    /// The configuration file, the errors' texts and the tables of TLS wait for `initialise`: they take a millisecond,
-    /// which requests in clear text do not need.
-    static func prepare() {
-        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-    }
-
-    /// Initialises without OpenSSL's exit handler, which frees what threads of ours may still be using.
+    /// Loads OpenSSL's configuration, the texts of errors and the tables of TLS, which takes a millisecond.
     static func initialise() {
         OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }

@@ -45,7 +45,10 @@ public struct RevocationList: Sendable, Hashable {
     }
 
     /// The bytes are no revocation list.
-    public struct Malformed: Error, Sendable, Equatable {}
+    public struct Malformed: Error, Sendable, Equatable, LocalizedError {
+        /// A sentence.
+        public var errorDescription: String? { "The bytes are no list of revoked certificates." }
+    }
 
     var parsed: ParsedRevocationList? { ParsedRevocationList(der: derRepresentation) }
 }

@@ -26,6 +26,8 @@ public final class ServerTrust: Sendable {
 
     /// Whether the thread that evaluates the trust may wait for the network.
     package let mayWait: Bool
+    /// Fetches revocation statuses, by the way of the session's requests; `nil` for a trust of no session.
+    package let statuses: (any StatusSource)?
 
     private struct State {
         /// What an evaluator takes as authorities instead of `authorities`.
@@ -55,12 +57,12 @@ public final class ServerTrust: Sendable {
     ) {
         self.init(
             certificates: certificates, host: host, authorities: authorities, rules: rules,
-            stapledStatus: stapledStatus, mayWait: true)
+            stapledStatus: stapledStatus, mayWait: true, statuses: nil)
     }
 
     init(
         certificates: [Certificate], host: String, authorities: CertificateAuthorities, rules: TrustRules,
-        stapledStatus: Data?, mayWait: Bool
+        stapledStatus: Data?, mayWait: Bool, statuses: (any StatusSource)?
     ) {
         presentedCertificates = certificates
         self.host = host
@@ -68,6 +70,7 @@ public final class ServerTrust: Sendable {
         self.rules = rules
         self.stapledStatus = stapledStatus
         self.mayWait = mayWait
+        self.statuses = statuses
     }
 
     /// The certificates that vouch for the leaf, which comes first; each is issued by the next one.

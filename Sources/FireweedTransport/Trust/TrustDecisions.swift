@@ -35,6 +35,8 @@ final class TrustDecisions: Sendable {
         }
         guard isFirst else { return }
         threads.run { [self] error in
+            // Without a thread, the closure runs at once on the loop's, and calls no evaluator.
+            if error == nil { BlockingCall.check("a trust evaluator") }
             let outcome: Result<Void, any Error> = error.map { .failure($0) } ?? Result { try rule.decide(trust) }
             finish(question, outcome, trust.verdictEnd)
         }

@@ -43,13 +43,15 @@ public enum TrustFailure: Error, Sendable, Hashable {
     /// The verification itself failed, for want of memory or the like; the text and the code are OpenSSL's.
     case internalFailure(code: Int, reason: String)
 
-    /// The code of `URLError` under which Apple's URLSession would report it.
+    /// The code of `URLError` under which a request fails.
+    ///
+    /// As in Apple's URLSession, a certificate outside its dates is `serverCertificateUntrusted`: another attempt would
+    /// find the same certificate. An unknown authority is `serverCertificateHasUnknownRoot`.
     public var urlErrorCode: URLError.Code {
         switch self {
         case .selfSigned, .untrustedRoot, .unknownIssuer, .authoritiesUnreadable: .serverCertificateHasUnknownRoot
-        case .expired: .serverCertificateHasBadDate
-        case .notYetValid: .serverCertificateNotYetValid
-        case .noCertificate, .hostMismatch, .weakKey, .weakSignature, .invalidSignature, .unsuitablePurpose,
+        case .noCertificate, .expired, .notYetValid, .hostMismatch, .weakKey, .weakSignature, .invalidSignature,
+            .unsuitablePurpose,
             .invalidAuthority, .forbiddenName, .revoked, .unknownRevocation, .malformed, .internalFailure:
             .serverCertificateUntrusted
         }

@@ -16,12 +16,26 @@ struct FrameBoundary {
     }
 
     private var part = Part.start(count: 0)
-    private var opcode: UInt8 = 0
+    private var first: UInt8 = 0
     private var length: UInt64 = 0
     private var maskByteCount = 0
 
     private static let close: UInt8 = 8
     private static let longestControlPayload: UInt64 = 125
+
+    private var opcode: UInt8 { first & 0x0F }
+
+    /// The head of a data frame whose payload comes next; `nil` anywhere else.
+    var dataFrameHead: (isContinuation: Bool, isCompressed: Bool, byteCount: UInt64)? {
+        guard case .payload(let rest) = part, rest == length, opcode & 8 == 0 else { return nil }
+        return (opcode == 0, first & 0x40 != 0, length)
+    }
+
+    /// True where the payload of a close frame without a mask comes next.
+    var isBeforeClosePayload: Bool {
+        guard case .payload(let rest) = part else { return false }
+        return rest == length && opcode == Self.close && maskByteCount == 0
+    }
 
     /// True where a frame ends and the next one begins.
     var isBetweenFrames: Bool { if case .start(count: 0) = part { true } else { false } }
@@ -42,7 +56,7 @@ struct FrameBoundary {
     mutating func gave(_ bytes: UnsafeRawBufferPointer) {
         switch part {
         case .start(let count):
-            if count == 0, let first = bytes.first { opcode = first & 0x0F }
+            if count == 0, let first = bytes.first { self.first = first }
             part = .start(count: count + bytes.count)
             if count + bytes.count == 2, let second = bytes.last { lengthBegins(second) }
         case .further(let rest):

@@ -39,6 +39,10 @@ package final class FrameEngine {
     private var opcode: UInt8 = 0
     private var isCompressed = false
     private var isDataFrame = false
+    /// How many bytes the frames of the present message have announced.
+    private var announcedByteCount: UInt64 = 0
+    /// The close code that wslay was not given.
+    private var hiddenCloseCode: UInt16?
     private var violation: Violation?
     private var isAborted = false
 
@@ -233,9 +237,42 @@ extension FrameEngine {
         let count = min(buffer.count, boundary.allowance(input.count))
         let given = UnsafeRawBufferPointer(rebasing: input.prefix(count))
         buffer.copyMemory(from: given)
+        if boundary.isBeforeClosePayload {
+            hideCloseCode(in: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+        }
+        let wasInHead = boundary.dataFrameHead == nil
         boundary.gave(given)
         input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
+        // wslay reports a frame with the first byte of its payload, which may never come.
+        if wasInHead, let head = boundary.dataFrameHead, isTooLong(head) {
+            fail(.tooLong)
+            return 0
+        }
         return count
+    }
+
+    /// Counts a frame of a message; true when the message cannot be within the limit.
+    private func isTooLong(_ head: (isContinuation: Bool, isCompressed: Bool, byteCount: UInt64)) -> Bool {
+        announcedByteCount = announcedByteCount.addingSaturating(head.byteCount)
+        let limit = UInt64(maximumMessageByteCount)
+        // Bytes that cannot be compressed become at most so many more (`deflateBound` of zlib).
+        let hasOverhead = head.isContinuation ? isCompressed : head.isCompressed
+        let overhead = hasOverhead ? limit / 8 + limit / 64 + 64 : 0
+        return announcedByteCount > limit.addingSaturating(overhead)
+    }
+
+    /// Replaces a close code that was registered after RFC 6455, which wslay takes for a violation.
+    ///
+    /// Our close frame is queued here, so that it repeats the peer's code (RFC 6455 §5.5.1).
+    private func hideCloseCode(in payload: UnsafeMutableRawBufferPointer) {
+        guard payload.count >= 2 else { return }
+        let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
+        let reason = UnsafeRawBufferPointer(rebasing: payload[2...])
+        guard 1012...1014 ~= code, String(validating: reason, as: UTF8.self) != nil else { return }
+        hiddenCloseCode = code
+        payload[0] = 0x03
+        payload[1] = 0xE8
+        wslay_event_queue_close(context, code, reason.bindMemory(to: UInt8.self).baseAddress, reason.count)
     }
 
     /// Answers the pings at the start of the input; false to wait for the rest of one.
@@ -271,7 +308,6 @@ extension FrameEngine {
             self.opcode = opcode
             isCompressed = rsv & fw_wslay_rsv1 != 0
         }
-        if !isCompressed, length > UInt64(maximumMessageByteCount - message.count) { return fail(.tooLong) }
         // Only once for a message: room that grows by each fragment would be copied by each fragment.
         if !isCompressed, message.isEmpty { message.reserveCapacity(min(Int(length), 1 << 20)) }
     }
@@ -301,12 +337,15 @@ extension FrameEngine {
             wslay_event_shutdown_read(context)
             abort()
         case Int32(WSLAY_CONNECTION_CLOSE.rawValue):
-            receiver.frames(didReceiveClose: payload.isEmpty ? 1005 : closeCode, reason: Data(payload.dropFirst(2)))
+            receiver.frames(
+                didReceiveClose: payload.isEmpty ? 1005 : hiddenCloseCode ?? closeCode,
+                reason: Data(payload.dropFirst(2)))
         default: deliver()
         }
     }
 
     private func deliver() {
+        announcedByteCount = 0
         if isCompressed, let inflater {
             inflate { message throws(MessageInflater.Fault) in try inflater.finish(&message) }
             guard violation == nil else { return }

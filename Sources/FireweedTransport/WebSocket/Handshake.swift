@@ -24,12 +24,12 @@ struct Handshake {
         reader = HandshakeReader(limit: headLimit)
     }
 
-    /// Makes the request; nothing is to be sent when the URL has no host.
-    mutating func begin() {
+    /// Makes the request; throws `badURL` with what cannot be sent.
+    mutating func begin() throws(TransferFailure) {
         key = WebSocketKey()
         reader = HandshakeReader(limit: headLimit)
         refusal = nil
-        unsent = request.bytes ?? []
+        unsent = try request.bytes
     }
 
     private var request: HandshakeRequest {

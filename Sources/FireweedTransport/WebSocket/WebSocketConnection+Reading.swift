@@ -10,6 +10,7 @@ extension WebSocketConnection {
     func readOn() {
         guard state != .finished else { return }
         if mayReceive, let engine {
+            engine.isPaused = false
             do { try engine.resume() } catch { return violated(error) }
             if settlePeerClose() { return }
         }
@@ -25,18 +26,25 @@ extension WebSocketConnection {
             case .bytes(let count):
                 touch()
                 byteCount += count
+                pool.context.turn.noteCost(count)
                 take(UnsafeRawBufferPointer(rebasing: pool.buffer.prefix(count)))
+                if isYielding { return yieldTurn() }
                 // A short read has emptied the socket; the kernel tells when there is more.
                 if count < pool.buffer.count, !connection.mayHoldBytes { return finishTurn() }
-                if byteCount >= Self.turnLimit { return yieldTurn() }
+                if byteCount >= Self.turnLimit || pool.context.turn.isOver { return yieldTurn() }
             }
         }
-        finishTurn()
+        if isYielding { yieldTurn() } else { finishTurn() }
+    }
+
+    /// Whether frames wait for no other reason than that the turn is over.
+    private var isYielding: Bool {
+        mayReceive && engine?.isPaused == true && (state == .open || state == .closing)
     }
 
     private var isReading: Bool {
         switch state {
-        case .shaking, .open, .closing: mayReceive
+        case .shaking, .open, .closing: mayReceive && engine?.isPaused != true
         case .draining: true
         case .waiting, .connecting, .finished: false
         }
@@ -50,7 +58,8 @@ extension WebSocketConnection {
     /// Continues in another turn of the loop: no readiness tells of bytes that the connection holds.
     private func yieldTurn() {
         finishTurn()
-        guard connection?.mayHoldBytes == true else { return }
+        guard !isReadingLater, isYielding || connection?.mayHoldBytes == true else { return }
+        isReadingLater = true
         pool.context.loop.post(LaterReading(self))
     }
 
@@ -168,7 +177,8 @@ extension WebSocketConnection: FrameReceiver {
     func frames(didReceive message: WebSocketMessage) -> Bool {
         report.responseDecodedByteCount += Int64(message.byteCount)
         _ = follow(offer.listener.webSocketDidReceive(message))
-        return mayReceive
+        pool.context.turn.noteCost(TurnBudget.callCost + message.byteCount)
+        return mayReceive && !pool.context.turn.isOver
     }
 
     func frames(didReceivePong payload: [UInt8]) {
@@ -190,6 +200,7 @@ private final class LaterReading: LoopAction, @unchecked Sendable {
     }
 
     func perform(in context: LoopContext) {
+        connection.isReadingLater = false
         if connection.state != .finished { connection.readOn() }
     }
 }

@@ -16,9 +16,10 @@ extension WebSocketConnection {
     }
 
     func sendHandshake() {
-        shake.begin()
-        guard !shake.unsent.isEmpty else {
-            return fail(.exchange(.badURL, detail: "the URL has no host", engineCode: 0))
+        do throws(TransferFailure) {
+            try shake.begin()
+        } catch {
+            return fail(error)
         }
         report.requestStart = microseconds
         report.requestHeaderByteCount = Int64(shake.unsent.count)

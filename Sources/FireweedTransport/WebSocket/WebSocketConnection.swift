@@ -27,6 +27,8 @@ final class WebSocketConnection: Timed {
     var report = TransferReport()
     /// The peer's goodbye, once it came.
     var peerClose: (code: UInt16, reason: Data)?
+    /// A later turn of the loop continues to read.
+    var isReadingLater = false
     /// True once the kernel refused bytes for good; what the peer still has to say is read all the same.
     var isWriteBroken = false
 
@@ -128,7 +130,7 @@ final class WebSocketConnection: Timed {
     private func dial() {
         if began == 0 {
             began = pool.context.now
-            report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
+            report.startNanoseconds = WallClock.nanoseconds
             pool.add(self)
         }
         touch()
@@ -174,7 +176,7 @@ final class WebSocketConnection: Timed {
         transfer = nil
         pool.remove(self)
         // Nothing was sent, and the report says when that was.
-        if began == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
+        if began == 0 { report.startNanoseconds = WallClock.nanoseconds }
         let cause = failure ?? .closedWebSocket
         sendQueue.fail(cause)
         pings.fail(cause)

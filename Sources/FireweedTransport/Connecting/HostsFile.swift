@@ -1,0 +1,34 @@
+// Entries of the hosts file for complete names.
+
+import Foundation
+
+/// The file of host names (hosts(5)), for names with a final dot.
+///
+/// getaddrinfo(3) compares a name with the file's names byte by byte, and so passes an entry over when the name ends in
+/// a dot. A program that relies on the entry would reach another machine.
+enum HostsFile {
+    /// The system's file.
+    static let path = "/etc/hosts"
+
+    /// The addresses of a name without its final dot, in the order of the file, each once; empty without an entry.
+    ///
+    /// Names compare without case. A line is an address, then names; `#` begins a comment.
+    static func addresses(of name: String, in content: Data) -> [SocketAddress] {
+        var found: [SocketAddress] = []
+        for line in content.split(separator: UInt8(ascii: "\n")) {
+            let words = line.prefix { $0 != UInt8(ascii: "#") }
+                .split { [0x20, 0x09, 0x0D].contains($0) }
+                .map { String(decoding: $0, as: UTF8.self) }
+            guard words.dropFirst().contains(where: { $0.isEqualIgnoringASCIICase(name) }),
+                let address = words.first.flatMap({ HostAddresses.address(of: $0) }), !found.contains(address)
+            else { continue }
+            found.append(address)
+        }
+        return found
+    }
+
+    /// The addresses of a name without its final dot in the system's file; empty where the file cannot be read.
+    static func addresses(of name: String) -> [SocketAddress] {
+        FileManager.default.contents(atPath: path).map { addresses(of: name, in: $0) } ?? []
+    }
+}

@@ -1,0 +1,59 @@
+// Calls that may wait, and where they may not be made.
+
+import Glibc
+
+/// The one gate for calls that may wait: files, name lookups, databases, and code of users.
+///
+/// A call that waits on an event loop's thread stops every session of the process. In a debug build such a call ends
+/// the process with the name of the call; a release build checks nothing.
+/// ```swift
+/// let descriptor = BlockingCall.run("open") { open(path, O_RDONLY | O_CLOEXEC) }
+/// ```
+package enum BlockingCall {
+    /// Makes a call that may wait.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the call, for the report.
+    ///   - call: the call.
+    /// - Returns: the call's value.
+    /// - Throws: the call's error.
+    @inline(__always)
+    package static func run<Value: ~Copyable, Failure: Error>(
+        _ name: StaticString, _ call: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        check(name)
+        return try call()
+    }
+
+    /// Ends a debug build when the caller is on an event loop's thread.
+    @inline(__always)
+    package static func check(_ name: StaticString) {
+        assert(!LoopThread.isCurrent, "\(name) may wait, and was called on an event loop's thread")
+    }
+}
+
+/// Whether the caller is on the thread of an event loop.
+package enum LoopThread {
+    /// A thread's value: `nil` outside of loops.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "no key is left for data of threads")
+        return key
+    }()
+
+    /// True on a loop's thread; in a debug build not in the Swift tasks of users that run there, which are the users'
+    /// own.
+    package static var isCurrent: Bool { pthread_getspecific(key) != nil }
+
+    /// Marks the present thread as a loop's.
+    static func mark() {
+        pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    }
+
+    /// Runs a piece of a user's task, which may wait at the user's own risk.
+    static func runJob(_ body: () -> Void) {
+        pthread_setspecific(key, nil)
+        body()
+        mark()
+    }
+}

@@ -1,0 +1,46 @@
+// How much work fits into one turn of a loop.
+
+/// The rest of a turn's budget: time, and bytes that are decoded.
+///
+/// Work that can be interrupted looks at `isOver` after each of its parts, and continues in a later turn. The clock is
+/// read sparsely: after `noteCost` has counted enough work. The time is the wall clock's, which is never less than the
+/// thread's CPU time and costs no system call: a thread that was preempted ends its turn early, which costs one look at
+/// the sockets. Used on a loop's thread.
+package struct TurnBudget {
+    /// Longest time of a turn, in nanoseconds.
+    package static let time: UInt64 = 2_000_000
+    /// Most bytes that content codings give, or take, in a turn, all layers counted.
+    static let decodedByteCount = 256 * 1024
+    /// The clock is read after work that costs as much as decoding so many bytes.
+    static let costOfLook = 16 * 1024
+    /// What one small piece of work costs: a system call, an event of a socket.
+    static let callCost = 2 * 1024
+
+    private let end: LoopInstant
+    private let clock: () -> LoopInstant
+    private var decodedRest = decodedByteCount
+    private var costUntilLook = costOfLook
+    /// Whether the turn has to end.
+    package private(set) var isOver = false
+
+    /// Begins a turn at a moment; `clock` gives later moments.
+    package init(start: UInt64, clock: @escaping () -> UInt64 = LoopContext.monotonicNow) {
+        end = start.addingSaturating(Self.time)
+        self.clock = clock
+    }
+
+    /// Counts work by its cost.
+    mutating func noteCost(_ cost: Int) {
+        costUntilLook -= cost
+        guard costUntilLook <= 0, !isOver else { return }
+        costUntilLook = Self.costOfLook
+        if clock() >= end { isOver = true }
+    }
+
+    /// Counts bytes that a content coding took or gave.
+    mutating func noteDecoded(_ byteCount: Int) {
+        decodedRest -= byteCount
+        if decodedRest <= 0 { isOver = true }
+        noteCost(byteCount)
+    }
+}

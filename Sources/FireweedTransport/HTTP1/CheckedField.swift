@@ -1,0 +1,64 @@
+// The lines of the heads that we send.
+
+/// A field that may go out: its name is a token, and its value has no control character but tabs.
+///
+/// Every field line of a head is made of such a field, over HTTP/1.1 and HTTP/2, in `CONNECT` and in the handshakes of
+/// WebSockets. So no text of users, proxies or servers can end a line and begin another one (RFC 9110 §5.1, §5.5).
+struct CheckedField {
+    let field: Field
+
+    /// Checks a field; throws `badURL` with its name.
+    init(_ field: Field) throws(TransferFailure) {
+        guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
+            throw .refusedField(field, "its name is not a token (RFC 9110 §5.1)")
+        }
+        let isText = { (byte: UInt8) in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+        guard field.octets?.allSatisfy(isText) ?? field.value.utf8.allSatisfy(isText) else {
+            throw .refusedField(field, "its value has a control character (RFC 9110 §5.5)")
+        }
+        self.field = field
+    }
+}
+
+extension [UInt8] {
+    /// Appends a field line.
+    mutating func append(_ checked: CheckedField) {
+        append(contentsOf: checked.field.name.utf8)
+        append(": ")
+        if let octets = checked.field.octets {
+            append(contentsOf: octets)
+        } else {
+            append(contentsOf: checked.field.value.utf8)
+        }
+        append("\r\n")
+    }
+
+    /// Appends a request line (RFC 9112 §3); the target is a part of a `RequestTarget`, which has checked its bytes.
+    ///
+    /// Throws `badURL` where the method is not a token, and appends nothing then.
+    mutating func appendRequestLine(_ method: String, _ target: String) throws(TransferFailure) {
+        try RequestMessage.check(method: method)
+        append(contentsOf: method.utf8)
+        append(0x20)
+        append(contentsOf: target.utf8)
+        append(" HTTP/1.1\r\n")
+    }
+}
+
+extension RequestMessage {
+    /// Throws `badURL` where a method is not a token.
+    static func check(method: String) throws(TransferFailure) {
+        guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte) else {
+            throw .badMessage("the method is not a token (RFC 9110 §9.1)")
+        }
+    }
+}
+
+extension TransferFailure {
+    /// A field of a request message cannot be sent.
+    static func refusedField(_ field: Field, _ reason: String) -> TransferFailure {
+        let name = String(
+            String.UnicodeScalarView(field.name.unicodeScalars.map { 0x20...0x7E ~= $0.value ? $0 : "." }))
+        return .badMessage("the request's field “\(name)” cannot be sent: \(reason)")
+    }
+}

@@ -1,0 +1,23 @@
+// The date as whole nanoseconds.
+
+import CLinux
+package import Foundation
+import Glibc
+
+/// The machine's date as a number, for reports.
+///
+/// An `Int64` of nanoseconds holds the years 1677 to 2262: what lies outside becomes the nearest of these moments.
+/// Durations are never differences of dates, since a date can be set: they go by the monotonic clock.
+package enum WallClock {
+    /// Nanoseconds since 1970.
+    package static var nanoseconds: Int64 { Int64(clamping: fw_clock_nanoseconds(CLOCK_REALTIME)) }
+}
+
+extension Date {
+    /// Nanoseconds since 1970, or the nearest number that fits.
+    package var nanosecondsSince1970: Int64 {
+        let nanoseconds = timeIntervalSince1970 * 1e9
+        if let exact = Int64(exactly: nanoseconds.rounded(.towardZero)) { return exact }
+        return nanoseconds < 0 ? .min : .max
+    }
+}

@@ -1,0 +1,13 @@
+// The seam to the network for revocation statuses.
+
+package import Foundation
+
+/// Fetches revocation statuses, by the way of a session's requests.
+package protocol StatusSource: Sendable {
+    /// Sends a request and waits for the content of its response; `content` makes it a POST.
+    ///
+    /// Throws a description of the failure when no response of 200 has come by the deadline.
+    func fetch(
+        _ url: URL, posting content: (data: Data, type: String)?, deadline: ContinuousClock.Instant
+    ) throws -> Data
+}
