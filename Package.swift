@@ -78,7 +78,7 @@ let package = Package(
         // counts. They are built with everything else of the package.
         .executableTarget(
             name: "TestPrograms",
-            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "CSQLite", "CAllocationCount"],
+            dependencies: ["Fireweed", "FireweedFleet", "FireweedTesting", "COpenSSL", "CSQLite", "CAllocationCount"],
             path: "Tests/TestPrograms", swiftSettings: settings),
         .testTarget(
             name: "FireweedTransportTests",

@@ -6,7 +6,9 @@ public import Foundation
 /// slowly.
 ///
 /// Each iterator gets what comes after it was made, then one completion. Making the first one resumes the request, as a
-/// handler does. Serialisers run on the session's serialisation queue, in the order of the content.
+/// handler does. No sequence gets content of a response that the validators refuse, and once a sequence got content, a
+/// failure is not retried: the content comes once. Serialisers run on the session's serialisation queue, in the order
+/// of the content.
 public struct DataStreamTask: Sendable {
     /// A sequence of events of a stream.
     public typealias Stream<Success: Sendable, Failure: Error> = StreamOf<DataStreamRequest.Stream<Success, Failure>>

@@ -42,12 +42,12 @@ extension Attempt: LinkHost {
         owningRequest?.attemptWaitsForConnectivity(self)
     }
 
-    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache) {
-        guard cache.beginRefresh(of: message.url) else { return }
+    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache) {
+        guard cache.beginRefresh(of: key) else { return }
         var message = message
         message.cacheUse = .refreshing(stored)
         let validation = BackgroundValidation(
-            of: message.url, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
+            of: key, in: cache, asksAboutStoring: storingPolicy.asks, decision: storingDecision)
         Attempt(record: record, message: message, kind: kind, core: core, owner: .validation(validation)).resume()
     }
 }

@@ -60,20 +60,20 @@ final class BackgroundValidation: Sendable {
     let asksAboutStoring: Bool
     let decision: StoringDecision?
     private let cache: ResponseCache
-    private let url: URL
+    private let key: CacheKey
 
-    init(of url: URL, in cache: ResponseCache, asksAboutStoring: Bool, decision: StoringDecision?) {
-        self.url = url
+    init(of key: CacheKey, in cache: ResponseCache, asksAboutStoring: Bool, decision: StoringDecision?) {
+        self.key = key
         self.cache = cache
         self.asksAboutStoring = asksAboutStoring
         self.decision = decision
     }
 
-    /// Ends the validation, so that the next stale answer of this URL can begin another one.
+    /// Ends the validation, so that the next stale answer of this target can begin another one.
     func finish(_ attempt: Attempt) {
         attempt.beginDeferredWork()
         // On the cache's queue, after the new response is stored: an earlier look would find the old response and begin
         // another validation.
-        cache.queue.async { [cache, url] in cache.endRefresh(of: url) }
+        cache.queue.async { [cache, key] in cache.endRefresh(of: key) }
     }
 }

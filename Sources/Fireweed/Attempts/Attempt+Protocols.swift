@@ -47,7 +47,7 @@ extension Attempt: ProtocolHost {
         for exchange: AttemptExchange, _ body: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
         let url = exchange.url
-        guard let cache = core.cache, cache.mayHold(url) else { return body(nil) }
+        guard let cache = core.cache else { return body(nil) }
         let request = CacheQuery(exchange, policy: cachePolicy, in: cache)
         guard cache.needsLook(request) else { return body(nil) }
         cache.select(for: request) { body($0?.cachedURLResponse(for: url)) }

@@ -43,6 +43,8 @@ final class Attempt: Sendable {
         /// Bytes that an earlier download has left: the response brings the rest.
         var firstByteOffset: Int64 = 0
         var sentByteCount: Int64 = 0
+        /// True once a message was given to the transport, or to a `URLProtocol` class.
+        var hasReachedNetwork = false
         var expectedToSend: Int64?
         var response: HTTPURLResponse?
         weak var task: URLSessionTask?
@@ -75,7 +77,7 @@ final class Attempt: Sendable {
         mutating func note(_ report: TransferReport) {
             var report = report
             // What ended before it came to a transport has no time of its own.
-            if report.startNanoseconds == 0 { report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9) }
+            if report.startNanoseconds == 0 { report.startNanoseconds = WallClock.nanoseconds }
             records.append(
                 ExchangeRecord(
                     url: exchange.url, method: exchange.method, fields: exchange.fields, head: head, report: report,
@@ -87,7 +89,7 @@ final class Attempt: Sendable {
         mutating func noteUnsentHop() {
             guard records.isEmpty else { return }
             var report = TransferReport()
-            report.startNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
+            report.startNanoseconds = WallClock.nanoseconds
             records.append(
                 ExchangeRecord(
                     url: exchange.url, method: exchange.method, fields: message.fields, head: nil, report: report,
@@ -196,6 +198,9 @@ final class Attempt: Sendable {
         state.withLock { $0.owner = nil }
         cancel()
     }
+
+    /// Whether a message was given to the transport, or to a `URLProtocol` class.
+    var hasReachedNetwork: Bool { state.withLock { $0.hasReachedNetwork } }
 
     /// Lets the content of the response flow to the owner, after it answered `.wait`.
     func allow() {

@@ -83,7 +83,9 @@ struct CredentialSource: @unchecked Sendable {
         // The challenge was for these: a field of the request itself would contradict the answer.
         message.fields = FieldBlock(message.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
         let refused = message.refusedCredentials + [message.credentials].compactMap { $0 }
-        for challenge in challenges.sorted(by: { $0.strength > $1.strength }) {
+        // An empty user and an empty password stand for the user's Kerberos ticket.
+        let isTicket = (credential.user ?? "").isEmpty && (credential.password ?? "").isEmpty
+        for challenge in challenges.sorted(by: { $0.strength(byTicket: isTicket) > $1.strength(byTicket: isTicket) }) {
             guard let scheme = challenge.known else { continue }
             let made = RequestMessage.Credentials(
                 user: credential.user ?? "", password: credential.password ?? "", schemes: scheme)
@@ -155,9 +157,16 @@ struct CredentialSource: @unchecked Sendable {
 }
 
 extension HTTPChallenge {
-    /// The rank of a scheme: of several challenges, the one whose answer reveals least is answered.
-    fileprivate var strength: Int {
+    /// The rank of a scheme for a user and a password: of several challenges, the one whose answer reveals least is
+    /// answered.
+    ///
+    /// Negotiate comes last: it uses the user's Kerberos ticket and no password.
+    fileprivate var strength: Int { strength(byTicket: false) }
+
+    /// The rank of a scheme; for credentials that stand for a Kerberos ticket, Negotiate comes first.
+    fileprivate func strength(byTicket isTicket: Bool) -> Int {
         switch known {
+        case .negotiate: isTicket ? .max : 0
         case .digest: 3 + (DigestAnswer(self)?.algorithm.rawValue ?? 0)
         case .ntlm: 2
         case .basic: 1
@@ -202,5 +211,6 @@ extension OutgoingMessage {
         remembered = nil
         challenge = nil
         digest = nil
+        laterSchemes = []
     }
 }

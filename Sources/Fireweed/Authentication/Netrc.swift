@@ -2,8 +2,13 @@
 
 import FireweedTransport
 public import Foundation
+import Glibc
 
 /// The entries of a `.netrc` file, for sessions that are made with it.
+///
+/// User and password are sent with the first message to a host, as Basic and without a challenge, as curl does: over
+/// `http` in clear text. An entry is for a host, whatever the scheme and the port; after a redirect, the entry of the
+/// new host is sent.
 ///
 /// ```swift
 /// let session = Session(netrc: try Netrc.ofUser())
@@ -38,7 +43,8 @@ public struct Netrc: Sendable, Equatable {
     ///
     /// Words stand between white space or in double quotes, where a backslash escapes the next character. Known are
     /// `machine`, `default`, `login`, `password`, `account`, `port` (both without effect) and `macdef`, whose text up
-    /// to the next empty line is skipped. `#` in place of a keyword begins a comment.
+    /// to the next empty line is skipped. Other words in place of a keyword are skipped, as by curl. `#` in place
+    /// of a keyword begins a comment.
     public init(_ text: String) throws {
         var parser = NetrcParser(text)
         entries = try parser.entries()
@@ -56,12 +62,24 @@ public struct Netrc: Sendable, Equatable {
     }
 
     /// Reads the user's file: the one that `NETRC` in the environment names, else `~/.netrc`; throws ``NetrcError``.
+    ///
+    /// `~` is `HOME` of the environment; where `HOME` is missing or empty, it is the home folder of the account.
     public static func ofUser() throws -> Netrc {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["NETRC"], !path.isEmpty { return try Netrc(contentsOf: URL(fileURLWithPath: path)) }
-        let home =
-            environment["HOME"].map { URL(fileURLWithPath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
-        return try Netrc(contentsOf: home.appendingPathComponent(".netrc"))
+        return try Netrc(contentsOf: home(environment["HOME"]).appendingPathComponent(".netrc"))
+    }
+
+    private static func home(_ path: String?) -> URL {
+        if let path, !path.isEmpty { return URL(fileURLWithPath: path) }
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var room = [CChar](repeating: 0, count: 16 * 1024)
+        guard getpwuid_r(geteuid(), &entry, &room, room.count, &found) == 0, found != nil, let home = entry.pw_dir
+        else {
+            return URL(fileURLWithPath: "/")
+        }
+        return URL(fileURLWithPath: String(cString: home))
     }
 
     /// The first entry for a host, or the `default` entry where it comes first.
@@ -103,6 +121,8 @@ private struct NetrcParser {
         var scalars: [Unicode.Scalar] = []
         var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
+            // Editors of other systems put a byte order mark in front.
+            if previous == nil, scalar == "\u{FEFF}" { continue }
             if scalar != "\n" || previous != "\r" { scalars.append(scalar == "\r" ? "\n" : scalar) }
             previous = scalar
         }
@@ -121,7 +141,7 @@ private struct NetrcParser {
             case "macdef":
                 _ = try value()
                 skipMacro()
-            default: throw NetrcError.syntax(line: line)
+            default: continue  // curl, too, skips words that it does not know
             }
         }
         return entries

@@ -16,11 +16,13 @@ extension OutgoingMessage {
 
     /// The message with an answer to one of the challenges; `nil` when its credentials fit none, or were refused.
     ///
-    /// Of several schemes the one is taken that gives least away.
+    /// Of several schemes, the scheme that reveals least is taken. Negotiate sends nothing without a ticket, and does
+    /// not use the password: after a challenge to it, the other schemes have their turn.
     func answering(_ challenges: [HTTPChallenge]) -> OutgoingMessage? {
-        guard let credentials, webSocket == nil, credentials.schemes.contains(.digest),
-            !fields.contains("Authorization")
-        else { return nil }
+        let allowed = laterSchemes.isEmpty ? credentials?.schemes ?? [] : laterSchemes
+        guard let credentials, webSocket == nil, allowed.contains(.digest), !fields.contains("Authorization") else {
+            return nil
+        }
         if let digest, !digest.isReused {
             guard let next = answer(to: challenges), next.isStale, next.nonce != digest.nonce,
                 digest.staleCount < DigestRound.maximumStaleCount
@@ -29,17 +31,19 @@ extension OutgoingMessage {
         }
         let offered = challenges.compactMap(\.known)
         for scheme in [AuthenticationSchemes.negotiate, .digest, .ntlm, .basic]
-        where credentials.schemes.contains(scheme) && offered.contains(scheme) {
-            if scheme == .digest {
-                guard let answer = answer(to: challenges),
-                    let next = answering(answer, by: credentials, staleCount: 0)
-                else { continue }
-                return next
-            }
+        where allowed.contains(scheme) && offered.contains(scheme) {
             var next = self
             next.digest = nil
-            next.credentials?.schemes = scheme
-            return next
+            next.laterSchemes = scheme == .negotiate ? allowed.subtracting(.negotiate) : []
+            guard scheme == .digest else {
+                next.credentials?.schemes = scheme
+                return next
+            }
+            next.credentials?.schemes = allowed
+            guard let answer = answer(to: challenges),
+                let answered = next.answering(answer, by: credentials, staleCount: 0)
+            else { continue }
+            return answered
         }
         return nil
     }
@@ -49,7 +53,7 @@ extension OutgoingMessage {
         switch body {
         case .none: Data()
         case .data(let data): data
-        case .reader: nil
+        case .file, .reader: nil
         }
     }
 

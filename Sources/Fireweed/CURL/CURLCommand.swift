@@ -53,6 +53,9 @@ struct CURLCommand {
             let isForOption = !credential.user.contains(":")
             if isForOption { options.append("-u \(ShellText.word("\(credential.user):\(credential.password)"))") }
             options += schemeOption
+        } else if Userinfo.split(urlText) != nil {
+            // Sessions send the credentials of a URL only after a challenge, curl sends them at once.
+            options.append("--anyauth")
         }
         if let cookie = fields.first(where: isCookieOption) { options.append("-b \(ShellText.quoted(cookie.value))") }
         return options

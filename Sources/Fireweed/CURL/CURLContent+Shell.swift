@@ -29,7 +29,8 @@ extension CURLContent {
         case .file(let url): return ("", ["--data-binary \(ShellText.quoted("@\(url.path)"))"])
         case .stream: return ("", ["--data-binary @-"])
         case .bytes(let data):
-            guard data.count < argumentLimit, let text = String(data: data, encoding: .utf8),
+            guard data.count < argumentLimit,  // Foundation's conversion drops a byte order mark.
+                let text = String(validating: data, as: UTF8.self),
                 !text.unicodeScalars.contains(where: ShellText.isControl)
             else { return ("printf \(ShellText.format(data)) | ", ["--data-binary @-"]) }
             // `-d` would read a file.

@@ -10,6 +10,8 @@ enum CURLMeaning: Equatable {
     case upload
     // Without one.
     case query, head
+    /// Credentials are sent only after a challenge.
+    case anyAuthentication
     /// The option has no effect on the request: output, files, connections.
     case ignored
     case ignoredValue
@@ -19,7 +21,7 @@ enum CURLMeaning: Equatable {
 
     var takesValue: Bool {
         switch self {
-        case .query, .head, .ignored, .session: false
+        case .query, .head, .anyAuthentication, .ignored, .session: false
         default: true
         }
     }
@@ -67,7 +69,8 @@ struct CURLOption {
         row("upload-file", "T", .upload),
         // Decided by the session, in the same way or a safer one.
         row("insecure", "k", .ignored), row("location", "L", .ignored), row("max-redirs", .ignoredValue),
-        row("compressed", .ignored), row("basic", .ignored), row("anyauth", .ignored), row("http1.1", .ignored),
+        row("compressed", .ignored), row("basic", .ignored), row("anyauth", .anyAuthentication),
+        row("http1.1", .ignored),
         row("http2", .ignored), row("path-as-is", .ignored), row("connect-timeout", .ignoredValue),
         row("limit-rate", .ignoredValue),
         row("keepalive-time", .ignoredValue), row("keepalive", .ignored), row("tcp-nodelay", .ignored),

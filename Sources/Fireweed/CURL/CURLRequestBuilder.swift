@@ -11,7 +11,10 @@ struct CURLRequestBuilder {
     private var headers: [HTTPHeader] = []
     private var removedHeaders: [String] = []
     private var cookies: [String] = []
-    private var authorization: HTTPHeader?
+    /// Of `-u`; else the URL may have some.
+    private var login: CURLLogin?
+    private var bearerToken: String?
+    private var waitsForChallenge = false
     private var timeout: TimeInterval?
     private var sendsDataInQuery = false
     private var headOption: String?
@@ -32,6 +35,7 @@ struct CURLRequestBuilder {
         case .upload: upload = try content.upload(argument, path: try text(of: argument))
         case .query: sendsDataInQuery = true
         case .head: headOption = argument.written
+        case .anyAuthentication: waitsForChallenge = true
         case .ignored, .ignoredValue: break
         case .session, .sessionValue:
             guard acceptsSessionOptions else { throw CURLParsingError.unsupportedOption(argument.written) }
@@ -46,8 +50,9 @@ struct CURLRequestBuilder {
         case .user:
             let halves = value.unicodeScalars.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 .map { String($0) }
-            authorization = .authorization(username: halves[0], password: halves.count > 1 ? halves[1] : "")
-        case .bearer: authorization = .authorization(bearerToken: value)
+            login = CURLLogin(user: halves[0], password: halves.count > 1 ? halves[1] : "")
+            bearerToken = nil
+        case .bearer: (bearerToken, login) = (value, nil)
         case .cookie:
             // Without "=", curl reads cookies from a file.
             guard value.utf8.contains(UInt8(ascii: "=")), value.utf8.first != UInt8(ascii: "@") else {
@@ -68,7 +73,7 @@ struct CURLRequestBuilder {
             let field = argument.meaning == .form ? CURLFormField(value) : CURLFormField(literally: value)
             guard let field else { throw invalid(argument, value) }
             try content.add(field, of: argument.written)
-        case .data, .query, .head, .upload, .ignored, .ignoredValue, .session, .sessionValue: break
+        case .data, .query, .head, .anyAuthentication, .upload, .ignored, .ignoredValue, .session, .sessionValue: break
         }
     }
 
@@ -123,7 +128,7 @@ struct CURLRequestBuilder {
         if let headOption, !sendsDataInQuery, let option = content.option {
             throw CURLParsingError.conflictingOptions(headOption, option)
         }
-        var target = try CURLTarget.url(url, query: query, isLiteral: isLiteral)
+        var (target, userinfo) = try CURLTarget.url(url, query: query, isLiteral: isLiteral)
         // curl completes a URL that ends with a slash with the name of the file.
         if let upload, let name = upload.name, target.absoluteString.hasSuffix("/") {
             target = target.appendingPathComponent(name)
@@ -132,9 +137,24 @@ struct CURLRequestBuilder {
         request.httpMethod = method ?? impliedMethod
         if let timeout { request.timeoutInterval = timeout }
         request.headers = fields
-        if let authorization { setDefault(authorization, in: &request) }
+        setCredentials(login ?? userinfo, in: &request)
         try setContent(of: &request)
         return request
+    }
+
+    /// Sets the credentials of the command: as a field, or with `--anyauth` in the URL, where sessions send them only
+    /// after a challenge.
+    private func setCredentials(_ login: CURLLogin?, in request: inout URLRequest) {
+        if let bearerToken { return setDefault(.authorization(bearerToken: bearerToken), in: &request) }
+        guard let login else { return }
+        guard waitsForChallenge else {
+            return setDefault(.authorization(username: login.user, password: login.password), in: &request)
+        }
+        let name = "Authorization"
+        guard request.value(forHTTPHeaderField: name) == nil,
+            !removedHeaders.contains(where: name.isEqualIgnoringASCIICase)
+        else { return }
+        request.url = request.url.map { login.added(to: $0) }
     }
 
     /// The fields that the command gives; several of one name are one list.

@@ -1,22 +1,55 @@
 // The URL of a curl command.
 
+import FireweedTransport
 import Foundation
+
+/// User and password of a command.
+struct CURLLogin {
+    let user: String
+    let password: String
+    /// Both as a URL has them.
+    let userinfo: String
+
+    init(user: String, password: String, userinfo: String) {
+        (self.user, self.password, self.userinfo) = (user, password, userinfo)
+    }
+
+    init(user: String, password: String) {
+        let parts = [user, password].map { QueryText.escaped($0, keeping: QueryText.Kept(.alphanumerics)) }
+        self.init(user: user, password: password, userinfo: parts.joined(separator: ":"))
+    }
+
+    /// The URL with user and password in it.
+    func added(to url: URL) -> URL {
+        var text = url.absoluteString
+        guard let start = text.range(of: "://")?.upperBound else { return url }
+        text.insert(contentsOf: "\(userinfo)@", at: start)
+        return URL(string: text) ?? url
+    }
+}
 
 /// Reads a URL of a command line as curl does.
 enum CURLTarget {
-    /// The URL, with `http` where it has no scheme; throws for patterns that stand for several, and for schemes other
-    /// than HTTP's.
-    static func url(_ text: String, query: String?, isLiteral: Bool) throws -> URL {
+    /// The URL, with `http` where it has no scheme, and apart from it its user and password.
+    ///
+    /// Throws for patterns that stand for several, and for schemes other than HTTP's.
+    static func url(_ text: String, query: String?, isLiteral: Bool) throws -> (url: URL, login: CURLLogin?) {
         guard var full = isLiteral ? text : withoutPatterns(text) else { throw CURLParsingError.invalidURL(text) }
         if !full.contains("://") { full = "http://\(full)" }
         if let query, !query.isEmpty {
             let end = full.firstIndex(of: "#") ?? full.endIndex
             full.insert(contentsOf: (full[..<end].contains("?") ? "&" : "?") + query, at: end)
         }
-        guard let url = URL(string: full), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+        let userinfo = Userinfo.split(full)
+        guard let url = URL(string: userinfo?.url ?? full), let scheme = url.scheme?.lowercased(),
+            ["http", "https"].contains(scheme),
             url.host?.isEmpty == false
         else { throw CURLParsingError.invalidURL(text) }
-        return url
+        guard let userinfo, let start = full.range(of: "://")?.upperBound else { return (url, nil) }
+        let written = full[start...].utf8.prefix(full.utf8.count - userinfo.url.utf8.count - 1)
+        let login = CURLLogin(
+            user: userinfo.user, password: userinfo.password, userinfo: String(decoding: written, as: UTF8.self))
+        return (url, login)
     }
 
     /// The URL without the backslashes before brackets and braces, as browsers write them; `nil` when it has a pattern.

@@ -12,11 +12,14 @@ extension URLRequest {
     /// `--oauth2-bearer` (as `Authorization`), `-b`, `-A`, `-e`, `-m` (as `timeoutInterval`), `--url`, `-g`, `--`.
     ///
     /// These options have no effect, because a session decides about them or because they change curl's output: `-k`
-    /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--anyauth`, `--http1.1`,
-    /// `--http2`, `--path-as-is`, `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
+    /// (servers are always checked), `-L`, `--max-redirs`, `--compressed`, `--basic`, `--http1.1`, `--http2`,
+    /// `--path-as-is`, `--connect-timeout`, `--keepalive`, `--keepalive-time`, `--tcp-nodelay`, `-4`, `-6`,
     /// `-q`, `--retry` and its kin, `-v`, `-s`, `-S`, `-i`, `-f`, `--fail-with-body`, `-N`, `-#`, `-o`, `-O`, `-J`,
     /// `--create-dirs`, `-w`, `-D`, `-c`, `--trace-time`. Any other option is an error, since the request
     /// would differ without it.
+    ///
+    /// User and password of `-u`, and without it those of the URL, become an `Authorization` field, which is sent at
+    /// once as by curl. With `--anyauth` they stand in the URL: a session sends them only after a challenge.
     ///
     /// curl's own `User-Agent` and `Accept` are not added; the session's fields are, when the request is sent. A form
     /// is encoded in memory.

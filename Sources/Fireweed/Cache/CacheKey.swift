@@ -3,10 +3,69 @@
 import FireweedTransport
 import Foundation
 
-/// The key of a target URI: the normalised URI, without fragment and user information (RFC 9110 §4.2.3).
+/// The key of a message's target: the normalised URI, without fragment and user information (RFC 9110 §4.2.3), and a
+/// digest of what else decides which server answers.
 ///
-/// The method is not part of the key: only responses to GET are stored.
-enum CacheKey {
+/// The target URI of a message with a `Host` field of its own is not its URL (RFC 9110 §7.1), and a session may connect
+/// to other places than its URLs name (``CacheScope``). Look-ups, storing and invalidation take keys of this type
+/// alone, so that they agree. The method is not part of the key: only responses to GET are stored.
+struct CacheKey: Sendable {
+    /// The key as stores know it: a URI, with the digest as its fragment.
+    let text: String
+    private let url: URL
+    private let host: String?
+    private let scope: CacheScope
+
+    /// The key of a URL; `host` is the message's own `Host` field, if it has one.
+    init(_ url: URL, host: String?, in scope: CacheScope) {
+        self.init(url, foreignHost: host.flatMap { Self.foreign($0, to: url) }, scope)
+    }
+
+    private init(_ url: URL, foreignHost: String?, _ scope: CacheScope) {
+        self.url = url
+        self.scope = scope
+        host = foreignHost
+        let digest = scope.place(of: url, host: foreignHost).map { Hash.sha256.hexadecimalDigest(of: $0) }
+        let uri = Self.text(of: url)
+        text = digest.map { "\(uri)#\($0)" } ?? uri
+    }
+
+    /// The key of another target on the same origin that a response names; `nil` for a target of another origin.
+    func named(by reference: String) -> CacheKey? {
+        // The server knows itself by the `Host` field.
+        let base = host.flatMap { Self.replacing(authorityOf: url, by: $0) } ?? url
+        guard let target = RedirectRules.target(of: reference, from: base) else { return nil }
+        if RedirectRules.isSameOrigin(target, url) { return CacheKey(target, foreignHost: host, scope) }
+        guard host != nil, RedirectRules.isSameOrigin(target, base) else { return nil }
+        return Self.replacing(authorityOf: target, by: Self.authority(of: url)).map {
+            CacheKey($0, foreignHost: host, scope)
+        }
+    }
+
+    // MARK: Hosts
+
+    /// The normalised host of a `Host` field; `nil` for the URL's own.
+    private static func foreign(_ field: String, to url: URL) -> String? {
+        let scheme = url.scheme?.lowercased() ?? ""
+        let normalised = host(field[...], scheme: scheme)
+        return normalised == host(authority(of: url)[...], scheme: scheme) ? nil : normalised
+    }
+
+    private static func authority(of url: URL) -> String {
+        let rest = url.absoluteString.range(of: "://").map { url.absoluteString[$0.upperBound...] } ?? ""
+        return String(rest.prefix { !"/?#".contains($0) })
+    }
+
+    private static func replacing(authorityOf url: URL, by authority: String) -> URL? {
+        let text = url.absoluteString
+        guard let start = text.range(of: "://")?.upperBound else { return nil }
+        let rest = text[start...].drop { !"/?#".contains($0) }
+        return URL(string: "\(text[..<start])\(authority)\(rest)")
+    }
+
+    // MARK: URIs
+
+    /// The normalised URI of a URL, without fragment and user information.
     static func text(of url: URL) -> String {
         var text = url.absoluteString
         return text.withUTF8 { isNormal(UnsafeRawBufferPointer($0)) } ? text : normalised(text)

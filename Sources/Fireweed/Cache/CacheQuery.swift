@@ -8,6 +8,18 @@ import FoundationNetworking
 struct CacheQuery: Sendable {
     /// The properties that follow from the fields alone: a field block that many requests share is parsed once.
     struct Facts: Sendable {
+        /// The fields that matter here.
+        private enum Name: Sendable {
+            case cacheControl, pragma, ownCondition, otherCondition, range, host
+        }
+
+        private static let names = FieldNames<Name>([
+            ("Cache-Control", .cacheControl), ("Pragma", .pragma), ("If-None-Match", .ownCondition),
+            ("If-Modified-Since", .ownCondition), ("If-Match", .otherCondition),
+            ("If-Unmodified-Since", .otherCondition), ("If-Range", .otherCondition), ("Range", .range),
+            ("Host", .host),
+        ])
+
         var control = CacheControl()
         /// Whether the client itself validates or asks for a part (RFC 9110 §13.1, §14.2): the response is then passed
         /// through.
@@ -16,32 +28,46 @@ struct CacheQuery: Sendable {
         /// Whether the client validates a response of its own.
         var validatesOwn = false
 
+        /// The first `Host` field.
+        var host: String?
+        /// The fields that say who the user is, apart from cookies.
+        var userFields: [Field] = []
+
         init() {}
 
-        init(_ fields: FieldBlock) {
-            control = CacheControl(Self.joined(fields, "Cache-Control"))
+        init(_ fields: FieldBlock, _ credentialFields: CredentialFields) {
+            var (directives, pragma) = ([String](), [String]())
+            for field in fields.fields {
+                if case .user = credentialFields.kind(of: field.name) { userFields.append(field) }
+                switch Self.names[field.name] {
+                case .cacheControl: directives.append(field.value)
+                case .pragma: pragma.append(field.value)
+                case .ownCondition: (validatesOwn, hasOwnCondition) = (true, true)
+                case .otherCondition: hasOwnCondition = true
+                case .range: (hasRange, hasOwnCondition) = (true, true)
+                case .host: host = host ?? field.value
+                case nil: break
+                }
+            }
+            if !directives.isEmpty { control = CacheControl(directives.joined(separator: ", ")) }
             // Without `Cache-Control`, `Pragma: no-cache` means the same (RFC 9111 §5.4).
-            if !control.isPresent, Self.joined(fields, "Pragma")?.lowercased().contains("no-cache") == true {
+            if !control.isPresent, pragma.contains(where: { $0.lowercased().contains("no-cache") }) {
                 control.noCache = true
             }
-            validatesOwn = fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
-            hasRange = fields.contains("Range")
-            hasOwnCondition =
-                validatesOwn || hasRange || fields.contains("If-Match") || fields.contains("If-Unmodified-Since")
-                || fields.contains("If-Range")
-        }
-
-        private static func joined(_ fields: FieldBlock, _ name: String) -> String? {
-            guard fields.contains(name) else { return nil }
-            return fields.fields.filter { $0.name.isEqualIgnoringASCIICase(name) }.map(\.value).joined(separator: ", ")
         }
     }
 
     /// The message with the fields that links added; without an answer to a Digest challenge, which differs each time.
     let message: RequestMessage
-    /// The message's target.
+    /// The message's URL.
     let url: URL
+    /// What its stored responses are found by.
+    let key: CacheKey
     let facts: Facts
+    /// The client identity that the server may ask for.
+    let clientIdentity: ClientIdentity?
+    /// The digest of its certificate; `nil` without an identity.
+    let certificate: Data?
     let policy: URLRequest.CachePolicy
     /// Whether a stored response answers only requests with the same `Cookie` field.
     let separatesCookies: Bool

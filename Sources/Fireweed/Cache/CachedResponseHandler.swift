@@ -11,8 +11,10 @@ public import FoundationNetworking
 public protocol CachedResponseHandler: Sendable {
     /// Decides whether a response is stored, and with which fields; called on the session's root queue.
     ///
-    /// A response without a lifetime (RFC 9111 §4.2.1) and without a validator (RFC 9110 §8.8) is of no use in a cache,
-    /// and is not stored as it is. The handler makes it storable with a field such as `Cache-Control: max-age=60`.
+    /// The session stores each response that the handler gives, unless RFC 9111 forbids it. A stored response without a
+    /// lifetime (RFC 9111 §4.2.1) answers requests with the policies `returnCacheDataElseLoad` and
+    /// `returnCacheDataDontLoad`; for other requests, the handler gives it a lifetime with a field such as
+    /// `Cache-Control: max-age=60`.
     ///
     /// - Parameters:
     ///   - task: the task that brought the response.

@@ -33,15 +33,23 @@ extension StoredResponse {
     }
 
     /// Reads a response of a `URLCache`: one that we stored, or one of other code.
+    ///
+    /// `nil` for one that another version of ours stored: for whom it is cannot be read.
     init?(_ cached: CachedURLResponse) {
         guard let response = cached.response as? HTTPURLResponse else { return nil }
         let own = (cached.userInfo?[Self.headKey] as? Data).flatMap { data in
             data.withUnsafeBytes { StoredHead(encoded: $0) }
         }
+        guard own != nil || !cached.isOwn else { return nil }
         self.init(head: own ?? StoredHead(foreign: response, cached.userInfo), content: cached.data)
         isMemoryOnly =
             own == nil ? cached.storagePolicy == .allowedInMemoryOnly : cached.userInfo?[Self.memoryOnlyKey] != nil
     }
+}
+
+extension CachedURLResponse {
+    /// Whether a session has stored it, of this version or another.
+    var isOwn: Bool { userInfo?[StoredResponse.headKey] != nil }
 }
 
 extension StoredHead {

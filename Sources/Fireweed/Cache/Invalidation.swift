@@ -9,15 +9,11 @@ enum Invalidation {
     /// same origin.
     ///
     /// None after an error, or when the method is safe.
-    static func keys(after head: ResponseHead, to request: CacheQuery) -> [String] {
+    static func keys(after head: ResponseHead, to request: CacheQuery) -> [CacheKey] {
         guard request.isUnsafe, (200..<400).contains(head.status) else { return [] }
-        let named = ["Location", "Content-Location"].compactMap { name -> URL? in
-            guard let text = head.values(of: name).first,
-                let url = RedirectRules.target(of: text, from: request.url),
-                RedirectRules.isSameOrigin(url, request.url)
-            else { return nil }
-            return url
+        let named = ["Location", "Content-Location"].compactMap { name in
+            head.values(of: name).first.flatMap { request.key.named(by: $0) }
         }
-        return ([request.url] + named).map(CacheKey.text)
+        return [request.key] + named
     }
 }

@@ -43,7 +43,7 @@ extension ResponseCache {
     /// Calls `body` on the queue when another process may have fetched what is missing.
     func waitForFetch(of request: CacheQuery, _ body: @escaping @Sendable () -> Void) {
         guard case .remote(let calls) = backing else { return queue.async(execute: body) }
-        let key = CacheKey.text(of: request.url)
+        let key = request.key.text
         calls.call(within: calls.fetchLimit) { store in
             try await store.waitForFetch(of: key)
         } completion: { [queue] _ in
@@ -53,7 +53,7 @@ extension ResponseCache {
 
     /// The lead of a fetch that other processes wait for.
     func claimedLead(of request: CacheQuery) -> FetchLead {
-        let key = CacheKey.text(of: request.url)
+        let key = request.key.text
         return FetchLead { outcome in
             let isShareable = if case .unshared = outcome { false } else { true }
             // Behind the write of the response.

@@ -24,6 +24,8 @@ final class ResponseCache: Sendable {
     private let writes = Mutex(PendingWrites())
     /// The number of invalidations: read for every request, without the lock.
     private let invalidationCount = Atomic(0)
+    /// What stored responses depend on besides their requests.
+    let scope: CacheScope
     /// The session's own fields, which most requests send unchanged, and their parsed meaning.
     private let sharedFields: FieldBlock
     private let sharedFacts: CacheQuery.Facts
@@ -32,7 +34,8 @@ final class ResponseCache: Sendable {
 
     /// Makes a cache; with `coalesces`, equal requests that are under way at the same time are fetched once.
     init(
-        _ backing: Backing, sharedFields: FieldBlock, clock: any SessionClock = SystemClock(),
+        _ backing: Backing, sharedFields: FieldBlock, scope: CacheScope = CacheScope(),
+        clock: any SessionClock = SystemClock(),
         coalesces: Bool = false, now: @escaping @Sendable () -> Date
     ) {
         self.backing =
@@ -41,6 +44,7 @@ final class ResponseCache: Sendable {
             case .remote(let store): .remote(AsyncStoreCalls(store, clock: clock, queue: queue))
             }
         self.sharedFields = sharedFields
+        self.scope = scope
         self.now = now
         self.clock = clock
         fetches = coalesces ? SharedFetches() : nil
@@ -49,7 +53,7 @@ final class ResponseCache: Sendable {
             case .direct(let store): store.separatesCookies
             case .remote(let store): store.separatesCookies
             }
-        sharedFacts = CacheQuery.Facts(sharedFields)
+        sharedFacts = CacheQuery.Facts(sharedFields, scope.credentialFields)
     }
 
     convenience init(
@@ -91,9 +95,9 @@ final class ResponseCache: Sendable {
     }
 
     /// False when certainly nothing is stored for a target.
-    func mayHold(_ url: URL) -> Bool {
+    func mayHold(_ key: @autoclosure () -> CacheKey) -> Bool {
         guard case .direct(let store) = backing else { return true }
-        return store.mayHoldResponses && store.mayHoldResponse(for: CacheKey.text(of: url))
+        return store.mayHoldResponses && store.mayHoldResponse(for: key().text)
     }
 
     private func mayHold(_ key: String) -> Bool {
@@ -101,19 +105,14 @@ final class ResponseCache: Sendable {
         return store.mayHoldResponses && store.mayHoldResponse(for: key)
     }
 
-    /// True when the client wants an answer from the cache or none (RFC 9111 §5.2.1.7).
-    func wantsOnlyCached(_ fields: FieldBlock) -> Bool {
-        fields === sharedFields ? sharedFacts.control.onlyIfCached : CacheQuery.Facts(fields).control.onlyIfCached
-    }
-
     func facts(of fields: FieldBlock) -> CacheQuery.Facts {
-        fields === sharedFields ? sharedFacts : CacheQuery.Facts(fields)
+        fields === sharedFields ? sharedFacts : CacheQuery.Facts(fields, scope.credentialFields)
     }
 
     /// Whether a look-up in the store is needed to decide about a request.
     func needsLook(_ request: CacheQuery) -> Bool {
         guard request.isAnswerable, request.looksIntoCache else { return false }
-        return mayHold(request.url)
+        return mayHold(request.key)
     }
 
     // MARK: On the queue
@@ -128,7 +127,7 @@ final class ResponseCache: Sendable {
             stored.head, by: answer, requestTime: requestTime, responseTime: responseTime)
         // The answer may forbid what the response allowed (RFC 9111 §5.2.2.5).
         let isForbidden = CacheControl(stored.head.response.value(of: "Cache-Control")).noStore
-        write(isForbidden ? .remove : .updateHead(stored.head), for: CacheKey.text(of: request.url))
+        write(isForbidden ? .remove : .updateHead(stored.head), for: request.key.text)
         return stored
     }
 
@@ -145,7 +144,7 @@ final class ResponseCache: Sendable {
         if isSame {
             _ = freshen(stored, by: answer, to: request, requestTime: requestTime, responseTime: responseTime)
         } else if answer.status != 304 {
-            write(.remove, for: CacheKey.text(of: request.url))
+            write(.remove, for: request.key.text)
         }
     }
 
@@ -168,15 +167,15 @@ final class ResponseCache: Sendable {
 
     /// What a store has yet to take, with what it has.
     func selection(for request: CacheQuery) -> StoreSelection {
-        let key = CacheKey.text(of: request.url)
+        let key = request.key.text
         return StoreSelection(request, key: key, pending: writes.withLock { $0[key] } ?? .none)
     }
 
     /// Stores the response to a request that was sent at this moment; every later look-up finds it.
     ///
     /// A response that a change at the origin may have overtaken is not stored.
-    func save(_ response: StoredResponse, for url: URL, sentAt moment: Moment) {
-        let key = CacheKey.text(of: url)
+    func save(_ response: StoredResponse, for key: CacheKey, sentAt moment: Moment) {
+        let key = key.text
         let accepted = writes.withLock { writes -> PendingWrites.Write? in
             guard !writes.invalidations.contains(key, since: moment.invalidationCount) else { return nil }
             return writes.add(.store(response, revision: moment.revision), for: key)
@@ -186,8 +185,8 @@ final class ResponseCache: Sendable {
 
     /// Removes the responses of keys that a change at the origin has invalidated (RFC 9111 §4.4), those on their way
     /// included.
-    func invalidate(_ keys: [String]) {
-        for key in keys {
+    func invalidate(_ keys: [CacheKey]) {
+        for key in keys.map(\.text) {
             let isWaiting = writes.withLock { writes in
                 writes.invalidations.add(key)
                 invalidationCount.store(writes.invalidations.count, ordering: .releasing)
@@ -247,15 +246,15 @@ final class ResponseCache: Sendable {
         }
     }
 
-    /// Begins the validation of a URL while its stale response is used; false when one is under way.
+    /// Begins the validation of a target while its stale response is used; false when one is under way.
     ///
     /// `endRefresh` must follow when the result is true.
-    func beginRefresh(of url: URL) -> Bool {
-        refreshing.withLock { $0.insert(CacheKey.text(of: url)).inserted }
+    func beginRefresh(of key: CacheKey) -> Bool {
+        refreshing.withLock { $0.insert(key.text).inserted }
     }
 
-    func endRefresh(of url: URL) {
-        _ = refreshing.withLock { $0.remove(CacheKey.text(of: url)) }
+    func endRefresh(of key: CacheKey) {
+        _ = refreshing.withLock { $0.remove(key.text) }
     }
 }
 

@@ -76,7 +76,7 @@ final class ResponseRecorder: Sendable {
         let recorder = recorder(
             of: head, to: request, sentAt: moment, isNewer: isNewer, isMemoryOnly: isMemoryOnly, cache: cache,
             storing: policy)
-        if recorder == nil, isNewer { cache.invalidate([CacheKey.text(of: request.url)]) }
+        if recorder == nil, isNewer { cache.invalidate([request.key]) }
         return recorder
     }
 
@@ -88,7 +88,7 @@ final class ResponseRecorder: Sendable {
     ) -> DeferredWork? {
         guard head.status == 200 || head.status == 304, !request.facts.hasRange else { return nil }
         let now = cache.now()
-        guard cache.mayHold(request.url) else { return nil }
+        guard cache.mayHold(request.key) else { return nil }
         let learn = { @Sendable (stored: StoredResponse?) in
             guard let stored else { return }
             cache.learn(from: head, to: request, about: stored, requestTime: requestTime, responseTime: now)
@@ -170,34 +170,33 @@ final class ResponseRecorder: Sendable {
         let response = StoredResponse(head: head, content: content, isMemoryOnly: isMemoryOnly)
         guard let decision, let cached = response.cachedURLResponse(for: request.url) else {
             // Ahead of the end: a request that is made when this one is over finds the response.
-            store(unchanged(response))
+            store(isStorable ? response : nil)
             return then()
         }
         decision(cached) { [self] chosen in
             // The first answer counts, whenever another one comes.
             guard self.content.withLock({ $0.take() }) != nil else { return }
-            store(chosen.flatMap { $0 === cached ? unchanged(response) : changed(response, by: $0) })
+            store(chosen.flatMap { changed(response, by: $0 === cached ? nil : $0) })
             then()
         }
     }
 
     private func store(_ response: StoredResponse?) {
-        if let response { return cache.save(response, for: request.url, sentAt: moment) }
-        if outdatesStored { cache.invalidate([CacheKey.text(of: request.url)]) }
+        if let response { return cache.save(response, for: request.key, sentAt: moment) }
+        if outdatesStored { cache.invalidate([request.key]) }
     }
 
-    private func unchanged(_ response: StoredResponse) -> StoredResponse? {
-        isStorable ? response : nil
-    }
-
-    /// The response as a handler has changed it, if that may be stored.
-    private func changed(_ response: StoredResponse, by chosen: CachedURLResponse) -> StoredResponse? {
-        guard var changed = response.replaced(by: chosen), changed.content.count <= cache.maximumEntryByteCount,
-            !changed.isMemoryOnly || cache.storesInMemory
+    /// The response that a handler wants to be stored, if RFC 9111 allows it; `nil` leaves it as it is.
+    ///
+    /// Not only what a later request could use by its fields: a policy such as `returnCacheDataElseLoad` uses it
+    /// whatever its age.
+    private func changed(_ response: StoredResponse, by chosen: CachedURLResponse?) -> StoredResponse? {
+        guard var changed = chosen.map({ response.replaced(by: $0) }) ?? response,
+            changed.content.count <= cache.maximumEntryByteCount, !changed.isMemoryOnly || cache.storesInMemory
         else { return nil }
         let head = changed.head.response
         let control = CacheControl(head.value(of: "Cache-Control"))
-        guard StoringRules.maySave(head, to: request, control: control),
+        guard StoringRules.mayStore(head, to: request, control: control),
             let variant = ResponseVariant(of: head, to: request, control: control)
         else { return nil }
         changed.head.variant = variant

@@ -11,7 +11,9 @@ public struct ResponseVariant: Sendable, Hashable {
     public let names: [String]
     /// The SHA-256 of the values that the request had for these names; empty when there are no names.
     public let selection: Data
-    /// The SHA-256 of the request's credentials and cookies; `nil` without any.
+    /// The SHA-256 of the request's credentials, cookies and client certificate; `nil` without any.
+    ///
+    /// Credentials are user and password, and the fields `Authorization` and `TransportOptions.credentialFieldNames`.
     ///
     /// Empty for a `public` response, which answers requests of every user.
     ///
@@ -60,12 +62,14 @@ extension ResponseVariant {
     }
 
     private static func credentials(of request: CacheQuery) -> Data? {
-        let fields = request.fields.fields.filter { $0.name.isEqualIgnoringASCIICase("Authorization") }
-        let user = request.credentials ?? request.url.user.map { "\($0):\(request.url.password ?? "")" }
+        var parts = request.facts.userFields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+        if let user = request.credentials ?? request.url.user.map({ "\($0):\(request.url.password ?? "")" }) {
+            parts.append("user \(user)")
+        }
+        if let certificate = request.certificate { parts.append("certificate \(certificate.base64EncodedString())") }
         let cookies = request.separatesCookies ? cookies(in: request.fields) : []
-        guard !fields.isEmpty || user != nil || !cookies.isEmpty else { return nil }
-        let parts = fields.map(\.value) + [user ?? ""] + (cookies.isEmpty ? [] : [cookies.joined(separator: ";")])
-        return digest(parts.joined(separator: "\n"))
+        if !cookies.isEmpty { parts.append("cookies \(cookies.joined(separator: ";"))") }
+        return parts.isEmpty ? nil : digest(parts.joined(separator: "\n"))
     }
 
     /// The cookies of a request, sorted: a cookie storage may send the same cookies in another order.

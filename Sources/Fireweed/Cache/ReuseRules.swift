@@ -93,7 +93,8 @@ private struct FreshnessState {
 
     /// Whether the response may be used when the origin fails (RFC 5861 §4), as the response or the request says.
     func toleratesError(_ policy: CacheControl) -> Bool {
-        guard !control.mustRevalidate, !control.noCache else { return false }
+        // A request with `no-cache` takes nothing that was not validated (RFC 9111 §5.2.1.4).
+        guard !control.mustRevalidate, !control.noCache, !policy.noCache else { return false }
         let windows = [control.staleIfError, policy.staleIfError].compactMap { $0 }
         return windows.contains { staleness <= $0 }
     }

@@ -16,6 +16,7 @@ final class SharedFetches: Sendable {
         /// All fields, save those that identify a single request for tracing.
         fileprivate let fields: [String]
         fileprivate let credentials: String?
+        fileprivate let certificate: Data?
         fileprivate let policy: URLRequest.CachePolicy
         /// A request does not fail by the shorter time-out of another.
         fileprivate let idleTimeout: TimeInterval
@@ -25,10 +26,11 @@ final class SharedFetches: Sendable {
         /// `nil` where it is not possible that another one's response answers.
         init?(_ query: CacheQuery, idleTimeout: TimeInterval) {
             guard Self.isPossible(for: query) else { return nil }
-            url = CacheKey.text(of: query.url)
+            url = query.key.text
             fields = query.fields.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
                 .filter { line in !Self.tracingFields.contains(String(line.prefix { $0 != ":" })) }
             credentials = query.credentials ?? query.url.user.map { "\($0):\(query.url.password ?? "")" }
+            certificate = query.certificate
             policy = query.policy
             self.idleTimeout = idleTimeout
         }

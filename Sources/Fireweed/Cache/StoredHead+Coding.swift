@@ -5,7 +5,9 @@ package import Foundation
 
 extension StoredHead {
     /// The version of the encoding; heads of another version are not read.
-    private static let form: UInt8 = 1
+    ///
+    /// 2: keys and variants know hosts, places, trust and credential fields.
+    private static let form: UInt8 = 2
 
     /// The head as bytes: numbers in little-endian order, everything of varying length after its length.
     package var encoded: Data {

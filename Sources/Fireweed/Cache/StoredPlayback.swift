@@ -12,10 +12,10 @@ struct StoredPlayback: Sendable {
     private let content: Data
     private(set) var hasDeliveredHead = false
     private var offset = 0
-    private let startNanoseconds: Int64
+    private let startNanoseconds: UInt64
 
     /// Without content for HEAD, whatever is stored.
-    init(_ head: ResponseHead, content: Data, startNanoseconds: Int64) {
+    init(_ head: ResponseHead, content: Data, startNanoseconds: UInt64) {
         self.head = head
         self.content = content
         self.startNanoseconds = startNanoseconds
@@ -43,18 +43,18 @@ struct StoredPlayback: Sendable {
         return report
     }
 
-    /// Nanoseconds since 1970.
-    static var nanoseconds: Int64 {
-        Int64(Date().timeIntervalSince1970 * 1e9)
-    }
+    /// Nanoseconds of the monotonic clock.
+    static var nanoseconds: UInt64 { SystemClock().monotonicNanoseconds }
 }
 
 extension TransferReport {
-    /// The times of an exchange that sent nothing and ends now; it began at `startNanoseconds` since 1970.
-    static func local(since startNanoseconds: Int64) -> TransferReport {
+    /// The times of an exchange that sent nothing and ends now; it began at `startNanoseconds` of the monotonic
+    /// clock.
+    static func local(since startNanoseconds: UInt64) -> TransferReport {
         var report = TransferReport()
-        report.startNanoseconds = startNanoseconds
-        report.total = max(1, (StoredPlayback.nanoseconds - startNanoseconds) / 1000)
+        let elapsed = Int64(clamping: StoredPlayback.nanoseconds - startNanoseconds)
+        report.startNanoseconds = WallClock.nanoseconds &- elapsed
+        report.total = max(1, elapsed / 1000)
         return report
     }
 }

@@ -1,5 +1,6 @@
 // Who may read what a `URLCache` writes to a disk.
 
+import FireweedTransport
 import Foundation
 import FoundationNetworking
 import Glibc
@@ -30,6 +31,7 @@ struct URLCacheFolder: Sendable {
 
     /// Makes the files unreadable for other users.
     func closeFiles() {
+        BlockingCall.check("stat")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         for name in names where name.hasSuffix(Self.suffix) {
             let path = url.appendingPathComponent(name).path

@@ -58,8 +58,8 @@ final class URLCacheStore: ResponseStore, @unchecked Sendable {
             noteMiss(of: key, since: changeCount)
             return nil
         }
-        guard let url = cached.response.url, CacheKey.text(of: url) == key, let stored = StoredResponse(cached),
-            choose([stored.head]) != nil
+        guard let url = cached.response.url, cached.isOwn ? url.absoluteString == key : CacheKey.text(of: url) == key,
+            let stored = StoredResponse(cached), choose([stored.head]) != nil
         else { return nil }
         return stored
     }

@@ -53,13 +53,26 @@ struct CacheLink: Link {
         if policy != .useProtocolCachePolicy { exchange.fields = exchange.fields.adding(policy) }
         guard cache != nil || policy == .returnCacheDataDontLoad else { return .pass }
         let cache = cache ?? .none
+        guard cache.scope.clientIdentity(for: exchange.url) != nil else {
+            return send(&exchange, for: host, policy, cache)
+        }
+        // The look at an identity's file may wait for a disk.
+        return .later(on: cache.queue) { send(&$0, for: host, policy, cache, hasIdentity: true) }
+    }
+
+    private func send(
+        _ exchange: inout AttemptExchange, for host: any LinkHost, _ policy: URLRequest.CachePolicy,
+        _ cache: ResponseCache, hasIdentity: Bool = false
+    ) -> Decision {
         switch exchange.cacheUse {
         case .byRules:
-            let mayHold = policy == .returnCacheDataDontLoad || cache.mayHold(exchange.url)
-            guard mayHold || cache.fetches != nil || cache.wantsOnlyCached(exchange.fields) else {
+            let facts = cache.facts(of: exchange.fields)
+            let needsQuery =
+                hasIdentity || cache.fetches != nil || facts.control.onlyIfCached || policy == .returnCacheDataDontLoad
+            guard needsQuery || cache.mayHold(CacheKey(exchange.url, host: facts.host, in: cache.scope)) else {
                 return ask(nil, of: &exchange, host, cache)
             }
-            let query = CacheQuery(exchange, policy: policy, in: cache)
+            let query = CacheQuery(exchange, policy: policy, in: cache, facts: facts)
             guard cache.needsLook(query) || !query.mayAsk else {
                 return fetch(CacheFinding(cache.moment), for: query, &exchange, host, cache)
             }
@@ -82,10 +95,10 @@ struct CacheLink: Link {
 
     /// Looks, and does what the rules say.
     ///
-    /// `start` is when the request began to wait for another one, in nanoseconds since 1970.
+    /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock.
     private func look(
         for query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache, waiting: Waiting = .allowed,
-        since start: Int64? = nil
+        since start: UInt64? = nil
     ) -> Decision {
         guard cache.isRemote else {
             return .later(on: cache.queue) { exchange in
@@ -106,12 +119,12 @@ struct CacheLink: Link {
     /// On the cache's queue.
     private func act(
         on finding: CacheFinding, for query: CacheQuery, _ exchange: inout AttemptExchange, _ host: any LinkHost,
-        _ cache: ResponseCache, waiting: Waiting, since start: Int64?
+        _ cache: ResponseCache, waiting: Waiting, since start: UInt64?
     ) -> Decision {
         switch finding.decision {
         case .answer(_, let refreshes):
             guard let stored = finding.stored else { break }
-            if refreshes { host.refresh(exchange.message, about: stored, in: cache) }
+            if refreshes { host.refresh(exchange.message, about: stored, for: query.key, in: cache) }
             exchange.lead?.end(.stored)
             return answer(stored, to: query, source: .cache, in: cache, since: start)
         case .validate, .fetch: break
@@ -201,7 +214,7 @@ struct CacheLink: Link {
 
     private func decision(
         after outcome: FetchOutcome, _ finding: CacheFinding, _ query: CacheQuery, _ exchange: inout AttemptExchange,
-        _ host: any LinkHost, _ cache: ResponseCache, since start: Int64
+        _ host: any LinkHost, _ cache: ResponseCache, since start: UInt64
     ) -> Decision {
         let stale = finding.toleratesError ? finding.stored : nil
         switch outcome {
@@ -280,9 +293,15 @@ struct CacheLink: Link {
         }
         exchange.recorder = ResponseRecorder.note(
             head, to: query, sentAt: note.moment, isValidated: note.lookup?.stored != nil, cache: cache,
-            storing: host.storingPolicy, deferredWork: &exchange.deferredWork)
+            storing: storingPolicy(for: query, host, cache), deferredWork: &exchange.deferredWork)
         if let lead = exchange.lead, exchange.recorder?.answersEqualRequests != true { lead.end(.unshared) }
         return .pass
+    }
+
+    /// Nothing is stored for an identity that a delegate gave after the look: for whom the response is was not known.
+    private func storingPolicy(for query: CacheQuery, _ host: any LinkHost, _ cache: ResponseCache) -> StoringPolicy {
+        query.clientIdentity == cache.scope.clientIdentity(for: query.url)
+            ? host.storingPolicy : StoringPolicy(stores: false)
     }
 
     func recover(from failure: TransferFailure, in exchange: inout AttemptExchange, for host: any LinkHost) -> Decision
@@ -313,10 +332,10 @@ struct CacheLink: Link {
 
     /// Answers with a stored response.
     ///
-    /// `start` is when the request began to wait for another one, in nanoseconds since 1970; `nil` is now.
+    /// `start` is when the request began to wait for another one, in nanoseconds of the monotonic clock; `nil` is now.
     private func answer(
         _ stored: StoredResponse, to query: CacheQuery, source: AnswerSource, in cache: ResponseCache,
-        since start: Int64? = nil
+        since start: UInt64? = nil
     ) -> Decision {
         // The head says how old the response is (RFC 9111 §4, §5.1).
         let age = Int(Freshness.age(of: stored.head, at: cache.now()))
@@ -341,7 +360,7 @@ extension CacheFinding {
 extension LocalAnswer {
     /// A head and content that are there already; `queue` is where they are delivered.
     fileprivate init(
-        _ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue, since start: Int64? = nil
+        _ head: ResponseHead, _ content: Data, source: AnswerSource, on queue: DispatchQueue, since start: UInt64? = nil
     ) {
         let start = start ?? StoredPlayback.nanoseconds
         let playback = StoredPlayback(head, content: content, startNanoseconds: start)
@@ -369,7 +388,12 @@ extension FieldBlock {
 
 extension CacheQuery {
     /// The message of an exchange that has reached the cache.
-    init(_ exchange: AttemptExchange, policy: URLRequest.CachePolicy, in cache: ResponseCache) {
+    ///
+    /// `facts` are those of the exchange's fields, where they are known already. May wait for a disk when there is a
+    /// client identity.
+    init(
+        _ exchange: AttemptExchange, policy: URLRequest.CachePolicy, in cache: ResponseCache, facts known: Facts? = nil
+    ) {
         // An answer to a Digest challenge is another one each time; the credentials behind it are what counts.
         let fields =
             exchange.digest == nil
@@ -377,8 +401,11 @@ extension CacheQuery {
             : FieldBlock(exchange.fields.fields.filter { !$0.name.isEqualIgnoringASCIICase("Authorization") })
         var message = exchange.wire
         message.fields = fields
+        let facts = known.flatMap { exchange.digest == nil ? $0 : nil } ?? cache.facts(of: fields)
+        let identity = cache.scope.clientIdentity(for: exchange.url)
         self.init(
-            message: message, url: exchange.url, facts: cache.facts(of: fields), policy: policy,
+            message: message, url: exchange.url, key: CacheKey(exchange.url, host: facts.host, in: cache.scope),
+            facts: facts, clientIdentity: identity, certificate: identity?.contentDigest, policy: policy,
             separatesCookies: cache.separatesCookies)
     }
 

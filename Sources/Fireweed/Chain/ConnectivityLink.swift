@@ -42,7 +42,7 @@ struct ConnectivityLink: Link {
             subject(for: exchange.url).status == .notReachable
         else { return .pass }
         // The content of a reader may have been used up.
-        if case .reader = exchange.message.body { return .pass }
+        if exchange.message.body.isRead { return .pass }
         return .again(exchange.message)
     }
 
@@ -64,9 +64,10 @@ extension TransferFailure {
 
     /// The failure, as "offline" when a name could not be found because there is no route to a name server.
     ///
-    /// Names under `invalid` never exist (RFC 6761 §6.4), whatever the network.
+    /// Not when a name server said that the name is unknown: a server on this machine needs no route. Names under
+    /// `invalid` never exist (RFC 6761 §6.4), whatever the network.
     func refined(for url: URL) -> TransferFailure {
-        guard case .exchange(.cannotFindHost, let detail, let code) = self,
+        guard case .exchange(.cannotFindHost, let detail, let code) = self, !isUnknownName,
             let host = url.host.map(CanonicalHost.text), host != "invalid", !host.hasSuffix(".invalid"),
             NetworkModel.current()?.status == .notReachable
         else { return self }

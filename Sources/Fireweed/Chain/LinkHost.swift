@@ -40,7 +40,7 @@ protocol LinkHost: AnyObject, Sendable {
     /// when none does.
     func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void)
     /// Validates a stored response while the response is being used (RFC 5861 §3).
-    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache)
+    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache)
 }
 
 /// Asks a delegate, and calls the completion once with its answer; on the session's root queue.

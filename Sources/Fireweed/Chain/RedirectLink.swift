@@ -34,24 +34,25 @@ struct RedirectLink: Link {
     }
 
     private func decide(
-        on redirect: Result<OutgoingMessage, TransferFailure>, by handler: (any RedirectHandler)?,
+        on redirect: Result<Redirection.Proposal, TransferFailure>, by handler: (any RedirectHandler)?,
         for host: any LinkHost
     ) -> Decision {
         switch redirect {
         case .failure(let failure): return .fail(failure)
         case .success(let next):
-            host.announceRedirect(to: next)
-            guard let handler else { return .again(next) }
+            if handler == nil, let obstacle = next.obstacle { return .fail(obstacle) }
+            host.announceRedirect(to: next.message)
+            guard let handler else { return .again(next.message) }
             return .wait(Wait { resume in queue.async { ask(handler, about: next, for: host, resume) } })
         }
     }
 
     private func ask(
-        _ handler: any RedirectHandler, about next: OutgoingMessage, for host: any LinkHost,
+        _ handler: any RedirectHandler, about next: Redirection.Proposal, for host: any LinkHost,
         _ resume: @escaping Wait.Resume
     ) {
         guard let response = host.httpURLResponse else { return resume { _ in .fail(.cancelled) } }
-        let proposed = Redirection.urlRequest(of: next)
+        let proposed = Redirection.urlRequest(of: next.message)
         handler.task(host.sessionTask, willBeRedirectedTo: proposed, for: response) { chosen in
             let decision = decision(chosen, proposed: proposed, next: next)
             resume { _ in decision }
@@ -59,14 +60,17 @@ struct RedirectLink: Link {
     }
 
     /// Applies a handler's decision: without a request, the redirect itself is the response.
-    private func decision(_ chosen: URLRequest?, proposed: URLRequest, next: OutgoingMessage) -> Decision {
+    private func decision(
+        _ chosen: URLRequest?, proposed: URLRequest, next: Redirection.Proposal
+    ) -> Decision {
         guard let chosen else { return .pass }
+        if let obstacle = next.obstacle, chosen.url == proposed.url { return .fail(obstacle) }
         // Equality of requests leaves the fields out on Linux.
         guard chosen != proposed || chosen.allHTTPHeaderFields != proposed.allHTTPHeaderFields else {
-            return .again(next)
+            return .again(next.message)
         }
         do {
-            return .again(try Redirection.message(for: chosen, replacing: next, settings: settings))
+            return .again(try Redirection.message(for: chosen, replacing: next.message, settings: settings))
         } catch {
             let reason = (error as? RequestSyntaxError)?.errorDescription ?? "It has no URL of HTTP."
             let detail = "the redirect handler's request cannot be sent: \(reason)"

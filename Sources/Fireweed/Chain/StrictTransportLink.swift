@@ -7,6 +7,8 @@ import Foundation
 struct StrictTransportLink: Link {
     let store: StrictTransportSecurity
     let clock: any SessionClock
+    /// The session's rules about servers; `nil` when the authorities decide.
+    var trust: ServerTrustManager?
 
     var interest: HeadInterest { HeadInterest(marks: .hasStrictTransportSecurity) }
 
@@ -22,6 +24,8 @@ struct StrictTransportLink: Link {
     }
 
     func observe(_ head: ResponseHead, in exchange: inout AttemptExchange, for host: any LinkHost) {
+        // A server that was accepted without a check may be anyone (RFC 6797 §8.1).
+        guard let host = exchange.url.host, trust?.checksIdentity(ofHost: host) ?? true else { return }
         store.note(head, from: exchange.url, at: clock.now)
     }
 }

@@ -15,8 +15,10 @@ enum RequestCoding: String, Sendable {
 }
 
 /// zlib could not compress; the code is zlib's own.
-struct DeflateError: Error {
+struct DeflateError: Error, LocalizedError {
     let code: Int32
+
+    var errorDescription: String? { "the content could not be compressed (zlib's code \(code))" }
 }
 
 /// Owns one zlib stream, which compresses bytes in steps.

@@ -1,5 +1,6 @@
 // Cookies that outlive the process.
 
+import FireweedTransport
 public import Foundation
 public import FoundationNetworking
 import Glibc
@@ -104,6 +105,7 @@ final class CookieFileWriter: Sendable {
     }
 
     private static func write(_ data: Data, to path: String) throws {
+        BlockingCall.check("fsync")
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw systemError }
         defer { close(descriptor) }

@@ -24,6 +24,10 @@ package enum CookieRules {
         let isSecureOrigin = url.scheme?.lowercased() == "https"
         // Not in RFC 6265, but in its successor: clear text must neither set nor overlay what belongs to TLS.
         guard isSecureOrigin || !cookie.isSecure, prefixAllows(cookie) else { return nil }
+        // A domain with a dot at its end is for hosts with such a dot alone, as in browsers.
+        guard cookie.domain?.utf8.last != UInt8(ascii: ".") || url.host?.utf8.last == UInt8(ascii: ".") else {
+            return nil
+        }
         var domain = cookie.domain.map(CanonicalHost.text)
         // An address has no parent domain, and a public suffix would be the parent of everything.
         if let named = domain, isAddress(named) || PublicSuffixes.contains(named) {

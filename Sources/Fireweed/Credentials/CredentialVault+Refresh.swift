@@ -20,7 +20,8 @@ extension CredentialVault {
     ///   - credential: the credential that cannot be used any more.
     ///   - refresh: renews a credential; called once at most, under the lock, in a task of its own.
     /// - Returns: the credential to use from now on.
-    /// - Throws: the error of `refresh`; `CredentialVaultError.lockNotReleased(after:)`; `CancellationError`.
+    /// - Throws: the error of `refresh`; `CredentialVaultError.lockNotReleased(after:)`; the store's error, as
+    ///   ``Options/whenUnreachable`` says; `CancellationError`.
     public func refreshed(
         _ credential: Credential, by refresh: @escaping @Sendable (Credential) async throws -> Credential
     ) async throws -> Credential {
@@ -41,7 +42,7 @@ extension CredentialVault {
             request.begin(with: successor, try encode(successor))
         }
         let end = ContinuousClock.now + options.maximumWait
-        var failures = LookFailures(lease: options.lease)
+        var failures = LookFailures(lease: options.lease, fallback: options.whenUnreachable)
         var lateLooks = 0
         while true {
             let look: CredentialLook
@@ -83,6 +84,11 @@ extension CredentialVault {
         case .lookAgain:
             try await Task.sleep(for: store.pollInterval)
             return nil
+        case .wait(let pause, let isFirst):
+            if isFirst { options.eventHandler?(.waitingForStore(error)) }
+            try await Task.sleep(for: max(pause, store.pollInterval))
+            return nil
+        case .fail: throw error
         case .read:
             // A store that takes no lock, such as a full one, may have the credential of another process.
             let look = try? await store.look(name, owner: nil, lease: .zero)
@@ -193,35 +199,5 @@ extension CredentialVault {
     private func giveBack(_ owner: String) async {
         // A lock that cannot be given back ends with its lease.
         try? await store.release(name, owner: owner)
-    }
-}
-
-/// What a failed look leads to.
-private struct LookFailures {
-    enum Next { case lookAgain, read, refreshAlone }
-
-    let lease: Duration
-    /// When the lock of another owner ends at the earliest; `nil` when none was seen.
-    private var lockEnd: ContinuousClock.Instant?
-    private var hasRead = false
-
-    init(lease: Duration) {
-        self.lease = lease
-    }
-
-    mutating func noteSuccess() { hasRead = false }
-
-    /// Another owner has the lock; true for the first time.
-    mutating func noteLock() -> Bool {
-        defer { lockEnd = ContinuousClock.now + lease }
-        return lockEnd == nil
-    }
-
-    /// A process that has seen another's lock does not refresh beside it before the lease has passed.
-    mutating func next() -> Next {
-        if let lockEnd, ContinuousClock.now < lockEnd { return .lookAgain }
-        if hasRead { return .refreshAlone }
-        hasRead = true
-        return .read
     }
 }

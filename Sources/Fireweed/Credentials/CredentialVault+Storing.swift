@@ -105,7 +105,7 @@ extension CredentialVault {
             while ContinuousClock.now < end {
                 // No store reports that it is back.
                 try await Task.sleep(for: pause)
-                pause = min(pause * 2, .seconds(5))
+                pause = min(pause * 2, .seconds(1))
                 // A credential that was set or refreshed meanwhile is the one to store.
                 guard isUnstored(request) else { return }
                 guard let storing = try? await store(outcome, of: request) else { continue }

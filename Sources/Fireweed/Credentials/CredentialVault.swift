@@ -11,9 +11,9 @@ import Synchronization
 /// process dies while it refreshes, the lease ends and the next process refreshes. The credential is stored encrypted
 /// with AES-256-GCM, by a key that the store never sees, under a hash of its name.
 ///
-/// When the store cannot be reached, the process refreshes alone, once for all of its requests, and reports that by
-/// `CredentialVaultEvent.refreshingAlone(_:)`. A new credential that cannot be stored is stored later, as soon as the
-/// store is back.
+/// When the store cannot be used, a refresh does as ``Options/whenUnreachable`` says. By default it waits for a minute,
+/// which is longer than a failover takes, and reports `CredentialVaultEvent.waitingForStore(_:)`. A new credential that
+/// cannot be stored is stored later, as soon as the store is back.
 ///
 /// ```swift
 /// let vault = try CredentialVault<Token>(file: file, name: "api.example.com", key: key)
@@ -27,6 +27,11 @@ public final class CredentialVault<Credential: AuthenticationCredential & Codabl
         public var lease = Duration.seconds(10)
         /// How long to wait for the refresh of another process, at most; default: 60 seconds.
         public var maximumWait = Duration.seconds(60)
+        /// What a refresh does when the store cannot be used; default: `.wait(.seconds(60))`.
+        ///
+        /// Redis Sentinel notices after 30 seconds, by default, that a primary is away, and needs a few seconds more
+        /// for the failover; services that are run by others promise a minute or less.
+        public var whenUnreachable = CredentialVaultFallback.wait(.seconds(60))
         /// Called when something happens that somebody may want to know, on the task that refreshes; default: `nil`.
         public var eventHandler: (@Sendable (CredentialVaultEvent) -> Void)?
 

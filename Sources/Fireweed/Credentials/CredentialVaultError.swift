@@ -39,7 +39,9 @@ public enum CredentialVaultEvent: Sendable {
     case adopted
     /// This process has refreshed the credential and stored it for the others.
     case refreshed
-    /// The store cannot be reached: this process refreshes the credential alone, and the others may do the same.
+    /// The store cannot be used: the refresh waits until it can be, as `CredentialVaultFallback.wait(_:)` says.
+    case waitingForStore(any Error)
+    /// The store cannot be used: this process refreshes the credential alone, and the others may do the same.
     case refreshingAlone(any Error)
     /// The refreshed credential is used here, but could not be stored for the others.
     case notStored(any Error)

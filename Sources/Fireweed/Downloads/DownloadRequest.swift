@@ -62,8 +62,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     let receiver: FileReceiver
 
     init(
-        downloadable: Downloadable, destination: Destination?, core: SessionCore,
-        interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
+        downloadable: Downloadable, content: RequestContent = .ofURLRequest, destination: Destination?,
+        core: SessionCore, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?
     ) {
         receiver = FileReceiver(downloadable, destination: destination)
         let origin: any URLRequestConvertible =
@@ -72,7 +72,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             case .resumeData(let data): ResumedDownload(data: data)
             }
         super.init(
-            RequestParts(origin: origin, receiver: receiver, taskKind: .download), core: core,
+            RequestParts(origin: origin, content: content, receiver: receiver, taskKind: .download), core: core,
             interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 

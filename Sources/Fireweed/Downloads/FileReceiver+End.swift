@@ -17,6 +17,7 @@ extension FileReceiver {
                 try sink?.finish()
                 if request.error == nil, let sink {
                     try checkLength(sink)
+                    try checkRange(head, of: attempt)
                     try place(sink, attempt, of: request)
                 }
             } catch {
@@ -36,6 +37,15 @@ extension FileReceiver {
         }
         let text = "the server's range ended at byte \(sink.writtenByteCount) of \(expected)"
         throw URLError(.networkConnectionLost, userInfo: [NSLocalizedDescriptionKey: text])
+    }
+
+    /// Throws for a part of the representation where no part was asked for (RFC 9110 §15.3.7).
+    private func checkRange(_ head: ResponseHead, of attempt: Attempt) throws {
+        guard head.status == 206 else { return }
+        let fields = attempt.state.withLock { $0.exchange.fields.fields }
+        guard !fields.contains(where: { $0.name.isEqualIgnoringASCIICase("Range") }) else { return }
+        let text = "the server sent a part of the content (206), and the whole was asked for"
+        throw URLError(.badServerResponse, userInfo: [NSLocalizedDescriptionKey: text])
     }
 
     private func record(_ error: any Error, _ attempt: Attempt, of request: Request) {
@@ -140,7 +150,7 @@ extension FileReceiver {
         // a later download needs the sidecar then.
         if !file.hasSidecar || url != file.url { file.complete() }
         // A partial file that was kept for this download is complete, and no longer removed after ten days.
-        if file.owner == nil, TemporaryFolders.isTemporaryPath(file.url) { TemporaryFolders.keep(file.url) }
+        if file.owner == nil, TemporaryFolders.isPartialFile(file.url) { TemporaryFolders.keep(file.url) }
         content.withLock { content in
             content.complete = ContentFile(url: url, owner: url == file.url ? file.owner : nil)
             content.installed = installed

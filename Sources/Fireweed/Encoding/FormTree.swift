@@ -5,83 +5,10 @@ import Foundation
 /// Encodes an `Encodable` value as a tree of form nodes.
 enum FormTree {
     static func encode(_ value: any Encodable, options: URLEncodedFormEncoder) throws -> FormNode {
-        let storage = FormStorage()
+        let storage = FormStorage(FormFaults())
         try FormValueEncoder(storage: storage, path: [], options: options).encode(value)
+        if let fault = storage.faults.first { throw EncodingError.invalidValue(value, fault) }
         return storage.node
-    }
-}
-
-/// The storage of one node while it is encoded.
-private final class FormStorage {
-    private enum Content {
-        case none
-        case leaf(FormNode)
-        case object([(String, FormStorage)])
-        case array([FormStorage])
-    }
-
-    private var content = Content.none
-
-    var node: FormNode {
-        switch content {
-        case .none: .object([])  // a value that encodes nothing, as an empty struct does
-        case .leaf(let node): node
-        case .object(let members): .object(members.map { ($0.0, $0.1.node) })
-        case .array(let elements): .array(elements.map(\.node))
-        }
-    }
-
-    var isArray: Bool {
-        if case .array = content { true } else { false }
-    }
-
-    var elementCount: Int {
-        if case .array(let elements) = content { elements.count } else { 0 }
-    }
-
-    func set(_ node: FormNode) { content = .leaf(node) }
-
-    func becomeObject() {
-        if case .object = content { return }
-        content = .object([])
-    }
-
-    func becomeArray() {
-        if case .array = content { return }
-        content = .array([])
-    }
-
-    /// A new storage for a member; a value that is encoded again for the same key replaces the first.
-    func member(_ key: String) -> FormStorage {
-        let child = FormStorage()
-        if case .object(var members) = content {
-            content = .none  // so that the array is not copied
-            if let index = members.firstIndex(where: { $0.0 == key }) {
-                members[index].1 = child
-            } else {
-                members.append((key, child))
-            }
-            content = .object(members)
-        }
-        return child
-    }
-
-    /// The storage of a member as it is, so that a container that is made again for the same key adds to it.
-    func openMember(_ key: String) -> FormStorage {
-        if case .object(let members) = content, let existing = members.first(where: { $0.0 == key }) {
-            return existing.1
-        }
-        return member(key)
-    }
-
-    func element() -> FormStorage {
-        let child = FormStorage()
-        if case .array(var elements) = content {
-            content = .none
-            elements.append(child)
-            content = .array(elements)
-        }
-        return child
     }
 }
 
@@ -95,12 +22,12 @@ private struct FormValueEncoder: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        storage.becomeObject()
+        note(storage.becomeObject())
         return KeyedEncodingContainer(FormKeyedContainer<Key>(encoder: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        storage.becomeArray()
+        note(storage.becomeArray())
         return FormUnkeyedContainer(encoder: self)
     }
 
@@ -109,7 +36,14 @@ private struct FormValueEncoder: Encoder {
     }
 
     func child(_ storage: FormStorage, _ key: any CodingKey) -> FormValueEncoder {
-        FormValueEncoder(storage: storage, path: path + [key], options: options)
+        // Below the deepest level the path says enough.
+        let inner = path.count > FormFaults.deepestLevel ? path : path + [key]
+        return FormValueEncoder(storage: storage, path: inner, options: options)
+    }
+
+    /// Notes what cannot be written, since methods that make containers cannot throw.
+    fileprivate func note(_ fault: FormFaults.Fault?) {
+        if let fault { storage.faults.note(fault, at: path) }
     }
 
     /// The encoder of a new element of this array.
@@ -120,40 +54,46 @@ private struct FormValueEncoder: Encoder {
 
     /// Encodes any value; dates, data and Booleans as the options say, decimals and URLs as text.
     func encode(_ value: any Encodable) throws {
+        // Before the value encodes its members: they would overflow the stack.
+        if path.count > FormFaults.deepestLevel {
+            throw EncodingError.invalidValue(value, FormFaults.context(of: .depth, at: path))
+        }
         switch value {
         case let date as Date: try encode(date)
         case let data as Data: try encode(data)
-        case let decimal as Decimal: storage.set(.text(decimal.description))
-        case let url as URL: storage.set(.text(url.absoluteString))
+        case let decimal as Decimal: set(.text(decimal.description))
+        case let url as URL: set(.text(url.absoluteString))
         case let bool as Bool: encode(bool)
-        case let text as String: storage.set(.text(text))
+        case let text as String: set(.text(text))
         default: try value.encode(to: self)
         }
     }
 
+    func set(_ node: FormNode) { note(storage.set(node)) }
+
     func encode(_ value: Bool) {
         switch options.boolEncoding {
-        case .numeric: storage.set(.text(value ? "1" : "0"))
-        case .literal: storage.set(.text(value ? "true" : "false"))
+        case .numeric: set(.text(value ? "1" : "0"))
+        case .literal: set(.text(value ? "true" : "false"))
         }
     }
 
     private func encode(_ date: Date) throws {
         switch options.dateEncoding {
         case .deferredToDate: try date.encode(to: self)
-        case .secondsSince1970: storage.set(.text("\(date.timeIntervalSince1970)"))
-        case .millisecondsSince1970: storage.set(.text("\(date.timeIntervalSince1970 * 1000)"))
-        case .iso8601: storage.set(.text(date.formatted(.iso8601)))
-        case .formatted(let formatter): storage.set(.text(formatter.string(from: date)))
-        case .custom(let encode): storage.set(.text(try encode(date)))
+        case .secondsSince1970: set(.text("\(date.timeIntervalSince1970)"))
+        case .millisecondsSince1970: set(.text("\(date.timeIntervalSince1970 * 1000)"))
+        case .iso8601: set(.text(date.formatted(.iso8601)))
+        case .formatted(let formatter): set(.text(formatter.string(from: date)))
+        case .custom(let encode): set(.text(try encode(date)))
         }
     }
 
     private func encode(_ data: Data) throws {
         switch options.dataEncoding {
         case .deferredToData: try data.encode(to: self)
-        case .base64: storage.set(.text(data.base64EncodedString()))
-        case .custom(let encode): storage.set(.text(try encode(data)))
+        case .base64: set(.text(data.base64EncodedString()))
+        case .custom(let encode): set(.text(try encode(data)))
         }
     }
 }
@@ -162,21 +102,21 @@ private struct FormSingleContainer: SingleValueEncodingContainer {
     let encoder: FormValueEncoder
     var codingPath: [any CodingKey] { encoder.path }
 
-    mutating func encodeNil() { encoder.storage.set(.null) }
+    mutating func encodeNil() { encoder.set(.null) }
     mutating func encode(_ value: Bool) { encoder.encode(value) }
-    mutating func encode(_ value: String) { encoder.storage.set(.text(value)) }
-    mutating func encode(_ value: Double) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Float) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Int) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Int8) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Int16) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Int32) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: Int64) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: UInt) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: UInt8) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: UInt16) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: UInt32) { encoder.storage.set(.text("\(value)")) }
-    mutating func encode(_ value: UInt64) { encoder.storage.set(.text("\(value)")) }
+    mutating func encode(_ value: String) { encoder.set(.text(value)) }
+    mutating func encode(_ value: Double) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Float) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Int) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Int8) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Int16) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Int32) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: Int64) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt8) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt16) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt32) { encoder.set(.text("\(value)")) }
+    mutating func encode(_ value: UInt64) { encoder.set(.text("\(value)")) }
     mutating func encode<T: Encodable>(_ value: T) throws { try encoder.encode(value) }
 }
 
@@ -184,7 +124,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     let encoder: FormValueEncoder
     var codingPath: [any CodingKey] { encoder.path }
 
-    mutating func encodeNil(forKey key: Key) { encoder.storage.member(key.stringValue).set(.null) }
+    mutating func encodeNil(forKey key: Key) { place(key).set(.null) }
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         try place(key).encode(value)
@@ -241,7 +181,7 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { encoder.path }
     var count: Int { encoder.storage.elementCount }
 
-    mutating func encodeNil() { encoder.storage.element().set(.null) }
+    mutating func encodeNil() { place().set(.null) }
 
     mutating func encode<T: Encodable>(_ value: T) throws { try place().encode(value) }
 
@@ -263,14 +203,18 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 /// Members are added to the members of an object, elements to the elements of an array. Where the two classes have
 /// different containers, Alamofire drops what the subclass has encoded; here the superclass is one element of the
 /// array, or the member `super` of the object.
-private struct FormSuperEncoder: Encoder {
+private final class FormSuperEncoder: Encoder {
     let subclass: FormValueEncoder
+    /// The superclass's own storage, made once: a superclass may ask for several containers.
+    private lazy var place = makePlace()
+
+    init(subclass: FormValueEncoder) { self.subclass = subclass }
 
     var codingPath: [any CodingKey] { subclass.path }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        (subclass.storage.isArray ? subclass.element() : subclass).container(keyedBy: type)
+        (subclass.storage.isArray ? place : subclass).container(keyedBy: type)
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -280,9 +224,9 @@ private struct FormSuperEncoder: Encoder {
     func singleValueContainer() -> any SingleValueEncodingContainer { place.singleValueContainer() }
 
     /// A new storage in the container.
-    private var place: FormValueEncoder {
+    private func makePlace() -> FormValueEncoder {
         if subclass.storage.isArray { return subclass.element() }
-        return subclass.child(subclass.storage.member("super"), FormKey("super"))
+        return subclass.child(subclass.storage.openMember("super"), FormKey("super"))
     }
 }
 

@@ -167,10 +167,12 @@ public struct URLEncoding: ParameterEncoding {
 /// Puts parameters into the content as JSON.
 public struct JSONEncoding: ParameterEncoding {
     /// A value that JSON cannot represent.
-    public enum Error: Swift.Error {
+    public enum Error: Swift.Error, LocalizedError {
         /// The object contains a value that `JSONSerialization` cannot write.
         case invalidJSONObject
 
+        /// The description of the error.
+        public var errorDescription: String? { localizedDescription }
         /// The description of the error.
         public var localizedDescription: String { "The object holds something that JSON has no form for." }
     }

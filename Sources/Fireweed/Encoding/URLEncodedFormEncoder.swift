@@ -114,9 +114,16 @@ public final class URLEncodedFormEncoder {
     }
 
     /// A value that an encoder cannot encode.
-    public enum Error: Swift.Error {
+    public enum Error: Swift.Error, LocalizedError {
         /// The outermost value has no keys; the text names its kind.
         case invalidRootObject(String)
+
+        /// A sentence about what is wrong.
+        public var errorDescription: String? {
+            switch self {
+            case .invalidRootObject(let kind): "The outermost value is of the kind “\(kind)”, and a form needs names."
+            }
+        }
     }
 
     /// Whether the encoded pairs of each level, and the elements of arrays, are sorted; else they keep their order.
@@ -172,7 +179,11 @@ public final class URLEncodedFormEncoder {
         self.allowedCharacters = allowedCharacters
     }
 
-    /// The value as text; throws `Error.invalidRootObject` for a value without keys, and rethrows the value's errors.
+    /// The value as text.
+    ///
+    /// Throws `Error.invalidRootObject` for a value without keys, `EncodingError.invalidValue` for a value that is
+    /// nested more than 500 levels deep or encodes containers of two kinds for one key, and rethrows the value's
+    /// errors.
     public func encode(_ value: any Encodable) throws -> String {
         let node = try FormTree.encode(value, options: self)
         guard case .object = node else { throw Error.invalidRootObject(node.kind) }

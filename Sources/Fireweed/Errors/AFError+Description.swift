@@ -1,5 +1,6 @@
 // What errors say of themselves: what failed, on what, and what to try. No credentials, no query.
 
+import FireweedTransport
 public import Foundation
 
 extension AFError: LocalizedError {
@@ -12,7 +13,7 @@ extension AFError: LocalizedError {
             "The download could not be moved from \(source.path) to \(destination.path): \(error.plainText)"
         case .explicitlyCancelled: "The request was cancelled."
         case .invalidURL(let url): "This is no valid URL: \(url)"
-        case .multipartEncodingFailed(let reason): "The multipart content could not be encoded: \(reason)"
+        case .multipartEncodingFailed(let reason): "The multipart content could not be encoded: \(reason.plainText)"
         case .parameterEncodingFailed(let reason): "The parameters could not be encoded: \(reason.plainText)"
         case .parameterEncoderFailed(let reason): "The parameters could not be encoded: \(reason.plainText)"
         case .requestAdaptationFailed(let error): "An adapter stopped the request: \(error.plainText)"
@@ -28,17 +29,6 @@ extension AFError: LocalizedError {
         case .sessionTaskFailed(let error): "URLSessionTask failed with error: \(error.plainText)"
         case .urlRequestValidationFailed(let reason): reason.plainText
         }
-    }
-}
-
-extension Error {
-    /// The error in words; a `URLError`'s are the transport's.
-    var plainText: String {
-        if let error = self as? URLError {
-            return error.userInfo[NSLocalizedDescriptionKey] as? String ?? error.localizedDescription
-        }
-        if let error = self as? any LocalizedError, let text = error.errorDescription { return text }
-        return "\(self)"
     }
 }
 
@@ -83,7 +73,7 @@ extension AFError.ResponseSerializationFailureReason {
         case .inputDataNilOrZeroLength: "The response is empty, and its method and status do not allow that."
         case .inputFileNil: "There is no file with the response's content."
         case .inputFileReadFailed(let url): "The response's content could not be read from \(url.path)."
-        case .stringSerializationFailed(let encoding): "The response is no text in \(encoding)."
+        case .stringSerializationFailed(let encoding): "The response is no text in \(encoding.description)."
         case .jsonSerializationFailed(let error): "The response is no JSON: \(error.plainText)"
         case .decodingFailed(let error): "The response could not be decoded: \(error.plainText)"
         case .customSerializationFailed(let error): "The response could not be serialised: \(error.plainText)"
@@ -97,6 +87,28 @@ extension AFError.URLRequestValidationFailureReason {
     fileprivate var plainText: String {
         switch self {
         case .bodyDataInGETRequest(let data): "A GET request must not have content; this one has \(data.count) bytes."
+        }
+    }
+}
+
+extension AFError.MultipartEncodingFailureReason {
+    fileprivate var plainText: String {
+        switch self {
+        case .bodyPartURLInvalid(let url): "a URL of the scheme \(url.scheme ?? "") is given for a file"
+        case .bodyPartFilenameInvalid(let url):
+            "the name of \(url.path) has no extension; give the part a file name and a media type"
+        case .bodyPartFileNotReachable(let url): "\(url.path) does not exist"
+        case .bodyPartFileNotReachableWithError(let url, let error):
+            "\(url.path) could not be found: \(error.plainText)"
+        case .bodyPartFileIsDirectory(let url): "\(url.path) is a folder"
+        case .bodyPartFileSizeNotAvailable(let url): "the length of \(url.path) is not known"
+        case .bodyPartFileSizeQueryFailedWithError(let url, let error):
+            "the length of \(url.path) could not be read: \(error.plainText)"
+        case .bodyPartInputStreamCreationFailed(let url): "\(url.path) could not be opened"
+        case .outputStreamCreationFailed(let url): "\(url.path) could not be created"
+        case .outputStreamFileAlreadyExists(let url): "\(url.path) exists already"
+        case .outputStreamURLInvalid(let url): "a URL of the scheme \(url.scheme ?? "") is given for a file"
+        case .outputStreamWriteFailed(let error), .inputStreamReadFailed(let error): error.plainText
         }
     }
 }

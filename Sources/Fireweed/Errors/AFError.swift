@@ -146,10 +146,15 @@ extension AFError {
     }
 
     /// A stream had fewer bytes than were announced for it.
-    public struct UnexpectedInputStreamLength: Error, Sendable {
+    public struct UnexpectedInputStreamLength: Error, Sendable, LocalizedError {
         /// The announced number of bytes.
         public var bytesExpected: UInt64
         /// The number of bytes that were read.
         public var bytesRead: UInt64
+
+        /// A sentence with both numbers.
+        public var errorDescription: String? {
+            "\(bytesRead) bytes were read where \(bytesExpected) were announced."
+        }
     }
 }

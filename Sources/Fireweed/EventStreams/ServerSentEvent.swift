@@ -37,7 +37,7 @@ extension ServerSentEvent {
     public struct Reconnection: Sendable, Equatable {
         /// Whether the source connects again at all.
         public var isEnabled: Bool
-        /// The wait before connecting again, until the server sets another one (`retry`).
+        /// The wait before connecting again, until the server sets another one (`retry`), of at least 100 ms.
         ///
         /// Default: 3 seconds.
         public var delay: Duration

@@ -1,5 +1,6 @@
 // What is at a path where content is to go.
 
+import FireweedTransport
 package import Foundation
 import Glibc
 
@@ -26,6 +27,7 @@ package enum FileDestination: Equatable {
     ///
     /// Throws `FileFailure` for a folder, for a socket, and for a path that cannot be examined.
     package init(at url: URL) throws {
+        BlockingCall.check("lstat")
         var path = url.path
         for _ in 0..<40 {  // as many links as the kernel follows (path_resolution(7))
             var status = stat()

@@ -1,5 +1,6 @@
 // Complete content gets to its destination, all or nothing.
 
+import FireweedTransport
 package import Foundation
 import Glibc
 
@@ -14,6 +15,7 @@ package enum FileInstaller {
     /// or a pipe. Throws `FileFailure`; source and destination are then unchanged, except for bytes that a device or a
     /// pipe has accepted.
     static func move(_ source: URL, to target: URL, replacing: Bool) throws -> URL? {
+        BlockingCall.check("rename")
         if !replacing { try refuseAnything(at: target) }
         switch try FileDestination(at: target) {
         case .stream(let path):
@@ -31,6 +33,7 @@ package enum FileInstaller {
 
     /// Writes data to a file that only this user may read, and replaces an existing file.
     package static func writePrivately(_ data: Data, to target: URL) throws {
+        BlockingCall.check("fsync")
         switch try FileDestination(at: target) {
         case .stream(let path):
             let output = try openStream(path, of: target)

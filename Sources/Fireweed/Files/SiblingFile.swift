@@ -1,5 +1,6 @@
 // Files that are written beside the file that they become.
 
+import FireweedTransport
 import Foundation
 import Glibc
 
@@ -12,6 +13,7 @@ enum SiblingFile {
     ///
     /// Throws `FileFailure`.
     static func make(beside target: String, mode: UInt32) throws -> (url: URL, descriptor: Int32) {
+        BlockingCall.check("open")
         removeAbandoned(beside: target)
         while true {
             let url = URL(fileURLWithPath: folder(of: target), isDirectory: true)
@@ -36,10 +38,9 @@ enum SiblingFile {
         let (folder, prefix) = (folder(of: target), prefix(for: target))
         // A folder that can be written but not listed keeps its leftovers.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-            guard name.hasPrefix(prefix), name.hasSuffix(suffix),
-                name.utf8.count == prefix.utf8.count + tokenLength + suffix.utf8.count,
-                name.utf8.dropFirst(prefix.utf8.count).prefix(tokenLength).allSatisfy(isDigit)
-            else { continue }  // some other program's file
+            guard name.hasPrefix(prefix), isName(name), name.utf8.count == prefix.utf8.count + endLength else {
+                continue  // some other program's file
+            }
             let path = "\(folder)/\(name)"
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
@@ -48,8 +49,22 @@ enum SiblingFile {
         }
     }
 
+    /// Whether a file has a name that `make` gives.
+    static func isPartialFile(_ file: URL) -> Bool { isName(file.lastPathComponent) }
+
+    private static func isName(_ name: String) -> Bool {
+        // A dot, a name of one character at least, and a dot before the token.
+        let bytes = name.utf8
+        guard bytes.count >= 3 + endLength, bytes.first == UInt8(ascii: "."), name.hasSuffix(suffix) else {
+            return false
+        }
+        let end = bytes.suffix(endLength + 1)
+        return end.first == UInt8(ascii: ".") && end.dropFirst().prefix(tokenLength).allSatisfy(isDigit)
+    }
+
     private static let suffix = ".part"
     private static let tokenLength = 16
+    private static let endLength = tokenLength + suffix.utf8.count
 
     private static func token() -> String {
         let digits = String(UInt64.random(in: 0 ... .max), radix: 16)

@@ -1,5 +1,6 @@
 // The temporary folders of downloads and uploads.
 
+import FireweedTransport
 import Foundation
 import Glibc
 import Synchronization
@@ -60,6 +61,18 @@ enum TemporaryFolders {
             && folder.deletingLastPathComponent().path == self.folder.path
     }
 
+    /// Whether the file is one that a download has left in a temporary folder, of this process or another one.
+    static func isPartialFile(_ file: URL) -> Bool {
+        let path = file.deletingLastPathComponent()
+        guard file.lastPathComponent == content, path.lastPathComponent.hasPrefix(prefix) else { return false }
+        let folder = open(path.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else { return false }
+        defer { close(folder) }
+        var status = stat()
+        // A file that a caller keeps has no such link.
+        return fstat(folder, &status) == 0 && status.st_uid == geteuid() && link(owner, in: folder) != nil
+    }
+
     /// Keeps a file after the end of this process.
     static func keep(_ place: URL) {
         unlink(place.deletingLastPathComponent().appendingPathComponent(owner).path)
@@ -79,6 +92,7 @@ enum TemporaryFolders {
 
     /// Removes the files of processes that have ended.
     static func removeAbandoned(in parent: URL) {
+        BlockingCall.check("open")
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         where name.hasPrefix(prefix) {
             let path = "\(parent.path)/\(name)"

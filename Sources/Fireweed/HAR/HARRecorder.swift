@@ -112,3 +112,5 @@ public final class HARRecorder: EventMonitor {
         return task.originalRequest?.httpBody
     }
 }
+
+extension HARRecorder: OutcomeMonitor {}

@@ -12,6 +12,20 @@ public enum AuthenticationError: Error, Hashable, Sendable {
     case excessiveRefresh
 }
 
+extension AuthenticationError {
+    /// Whether an interceptor itself has failed a request with this error.
+    ///
+    /// The request's last response is then older than the error.
+    static func isCause(of error: any Error) -> Bool {
+        switch error {
+        case is AuthenticationError: true
+        case AFError.requestAdaptationFailed(let cause): isCause(of: cause)
+        case AFError.requestRetryFailed(let cause, _): isCause(of: cause)
+        default: false
+        }
+    }
+}
+
 extension AuthenticationError: LocalizedError {
     /// What is missing, or what came too often.
     public var errorDescription: String? {

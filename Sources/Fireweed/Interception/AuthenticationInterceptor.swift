@@ -127,14 +127,15 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Sends the request again with the current credential, after a refresh where that is due.
     ///
-    /// Fails with ``AuthenticationError``, or with the error of the refresh; does not retry what is no failure of
-    /// authentication.
+    /// Fails with ``AuthenticationError``, or with the error of the refresh. Does not retry other failures, nor an
+    /// ``AuthenticationError``: the request then ends with that error.
     @preconcurrency
     public func retry(
         _ request: Request, for session: Session, dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
-        guard let urlRequest = request.request, let response = request.response,
+        guard !AuthenticationError.isCause(of: error), let urlRequest = request.request,
+            let response = request.response,
             authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
         else { return completion(.doNotRetry) }
         let held = state.withLock { $0.held }

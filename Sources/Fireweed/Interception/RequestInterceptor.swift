@@ -76,7 +76,8 @@ public protocol RequestRetrier: Sendable {
     ///
     /// Called after an attempt or a validation failed, and after a serialiser failed; not after a cancellation. The
     /// interceptor of the session is asked first, then the interceptor of the request; the first decision other than
-    /// `.doNotRetry` counts.
+    /// `.doNotRetry` counts. After 100 retries in a row of which none has sent a message to a server, because adapters
+    /// failed or the cache answered, a retry is not granted: the request ends with its error.
     ///
     /// - Parameters:
     ///   - request: the request that failed; its `retryCount`, `request` and `response` tell about the last attempt.

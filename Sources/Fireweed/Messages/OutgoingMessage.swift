@@ -26,6 +26,8 @@ struct OutgoingMessage: Sendable {
     var challenge: ResponseHead?
     /// The answer to a Digest challenge, which is valid only for this method and this target.
     var digest: DigestRound?
+    /// The schemes that are tried when Negotiate, whose turn it is, was not accepted; empty in any other turn.
+    var laterSchemes: AuthenticationSchemes = []
     /// How many redirects have led here.
     var redirectCount = 0
     /// How the cache treats this message.

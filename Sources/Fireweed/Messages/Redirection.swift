@@ -6,37 +6,48 @@ import FoundationNetworking
 
 /// Makes the message that follows a redirect.
 enum Redirection {
-    /// The next message; a failure when it may not be followed; `nil` when the response is not a redirect.
+    /// The message that a redirect leads to.
+    struct Proposal {
+        let message: OutgoingMessage
+        /// Why the message cannot be sent; `nil` when it can.
+        ///
+        /// A handler is asked nevertheless, since it may take the redirect as the response, or send another request:
+        /// sign-ins end with a redirect to the scheme of an app.
+        var obstacle: TransferFailure?
+    }
+
+    /// The proposal of a redirect; a failure after too many redirects; `nil` when the response is not a redirect.
     ///
     /// At most `limit` redirects are followed. A message to another origin loses the fields in `credentialFieldNames`.
+    /// The proposal of a `Location` that is not a URL has the present URL.
     static func next(
         after message: OutgoingMessage, head: ResponseHead, limit: Int, credentialFieldNames: [String]
-    ) -> Result<OutgoingMessage, TransferFailure>? {
-        guard RedirectRules.statuses.contains(head.status), let location = head.values(of: "Location").first else {
-            return nil
-        }
+    ) -> Result<Proposal, TransferFailure>? {
+        guard RedirectRules.statuses.contains(head.status), let location = head.location else { return nil }
         guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
-        guard let target = RedirectRules.target(of: location, from: message.url) else {
-            return .failure(
-                .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0))
+        let target = RedirectRules.target(of: location, from: message.url)
+        let url = target.map { message.webSocket == nil ? $0 : WebSocketURL.onTheWire($0) } ?? message.url
+        let next = following(message, to: url, status: head.status, credentialFieldNames)
+        return .success(Proposal(message: next, obstacle: obstacle(to: target == nil ? nil : url)))
+    }
+
+    private static func obstacle(to url: URL?) -> TransferFailure? {
+        guard let url else {
+            return .exchange(.redirectToNonExistentLocation, detail: "the redirect's Location is no URL", engineCode: 0)
         }
-        let url = message.webSocket == nil ? target : WebSocketURL.onTheWire(target)
-        guard url.scheme == "http" || url.scheme == "https" else {
-            return .failure(
-                .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0))
-        }
-        return .success(following(message, to: url, status: head.status, credentialFieldNames))
+        guard url.scheme != "http", url.scheme != "https" else { return nil }
+        return .exchange(.unsupportedURL, detail: "a redirect to \(url.scheme ?? "no scheme")", engineCode: 0)
     }
 
     /// The next message after a redirect that names a whole request; a failure when it may not be followed.
     static func next(
         after message: OutgoingMessage, to request: URLRequest, limit: Int, settings: SessionSettings
-    ) -> Result<OutgoingMessage, TransferFailure> {
+    ) -> Result<Proposal, TransferFailure> {
         guard message.redirectCount < limit else { return .failure(tooManyRedirects(limit)) }
         do {
             var next = try self.message(for: request, replacing: message, settings: settings)
             next.redirectCount += 1
-            return .success(next)
+            return .success(Proposal(message: next))
         } catch {
             return .failure(.exchange(.badURL, detail: "the redirect's request cannot be sent", engineCode: 0))
         }
@@ -96,9 +107,13 @@ enum Redirection {
         let shared = RedirectRules.fields(
             settings.fields, dropping: settings.credentialFieldNames, dropsContent: false
         ).fields
-        let own = request.headers
+        // The field that names the proposed host is not for another one.
+        let own = request.headers.filter { field in
+            isSame || !field.name.isEqualIgnoringASCIICase("Host") || field.value != proposed.fields.value(of: "Host")
+        }
+        let names = HTTPHeaders(Array(own))
         next.fields = FieldBlock(
-            shared.filter { own[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })
+            shared.filter { names[$0.name] == nil } + own.map { Field(name: $0.name, value: $0.value) })
         next.body = body
         next.urlRequest = request
         next.challenge = nil

@@ -89,11 +89,18 @@ open class MultipartFormData {
         }
         guard !isFolder.boolValue else { return fail(.bodyPartFileIsDirectory(at: fileURL)) }
         do {
-            guard let size = try fileManager.attributesOfItem(atPath: fileURL.path)[.size] as? NSNumber else {
+            let attributes = try fileManager.attributesOfItem(atPath: fileURL.path)
+            guard let size = try FormFile.byteCount(of: fileURL, attributes) else {
                 return fail(.bodyPartFileSizeNotAvailable(at: fileURL))
             }
             let fields = MultipartHeader.fields(name: name, fileName: fileName, type: mimeType)
-            append(.file(fileURL), size.uint64Value, fields)
+            if size == 0, let data = try FormFile.contentOfKernelFile(fileURL) {
+                append(.data(data), UInt64(data.count), fields)
+            } else {
+                append(.file(fileURL), size, fields)
+            }
+        } catch let reason as FormFile.Refusal {
+            fail(reason.reason)
         } catch {
             fail(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
         }
@@ -198,6 +205,7 @@ open class MultipartFormData {
     /// The reason with the error of the system call; without an error for a file that exists for the system and not
     /// for the file manager.
     private static func reasonForMissing(_ url: URL) -> AFError.MultipartEncodingFailureReason {
+        BlockingCall.check("stat")
         var status = stat()
         guard stat(url.path, &status) != 0, let code = POSIXErrorCode(rawValue: errno) else {
             return .bodyPartFileNotReachable(at: url)

@@ -15,8 +15,8 @@ public import FoundationNetworking
 ///   for each validator, `didCompleteTask`, `requestDidFinish`, one `didParseResponse` for each serialiser.
 /// - A failure before the task: `requestDidResume`, `didFailToCreateURLRequestWithError` or `didFailToAdaptURLRequest`,
 ///   then `requestDidFinish`.
-/// - An upload: `didCreateUploadable` before `didCreateInitialURLRequest`, or `didFailToCreateUploadableWithError`
-///   alone; a stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`.
+/// - An upload: `didCreateUploadable` or `didFailToCreateUploadableWithError` after `didCreateInitialURLRequest`; a
+///   stream's `taskNeedsNewBodyStream` and `didProvideInputStream` come after `didResumeTask`.
 ///   `didSendBodyData` comes before the response.
 /// - A download: `didWriteData`, `didFinishDownloadingTo`, `didCreateDestinationURL`, `didFinishDownloadingUsing`, and
 ///   the end of the task.
@@ -160,7 +160,8 @@ public protocol EventMonitor: Sendable {
     /// - Parameters:
     ///   - request: the request of the task.
     ///   - task: the task that ended.
-    ///   - error: the error of the task or of a validation; `nil` after a success.
+    ///   - error: the task's own error, such as `URLError.cancelled` inside `AFError.sessionTaskFailed(error:)` after a
+    ///     cancel; `nil` when the whole response came, also where a validator refuses the response.
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?)
     /// A ``RateLimiter`` holds the request back.
     ///

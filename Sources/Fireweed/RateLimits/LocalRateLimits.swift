@@ -12,6 +12,8 @@ final class LocalRateLimits: Sendable {
         /// False for a request that has ended.
         let isWanted: @Sendable () -> Bool
         let proceed: @Sendable () -> Void
+        /// Asks for a slot of the shared limit again; `nil` for a request that has none.
+        var retakes: (@Sendable () -> Void)?
     }
 
     private struct State {
@@ -60,6 +62,22 @@ final class LocalRateLimits: Sendable {
     /// A request that waits leaves the line, and gives its place to the one behind it.
     func leave(_ key: String, _ number: UInt64) {
         _ = state.withLock { $0.queues[key]?.remove(number) }
+    }
+
+    /// Requests have slots of the shared limit up to a moment of a key's clock: the next one here comes after it.
+    func hold(_ key: String, until moment: UInt64, clock: any SessionClock) {
+        // Without a limit nothing is counted.
+        guard limit != nil else { return }
+        change(key, at: clock.monotonicNanoseconds) { $0.hold(until: moment) }
+    }
+
+    /// The shared limit has slots again: the requests that wait here ask for these, in their order.
+    func release(_ key: String) {
+        let waiters = state.withLock { state -> [Waiter] in
+            guard state.queues[key]?.waitingCount ?? 0 > 0 else { return [] }
+            return state.queues[key]?.removeAll() ?? []
+        }
+        for waiter in waiters { (waiter.retakes ?? waiter.proceed)() }
     }
 
     /// How many nanoseconds the pause lasts that the server asked for; zero for none.

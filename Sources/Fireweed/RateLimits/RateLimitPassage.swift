@@ -11,6 +11,8 @@ struct RateLimitPassage: Sendable {
     let key: String
     let clock: any SessionClock
     let completion: @Sendable (Result<URLRequest, any Error>) -> Void
+    /// Whether the request had a place in a line already: it then waits for any time.
+    var hasWaited = false
 
     /// False for a request that has ended.
     var isWanted: Bool { request.map { !$0.isCancelled && !$0.isFinished } ?? true }

@@ -126,6 +126,20 @@ struct RateLimitQueue<Waiter: Sendable>: Sendable {
         pausedUntil > now ? pausedUntil - now : 0
     }
 
+    /// Requests had slots elsewhere, up to a moment: the next slot comes an interval after it, without a burst.
+    mutating func hold(until moment: UInt64) {
+        let (next, isOver) = moment.addingReportingOverflow(limit.interval)
+        nextSlot = max(nextSlot, (isOver ? .max / 2 : min(next, .max / 2)) + limit.tolerance)
+    }
+
+    /// All requests leave the line; returns those that wait, in their order.
+    mutating func removeAll() -> [Waiter] {
+        let all = waiting[start...].compactMap { $0 }
+        firstNumber += UInt64(waiting.count - start)
+        (waiting, start, goneCount) = ([], 0, 0)
+        return all
+    }
+
     /// The server asks for a pause.
     mutating func pause(until moment: UInt64) {
         pausedUntil = max(pausedUntil, moment)

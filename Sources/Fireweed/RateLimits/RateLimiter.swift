@@ -129,8 +129,7 @@ public final class RateLimiter: RequestInterceptor {
     /// Waits in a queue of this process.
     private func enter(_ passage: RateLimitPassage) {
         let (arrival, number) = local.enter(
-            passage.key, clock: passage.clock, maximumWait: maximumWait,
-            LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() }))
+            passage.key, clock: passage.clock, maximumWait: passage.hasWaited ? nil : maximumWait, waiter(for: passage))
         switch arrival {
         case .send: passage.proceed()
         case .wait(let nanoseconds):
@@ -139,6 +138,19 @@ public final class RateLimiter: RequestInterceptor {
         case .refuse(let nanoseconds):
             passage.fail(RateLimitError.waitTooLong(.nanoseconds(Int64(clamping: nanoseconds))))
         }
+    }
+
+    private func waiter(for passage: RateLimitPassage) -> LocalRateLimits.Waiter {
+        var waiter = LocalRateLimits.Waiter(isWanted: { passage.isWanted }, proceed: { passage.proceed() })
+        if let shared {
+            // The queues belong to the limiter: the reference ends with the wait.
+            waiter.retakes = {
+                var passage = passage
+                passage.hasWaited = true
+                shared.enter(passage, otherwise: self.enter)
+            }
+        }
+        return waiter
     }
 
     // MARK: What servers say

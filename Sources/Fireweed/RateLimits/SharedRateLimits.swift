@@ -11,6 +11,10 @@ import Synchronization
 /// the order in which they came. Each slot is used by the request that has waited longest. A slot is for its moment:
 /// when this process is late for a slot by more than `RateLimit.lateness`, another slot is taken instead, twice at
 /// most, so that a machine that is always late still sends.
+///
+/// When the backend fails, the requests wait in this process's own queue, whose next slot comes after the last one that
+/// the backend gave. When the backend is back, those that still wait there ask it for slots: so a process never has
+/// slots of both at the same time.
 final class SharedRateLimits: Sendable {
     private let backend: any RateLimitBackend
     private let limit: RateLimit
@@ -72,11 +76,19 @@ final class SharedRateLimits: Sendable {
         }
     }
 
+    /// Takes slots; requests that have waited in another queue wait for any time.
     private func take(_ entries: [Entry], _ key: String) async {
+        await take(entries.filter(\.passage.hasWaited), key, maximumWait: nil)
+        await take(entries.filter { !$0.passage.hasWaited }, key, maximumWait: maximumWait)
+    }
+
+    private func take(_ entries: [Entry], _ key: String, maximumWait: Duration?) async {
         guard !entries.isEmpty else { return }
         do {
             let reply = try await backend.reserve(key, limit: limit, count: entries.count, maximumWait: maximumWait)
+            hold(reply, of: key, clock: entries[0].passage.clock)
             for (entry, slot) in zip(entries, reply.slots) { follow(slot, reply.age, entry) }
+            local.release(key)
         } catch {
             for entry in entries { entry.otherwise(entry.passage) }
         }
@@ -86,6 +98,7 @@ final class SharedRateLimits: Sendable {
     private func retake(_ slots: [Slot]) async {
         do {
             let reply = try await backend.reserve(slots[0].key, limit: limit, count: slots.count, maximumWait: nil)
+            hold(reply, of: slots[0].key, clock: slots[0].clock)
             for (slot, next) in zip(slots, reply.slots) {
                 switch next {
                 case .after(let time), .tooLate(let time): wait(for: slot.moved(to: time - reply.age))
@@ -94,6 +107,14 @@ final class SharedRateLimits: Sendable {
         } catch {
             for slot in slots { nextEntry(of: slot.key).map { $0.otherwise($0.passage) } }
         }
+    }
+
+    /// Keeps the queue of this process from slots before the last one that the backend gave.
+    private func hold(_ reply: RateLimitReply, of key: String, clock: any SessionClock) {
+        let last = reply.slots.compactMap { if case .after(let time) = $0 { time } else { nil } }.max()
+        guard let last else { return }
+        let now = clock.monotonicNanoseconds
+        local.hold(key, until: now &+ (last - reply.age).nanosecondCount, clock: clock)
     }
 
     /// Whether a slot is needed now.

@@ -1,5 +1,6 @@
 // What is asked whether it can be reached.
 
+import FireweedTransport
 import Foundation
 import Glibc
 import Synchronization
@@ -65,6 +66,7 @@ final class RouteSubject: Sendable {
     }
 
     private static func lookUp(_ host: String) -> [[UInt8]] {
+        BlockingCall.check("getaddrinfo")
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?

@@ -1,5 +1,6 @@
 // Secrets in content.
 
+import FireweedTransport
 package import Foundation
 
 extension Redaction {
@@ -61,14 +62,36 @@ extension Redaction {
         return lines.count == count ? Data(lines.joined(separator: [Self.lineFeed])) : Data(replacement.utf8)
     }
 
+    /// A JSON text without secrets; `nil` for one that has none, and for a text that is no JSON.
+    func cleanedJSON(_ text: String) -> String? {
+        guard let first = text.unicodeScalars.first(where: { !" \t\r\n".unicodeScalars.contains($0) }),
+            first == "{" || first == "["
+        else { return nil }
+        let data = Data(text.utf8)
+        return json(data).flatMap { $0 == data ? nil : String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func isSecret(member name: String) -> Bool { isSecret(parameter: name) || isSecret(field: name) }
+
+    /// Whether an object is a pair of the name of a secret and its value.
+    private func isSecretPair(_ members: [String: Any]) -> Bool {
+        guard members.keys.contains(where: { $0.isEqualIgnoringASCIICase("value") }) else { return false }
+        return ["name", "key", "field", "header"].contains { word in
+            members.contains { name, value in
+                name.isEqualIgnoringASCIICase(word) && (value as? String).map { isSecret(member: $0) } == true
+            }
+        }
+    }
+
     private func json(_ value: Any, depth: Int) -> (value: Any, hasChanged: Bool) {
         guard depth < 64 else { return (replacement, true) }
         switch value {
         case let members as [String: Any]:
             var clean: [String: Any] = [:]
             var hasChanged = false
+            let isPair = isSecretPair(members)
             for (name, member) in members {
-                let isSecret = isSecret(parameter: name) || isSecret(field: name)
+                let isSecret = isSecret(member: name) || isPair && name.isEqualIgnoringASCIICase("value")
                 let made = isSecret ? (replacement, true) : json(member, depth: depth + 1)
                 clean[name] = made.0
                 hasChanged = hasChanged || made.1

@@ -61,6 +61,7 @@ extension Redaction {
     private func cleaned(_ value: String, depth: Int) -> String? {
         guard value.unicodeScalars.contains(where: { "=%:".unicodeScalars.contains($0) }) else { return nil }
         guard depth < Self.depthLimit else { return replacement }
+        if let clean = cleanedJSON(value) { return clean }
         let clean = text(ofURL: value, depth: depth)
         if clean != value { return clean }
         guard let decoded = value.removingPercentEncoding, decoded != value else { return nil }

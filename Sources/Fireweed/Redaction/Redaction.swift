@@ -9,9 +9,10 @@ import Foundation
 /// `user[access_token]` and `my_access_token_2`. Userinfo in URLs is always removed.
 ///
 /// Parameters are searched for in queries, in fragments, in URLs that are the value of a parameter or of a field, in
-/// forms, in JSON and in JSON Lines. Content that cannot be searched is removed as a whole: text and XML, `multipart`
-/// content, JSON that was cut or does not parse, and content of an unknown type. Images, audio, video, fonts and style
-/// sheets stay. Without any names of parameters, all content stays.
+/// forms, in JSON and in JSON Lines, and in JSON that is the text of one of these. An object with a name and a value,
+/// such as `{"name": "password", "value": "…"}`, counts as a parameter. Content that cannot be searched is removed as a
+/// whole: text and XML, `multipart` content, JSON that was cut or does not parse, and content of an unknown type.
+/// Images, audio, video, fonts and style sheets stay. Without any names of parameters, all content stays.
 public struct Redaction: Sendable {
     /// The fields whose values are secrets, in lower case; compared as whole names.
     public var fieldNames: Set<String>
@@ -20,8 +21,8 @@ public struct Redaction: Sendable {
     ///
     /// A name that has the parts of one of these, one after the other, is secret.
     public var parameterNames: Set<String> { didSet { parameters = SecretNames(parameterNames) } }
-    /// Parameters whose values are secrets where this is their whole name, or the whole of what is in its brackets; in
-    /// lower case.
+    /// Parameters and fields whose values are secrets where this is their whole name, apart from `X-` in front of a
+    /// field's, or the whole of what is in its brackets; in lower case.
     ///
     /// For words that are harmless in longer names, such as `code` and `key`.
     public var wholeParameterNames: Set<String> { didSet { wholeParameters = SecretNames(wholeParameterNames) } }
@@ -53,20 +54,21 @@ public struct Redaction: Sendable {
     /// The fields are these, those of ``TransportOptions/standardCredentialFieldNames``, and those whose names have the
     /// name of a parameter as a part.
     public static let standard = Redaction(
-        fieldNames: Set([
-            "authentication-info", "cookie", "cookie2", "dpop", "proxy-authentication-info", "sec-websocket-protocol",
-            "set-cookie", "set-cookie2", "x-amzn-oidc-data", "x-forwarded-client-cert",
-        ]).union(TransportOptions.standardCredentialFieldNames),
+        fieldNames: CredentialFields.hiddenNames,
         parameterNames: [
             "access_key", "access_token", "account_key", "api_key", "assertion", "auth_code", "auth_key", "auth_token",
             "authorization", "bearer", "client_secret", "code_verifier", "credential", "credentials", "csrf",
             "csrfmiddlewaretoken", "cvc", "cvv", "device_code", "encryption_key", "functions_key", "id_token",
-            "jsessionid", "jwt", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd", "password",
+            "jsessionid", "jwt", "key_pair_id", "license_key", "master_key", "otp", "passcode", "passphrase", "passwd",
+            "password",
             "phpsessid", "private_key", "pwd", "rapidapi_key", "refresh_token", "saml_request", "saml_response",
             "secret", "secret_key", "security_code", "session_id", "session_key", "session_token", "sid", "signature",
-            "signing_key", "subscription_key", "token", "totp", "verification_code", "xsrf",
+            "signing_key", "subscription_key", "ticket", "token", "totp", "verification_code", "xsrf",
         ],
-        wholeParameterNames: ["auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pin", "pw", "session", "sig"])
+        wholeParameterNames: [
+            "auth", "code", "cookie", "hmac", "key", "nonce", "pass", "pat", "pin", "policy", "pw", "session", "sig",
+            "state",
+        ])
 
     /// Removes only userinfo.
     public static let none = Redaction(fieldNames: [], parameterNames: [])
@@ -89,7 +91,9 @@ public struct Redaction: Sendable {
     }
 
     func isSecret(field name: String) -> Bool {
-        fieldNames.contains(name.lowercased()) || parameters.isPart(of: name)
+        if fieldNames.contains(name.lowercased()) || parameters.isPart(of: name) { return true }
+        let isPrefixed = name.count > 2 && name.lowercased().hasPrefix("x-")
+        return wholeParameters.isWhole(isPrefixed ? String(name.dropFirst(2)) : name)
     }
 
     // MARK: Fields

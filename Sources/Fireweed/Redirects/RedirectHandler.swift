@@ -18,6 +18,10 @@ public protocol RedirectHandler: Sendable {
 
     /// Decides about one redirect; called on the session's root queue.
     ///
+    /// It is called too for a `Location` that cannot be followed, such as `app://signed-in`, or text that is not a URL:
+    /// `request` then has that URL, or for such text the URL of the redirected message. To follow it as it is ends the
+    /// attempt with `URLError.unsupportedURL` or `.redirectToNonExistentLocation`.
+    ///
     /// - Parameters:
     ///   - task: the task that is redirected.
     ///   - request: the request that would follow, as RFC 9110 §15.4 makes it.

@@ -8,8 +8,6 @@ package enum RedirectRules {
     /// The statuses whose `Location` is followed.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// Fields that are only for one origin.
-    private static let originFields = ["Authorization", "Cookie", "Proxy-Authorization"]
     /// Fields that describe the content, and are dropped together with it.
     private static let contentFields = [
         "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location", "Digest",
@@ -48,13 +46,18 @@ package enum RedirectRules {
 
     /// The fields that the next message may carry; `credentialFieldNames` is `nil` where the next message has the same
     /// origin.
+    ///
+    /// The caller's `Host` names the host of one origin.
     static func fields(
         _ fields: FieldBlock, dropping credentialFieldNames: [String]?, dropsContent: Bool
     ) -> FieldBlock {
-        var dropped = credentialFieldNames.map { $0 + originFields } ?? []
-        if dropsContent { dropped += contentFields }
+        // All fields with credentials are for one origin.
+        let credentials = credentialFieldNames.map { CredentialFields($0) }
+        let dropped = dropsContent ? contentFields : []
         let kept = fields.fields.filter { field in
-            !dropped.contains(where: field.name.isEqualIgnoringASCIICase)
+            guard let credentials else { return !dropped.contains(where: field.name.isEqualIgnoringASCIICase) }
+            return credentials.kind(of: field.name) == nil
+                && !dropped.contains(where: field.name.isEqualIgnoringASCIICase)
                 && !field.name.isEqualIgnoringASCIICase("Host")
         }
         return kept.count == fields.fields.count ? fields : FieldBlock(kept)

@@ -17,7 +17,11 @@ struct MutableState: Sendable {
     var attempts = TinyArray<Attempt>()
     /// The attempt before the last retry that was granted.
     var retriedAttempt: Attempt?
+    /// The attempt that was cancelled before it could start; its cancel is announced before its end.
+    var abandonedAttempt: Attempt?
     var retryCount = 0
+    /// The retries in a row whose attempts have sent nothing.
+    var idleRetryCount = 0
     var validators: [RequestValidator] = []
     /// The handlers in the order in which they were added, and how many serialisers have run.
     var handlers = TinyArray<any ResponseHandler>()
@@ -63,8 +67,16 @@ struct Announcements: Sendable {
     }
 }
 
-/// Checks a response; gives the error that the request ends with, or `nil`.
-typealias RequestValidator = @Sendable (_ request: Request, _ attempt: Attempt) -> AFError?
+/// Checks a response.
+struct RequestValidator: Sendable {
+    /// The result; `nil` when there is nothing to check.
+    typealias Check =
+        @Sendable (_ request: Request, _ attempt: Attempt, _ hasContent: Bool) -> Request.ValidationResult?
+
+    let check: Check
+    /// Whether `check` accepts every response without content.
+    var acceptsEmpty = false
+}
 
 /// Settings and handlers that few requests have.
 struct RequestExtras: Sendable {
@@ -83,6 +95,8 @@ struct RequestExtras: Sendable {
     var responseHandler: (queue: DispatchQueue, handler: HTTPResponseHandler)?
     /// The deadline of the request, if it has one.
     var deadline: RequestDeadline?
+    /// Answers for the retrier that is being asked; `nil` while none is.
+    var retrierQuestion: (@Sendable () -> Void)?
     /// Ends the delay before a retry; `nil` before the first one.
     var retryDelay: (any ScheduledCall)?
     /// Whether a cancelled download keeps its partial file for resume data.

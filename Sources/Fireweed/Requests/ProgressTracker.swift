@@ -84,6 +84,14 @@ struct ProgressTracker: ~Copyable, Sendable {
         }
     }
 
+    /// Whether a progress handler is called on this queue.
+    func hasHandler(on queue: DispatchQueue) -> Bool {
+        guard isUsed.load(ordering: .acquiring) else { return false }
+        return box.withLock { box in
+            box?.value.upload.handler?.queue === queue || box?.value.download.handler?.queue === queue
+        }
+    }
+
     func reset() {
         box.withLock { box in
             box?.value.upload.reset()

@@ -65,7 +65,7 @@ extension Request {
                 return ([], nil)
             }
             deadline.isOver = true
-            let question = deadline.retrierQuestion.take()
+            let question = state.extras?.retrierQuestion.take()
             let url = state.records.last?.url.absoluteString ?? ""
             state.error = state.error ?? .sessionTaskFailed(error: deadline.failure.urlError(failingURL: url))
             state.extras?.deadline = deadline
@@ -98,11 +98,12 @@ extension Request {
         }
     }
 
-    /// Stores the closure that ends a question to the retriers; false when the deadline has passed.
+    /// Stores the closure that ends a question to the retriers; false when the deadline has passed or the request was
+    /// cancelled.
     func setRetrierQuestion(_ giveUp: @escaping @Sendable () -> Void) -> Bool {
         mutable.withLock { state in
-            guard !state.isPastDeadline else { return false }
-            if state.extras?.deadline != nil { state.extras?.deadline?.retrierQuestion = giveUp }
+            guard !state.isPastDeadline, state.lifecycle.visible != .cancelled else { return false }
+            state.withExtras { $0.retrierQuestion = giveUp }
             return true
         }
     }
@@ -128,8 +129,6 @@ struct RequestDeadline: Sendable {
     /// Runs from the request's beginning to its end.
     var timer: DeadlineTimer?
     var isOver = false
-    /// Answers for the retrier that is being asked.
-    var retrierQuestion: (@Sendable () -> Void)?
 
     init(duration: Duration) {
         self.duration = duration

@@ -52,9 +52,14 @@ extension Request {
 
     /// Ends the request because its session ended.
     func abort(_ error: AFError) {
+        var question: (@Sendable () -> Void)?
         handle(.abort) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? error }
+            question = state.extras?.retrierQuestion.take()
+            guard state.lifecycle.isOutcomeOpen else { return }
+            // A retrier might still have changed the outcome, as with a cancel.
+            state.error = question == nil ? state.error ?? error : error
         }
+        question?()
     }
 
     // MARK: The task
@@ -97,6 +102,13 @@ extension Request {
             return (false, state.handlers.count == 1 ? state.handlers[0] : nil)
         }
         if waits { return }
+        let rootQueue = core.options.rootQueue
+        // A progress handler on the root queue is called before the response handlers, as with Alamofire.
+        guard progress.hasHandler(on: rootQueue) else { return conclude(waking: sole) }
+        rootQueue.async { self.conclude(waking: sole) }
+    }
+
+    private func conclude(waking sole: (any ResponseHandler)?) {
         if let sole, sole.wakeForConclusion() { return }
         serializationQueue.async { self.runConclusion() }
     }
@@ -113,6 +125,9 @@ extension Request {
         let attempt = mutable.withLock { $0.attempts.last === $0.retriedAttempt ? nil : $0.attempts.last }
         parts.receiver.request(self, reached: .contentEnd(attempt))
         guard let attempt else { return decideAboutRetry() }
+        if mutable.withLock({ $0.abandonedAttempt.take() }) === attempt {
+            notifyMonitors(posting: .didCancelTask) { $0.request($1, didCancelTask: attempt.sessionTask) }
+        }
         // The response's cookies are in the storage before a handler runs.
         attempt.afterDeferredWork(on: serializationQueue) { [self] in
             notifyOfEnd(attempt)
@@ -128,10 +143,10 @@ extension Request {
         if !isPastDeadline, let delay = parts.receiver.reconnectionDelay(after: error, of: self) {
             return retry(after: delay) { decideOutcome(insteadOfRetryingAfter: delay) }
         }
-        guard let error else { return handle(.outcomeDecided) }
+        guard let error, !parts.receiver.forbidsRetry else { return handle(.outcomeDecided) }
         askRetriers(dueTo: error) { replacement in
             self.handle(.outcomeDecided) { state in
-                if let replacement { state.error = replacement }
+                if let replacement, state.lifecycle.intent != .cancelled { state.error = replacement }
             }
         }
     }
@@ -141,18 +156,12 @@ extension Request {
             core.notifications?.post(.didCompleteTask, self)
             return
         }
-        let error = error
-        notifyMonitors(posting: .didCompleteTask) {
-            $0.request($1, didCompleteTask: attempt.sessionTask, with: error)
-        }
-    }
-
-    private func validate(_ attempt: Attempt) {
-        let (validators, error) = mutable.withLock { ($0.validators, $0.error) }
-        guard error == nil else { return }
-        for validator in validators {
-            guard let error = validator(self, attempt) else { continue }
-            return mutable.withLock { $0.error = $0.error ?? error }
+        // The task's own error: a response that the validators refuse is a success of the task.
+        let taskError = attempt.error.map { $0.asAFError(or: .sessionTaskFailed(error: $0)) }
+        let outcome = error
+        notifyMonitors(posting: .didCompleteTask) { monitor, request in
+            let error = monitor is any OutcomeMonitor ? outcome : taskError
+            monitor.request(request, didCompleteTask: attempt.sessionTask, with: error)
         }
     }
 
@@ -229,6 +238,9 @@ extension Request {
 
     // MARK: Retry
 
+    /// The most retries in a row without a message that was sent.
+    private static let maximumIdleRetryCount = 100
+
     private var mayRetry: Bool {
         interceptor != nil || core.options.interceptor != nil
     }
@@ -250,6 +262,7 @@ extension Request {
     }
 
     private func apply(_ result: RetryResult, dueTo error: AFError, otherwise: (AFError?) -> Void) {
+        mutable.withLock { $0.extras?.retrierQuestion = nil }
         switch result {
         case .retry: retry(after: 0) { otherwise(nil) }
         case .retryWithDelay(let delay): retry(after: delay) { otherwise(nil) }
@@ -259,9 +272,15 @@ extension Request {
     }
 
     /// Starts over after `delay` seconds, unless the request was cancelled meanwhile, or its deadline comes before.
+    ///
+    /// An interceptor that fails the request before it is sent, and then retries it, would otherwise do so for ever.
     func retry(after delay: TimeInterval, otherwise: () -> Void) {
+        let attempt = lastAttempt
+        let hasSent = attempt?.hasReachedNetwork == true
         let isGranted = mutable.withLock { state in
-            guard state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
+            state.idleRetryCount = hasSent && attempt !== state.retriedAttempt ? 0 : state.idleRetryCount + 1
+            guard state.idleRetryCount <= Self.maximumIdleRetryCount,
+                state.mayBegin(after: delay, on: core.clock), state.lifecycle.handle(.retryGranted) == .delayRetry
             else {
                 return false
             }

@@ -24,10 +24,22 @@ extension Request {
 
     private func makeNow() {
         if let invalidation = core.invalidation { return fail(invalidation) }
-        let made = Result { try makeRecord() }
+        let made = Result { try parts.receiver.completing(RequestRecord(parts.origin)) }
         guard beginAnnouncement(during: .making) else { return }
-        parts.content.announce(made, of: self)
         guard let record = announced(made) else { return endAnnouncement() }
+        guard case .upload(let content) = parts.content else { return proceed(with: record) }
+        endAnnouncement()  // a cancel does not wait until the content is made
+        // Behind the `URLRequest`: making that may add parts to a form.
+        let prepared = Result { () throws(AFError) in try content.prepare() }
+        guard beginAnnouncement(during: .making) else { return }
+        content.announce(prepared, of: self)
+        guard case .failure(let error) = prepared else { return proceed(with: record) }
+        fail(error)
+        endAnnouncement()
+    }
+
+    /// Adapts the request message and makes the task; ends the announcement that the caller has begun.
+    private func proceed(with record: RequestRecord) {
         let own = mutable.withLock { state in
             state.records.append(record)
             return state.interceptor
@@ -40,12 +52,6 @@ extension Request {
         adapt(record, by: adapter)
     }
 
-    private func makeRecord() throws -> RequestRecord {
-        let record = try parts.receiver.completing(RequestRecord(parts.origin))
-        try parts.content.prepare()  // last: making the `URLRequest` may add parts to a form
-        return record
-    }
-
     /// Notifies monitors of the record and checks it; `nil` when the request has failed.
     private func announced(_ made: Result<RequestRecord, any Error>) -> RequestRecord? {
         do {
@@ -54,8 +60,6 @@ extension Request {
             try record.validate(schemes: parts.receiver.schemes)
             if let violation = core.settings.fieldViolation { throw violation }
             return record
-        } catch let failure as UploadableFailure {
-            fail(failure.error)
         } catch {
             failCreation(error)
         }
@@ -139,7 +143,9 @@ extension Request {
         handle(.made) { state in
             isWaitedFor = state.lifecycle.isMaking
         }
-        if !isWaitedFor { attempt.abandon() }  // cancelled meanwhile: nothing else would end the attempt
+        guard !isWaitedFor else { return }
+        attempt.abandon()  // cancelled meanwhile: nothing else would end the attempt
+        mutable.withLock { $0.abandonedAttempt = attempt }
     }
 
     private func failCreation(_ error: any Error) {

@@ -27,9 +27,12 @@ extension Request {
     /// Answers challenges of the request's origin with a user and a password (Basic, Digest, NTLM).
     ///
     /// Call it before the request is resumed. The credential is sent only after a challenge of the origin, and never to
-    /// another origin. A refused credential ends in the 401 response. An accepted credential is stored in the
-    /// configuration's `URLCredentialStorage`, unless `persistence` is `.none`; from there it answers later challenges
-    /// of the same protection space.
+    /// another origin. A refused credential ends in the 401 response.
+    ///
+    /// - Important: An accepted credential is stored in the configuration's `URLCredentialStorage`. From there it
+    ///   answers later challenges of the same protection space, for requests of all users. The storage of
+    ///   `URLSessionConfiguration.af.default` is `URLCredentialStorage.shared`, which all sessions of the process
+    ///   share. With `persistence: .none`, or with a configuration without a storage, nothing is stored.
     ///
     /// - Parameters:
     ///   - username: the user.

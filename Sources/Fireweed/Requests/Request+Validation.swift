@@ -8,8 +8,8 @@ import Synchronization
 extension Request {
     /// Adds a validator; it runs when an attempt has ended, unless there is an error already.
     @discardableResult
-    func add(_ validator: @escaping RequestValidator) -> Self {
-        mutable.withLock { $0.validators.append(validator) }
+    func add(acceptingEmpty acceptsEmpty: Bool = false, _ check: @escaping RequestValidator.Check) -> Self {
+        mutable.withLock { $0.validators.append(RequestValidator(check: check, acceptsEmpty: acceptsEmpty)) }
         return self
     }
 
@@ -17,20 +17,18 @@ extension Request {
     func addValidator<Kind: Request>(
         _ validation: @escaping @Sendable (Kind, URLRequest, HTTPURLResponse) -> ValidationResult
     ) -> Self {
-        add { request, attempt in
+        add { request, attempt, _ in
             guard let request = request as? Kind, let response = attempt.httpURLResponse else { return nil }
-            let result = validation(request, attempt.record.urlRequest, response)
-            request.notifyOfValidation(result, attempt)
-            return ValidationRules.error(of: result)
+            return validation(request, attempt.record.urlRequest, response)
         }
     }
 
     /// Accepts these status codes.
     func addValidator<S: Sequence & Sendable>(statusCode acceptable: S) -> Self where S.Element == Int {
         let accepts = Self.membership(of: acceptable)
-        return add { request, attempt in
+        return add { _, attempt, _ in
             guard let status = attempt.statusCode else { return nil }
-            return request.reported(ValidationRules.status(status, isAcceptable: accepts), attempt)
+            return Self.result(ValidationRules.status(status, isAcceptable: accepts))
         }
     }
 
@@ -38,28 +36,62 @@ extension Request {
     func addValidator<S: Sequence>(contentType acceptable: @escaping @Sendable () -> S) -> Self
     where S.Element == String {
         let erased: @Sendable () -> any Sequence<String> = acceptable
-        return add { request, attempt in request.checkType(attempt, Array(erased())) }
+        return add(acceptingEmpty: true) { _, attempt, hasContent in
+            Self.checkType(attempt, hasContent, Array(erased()))
+        }
     }
 
     /// Accepts status 200 to 299 and the content types of the request's `Accept` field.
     func addDefaultValidators() -> Self {
-        addValidator(statusCode: 200..<300).add { request, attempt in
+        addValidator(statusCode: 200..<300).add(acceptingEmpty: true) { request, attempt, hasContent in
             let accept = attempt.state.withLock { $0.message.fields }.value(of: "Accept")
             guard accept != nil || request.hasMonitors else { return nil }  // every type is acceptable
-            return request.checkType(attempt, ValidationRules.acceptableTypes(accept))
+            return Self.checkType(attempt, hasContent, ValidationRules.acceptableTypes(accept))
         }
     }
 
-    private func checkType(_ attempt: Attempt, _ acceptable: [String]) -> AFError? {
+    private static func checkType(
+        _ attempt: Attempt, _ hasContent: Bool, _ acceptable: [String]
+    ) -> ValidationResult? {
         guard attempt.statusCode != nil else { return nil }
-        let error = ValidationRules.contentType(
-            attempt.responseField("Content-Type"), isEmpty: !attempt.hasContent, acceptable: acceptable)
-        return reported(error, attempt)
+        return result(
+            ValidationRules.contentType(
+                attempt.responseField("Content-Type"), isEmpty: !hasContent, acceptable: acceptable))
     }
 
-    private func reported(_ error: AFError?, _ attempt: Attempt) -> AFError? {
-        if hasMonitors { notifyOfValidation(error.map(Result.failure) ?? .success(()), attempt) }
-        return error
+    private static func result(_ error: AFError?) -> ValidationResult { error.map(Result.failure) ?? .success(()) }
+
+    // MARK: Running
+
+    /// Whether there is anything to validate a response with.
+    var hasValidators: Bool { mutable.withLock { !$0.validators.isEmpty } }
+
+    /// The results of the validators on a head, in their order, up to the first failure; content is expected.
+    ///
+    /// Monitors are not notified: `validate(_:)` does that at the attempt's end.
+    func judgeHead(of attempt: Attempt) -> [ValidationResult?] {
+        var results: [ValidationResult?] = []
+        for validator in mutable.withLock({ $0.validators }) {
+            results.append(validator.check(self, attempt, true))
+            if case .failure = results.last ?? nil { break }
+        }
+        return results
+    }
+
+    /// Runs the validators in their order, up to the first failure, and records its error; not after an error.
+    ///
+    /// A validator that has run on the head does not run again.
+    func validate(_ attempt: Attempt) {
+        let (validators, error) = mutable.withLock { ($0.validators, $0.error) }
+        guard error == nil, !validators.isEmpty else { return }
+        let (known, hasContent) = (parts.receiver.headResults(of: attempt), attempt.hasContent)
+        for (index, validator) in validators.enumerated() {
+            let isKnown = index < known.count && (hasContent || !validator.acceptsEmpty)
+            guard let result = isKnown ? known[index] : validator.check(self, attempt, hasContent) else { continue }
+            notifyOfValidation(result, attempt)
+            guard let error = ValidationRules.error(of: result) else { continue }
+            return mutable.withLock { $0.error = $0.error ?? error }
+        }
     }
 
     /// Notifies the monitors; they have an event for each kind of request.

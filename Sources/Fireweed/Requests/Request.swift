@@ -69,14 +69,20 @@ public class Request: @unchecked Sendable {
         core.registry.forget(ObjectIdentifier(self))
     }
 
-    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already.
+    /// Ends the request with `AFError.explicitlyCancelled`, unless it has an error already that no retrier is being
+    /// asked about.
     ///
     /// Handlers are still called, once; there is no retry.
     @discardableResult
     public func cancel() -> Self {
+        var question: (@Sendable () -> Void)?
         handle(.cancel) { state in
-            if state.lifecycle.isOutcomeOpen { state.error = state.error ?? .explicitlyCancelled }
+            question = state.extras?.retrierQuestion.take()
+            guard state.lifecycle.isOutcomeOpen else { return }
+            // A retrier might still have changed the outcome: so the cancel is the outcome, and not the failure.
+            state.error = question == nil ? state.error ?? .explicitlyCancelled : .explicitlyCancelled
         }
+        question?()
         return self
     }
 }

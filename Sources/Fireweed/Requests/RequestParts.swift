@@ -24,16 +24,6 @@ enum RequestContent: Sendable {
     /// The content of an upload.
     case upload(UploadContent)
 
-    /// Makes the content where that is still to be done; throws `UploadableFailure`.
-    func prepare() throws {
-        if case .upload(let content) = self { try content.prepare() }
-    }
-
-    /// Notifies monitors of an upload's content, or of its failure.
-    func announce(_ made: Result<RequestRecord, any Error>, of request: Request) {
-        if case .upload(let content) = self { content.announce(made, of: request) }
-    }
-
     /// The content of an attempt's first message.
     func source(for record: RequestRecord, of request: Request) throws -> BodySource {
         switch self {

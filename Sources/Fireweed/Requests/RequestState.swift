@@ -172,7 +172,11 @@ struct RequestState: Equatable, Sendable {
     private mutating func made() -> Effects {
         guard work == .making else { return [] }
         become(intent, .transferring)
-        return intent == .resumed ? .resumeTask : []
+        switch intent {
+        case .resumed: return .resumeTask
+        case .suspended: return .suspendTask
+        case .initialized, .cancelled: return []
+        }
     }
 
     private mutating func makingFailed() -> Effects {

@@ -49,6 +49,12 @@ protocol ResponseReceiver: AnyObject, Sendable {
     /// Called at every stage of a conclusion, in the order of the stages.
     func request(_ request: Request, reached stage: ConclusionStage)
 
+    /// The results of the validators that have run on the head of an attempt already.
+    func headResults(of attempt: Attempt) -> [Request.ValidationResult?]
+
+    /// Whether content was given away that cannot be taken back: the retriers are not asked then.
+    var forbidsRetry: Bool { get }
+
     /// Seconds until the next attempt, for a request that reconnects after every attempt; `nil` leaves the decision to
     /// the retriers.
     func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval?
@@ -92,6 +98,10 @@ extension ResponseReceiver {
     func readComplete() {}
 
     func delaysEnd(of attempt: Attempt, failure: TransferFailure?, for request: Request) -> Bool { false }
+
+    func headResults(of attempt: Attempt) -> [Request.ValidationResult?] { [] }
+
+    var forbidsRetry: Bool { false }
 
     func reconnectionDelay(after error: AFError?, of request: Request) -> TimeInterval? { nil }
 }

@@ -1,5 +1,6 @@
 // A file that a download is writing, and what is known about the bytes in it.
 
+import FireweedTransport
 import Foundation
 import Glibc
 import Synchronization
@@ -47,10 +48,15 @@ final class PartialFile: Sendable {
 
     /// Opens the file that resume data names; `nil` when it is gone.
     ///
-    /// Throws ``ResumeError``.
+    /// Throws ``ResumeError``: `.notPartial` for a file that no download has left there, which resume data from
+    /// elsewhere may name.
     convenience init?(resuming data: ResumeData) throws {
         guard let opened = try Self.open(data.file, flags: 0) else { return nil }
-        self.init(url: data.file, hasSidecar: false, descriptor: opened, resumeData: data)
+        let known = Self.readSidecar(of: data.file)
+        self.init(url: data.file, hasSidecar: known != nil, descriptor: opened, resumeData: data)
+        guard known != nil || SiblingFile.isPartialFile(data.file) || TemporaryFolders.isPartialFile(data.file) else {
+            throw ResumeError.notPartial(data.file)
+        }
     }
 
     /// Opens or makes the file at a path of the caller, with a sidecar.
@@ -68,7 +74,7 @@ final class PartialFile: Sendable {
         guard let opened = try Self.open(url, flags: O_CREAT) else {
             throw ResumeError.unusable(url, underlying: POSIXError(.ENOENT))
         }
-        let known = (try? FileContent.read(Self.sidecar(of: url))).flatMap { try? ResumeData($0) }
+        let known = Self.readSidecar(of: url)
         self.init(url: url, hasSidecar: true, descriptor: opened, resumeData: known)
         guard known != nil || byteCount == 0 else { throw ResumeError.notPartial(url) }
     }
@@ -89,6 +95,7 @@ final class PartialFile: Sendable {
 
     /// Opens and locks a regular file of this user; `nil` when there is none.
     private static func open(_ url: URL, flags: Int32) throws -> Int32? {
+        BlockingCall.check("open")
         let descriptor = Glibc.open(url.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0o666)
         guard descriptor >= 0 else {
             if errno == ENOENT, flags & O_CREAT == 0 { return nil }
@@ -177,6 +184,10 @@ final class PartialFile: Sendable {
         let isNothing = state.withLock { !$0.isComplete && $0.resumeData == nil } && hasSidecar && byteCount == 0
         if isNothing { unlink(url.path) }
         unlock()
+    }
+
+    private static func readSidecar(of url: URL) -> ResumeData? {
+        (try? FileContent.read(sidecar(of: url))).flatMap { try? ResumeData($0) }
     }
 
     static func sidecar(of url: URL) -> URL {

@@ -23,6 +23,12 @@ struct SQLiteFailure: Error {
     /// A row that contradicts itself, or belongs to another key, which SQLite does not notice.
     static let damagedRow = SQLiteFailure(code: SQLITE_CORRUPT, reason: "a row is damaged")
 
+    /// A lock that is not waited for.
+    static let busy = SQLiteFailure(code: SQLITE_BUSY, reason: "database is locked")
+
+    /// A file that cannot be opened, or made.
+    static func cannotOpen(_ reason: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CANTOPEN, reason: reason) }
+
     let code: Int32
     let reason: String
 
@@ -34,8 +40,14 @@ struct SQLiteFailure: Error {
         [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT].contains(code & 0xFF) || code == Self.shortRead
     }
 
+    /// Whether another connection had a lock for longer than was waited.
+    var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
+
+    /// Whether the file cannot be opened, or made.
+    var isUnopened: Bool { code & 0xFF == SQLITE_CANTOPEN }
+
     /// The error as users see it.
     var storeError: ResponseStoreError {
-        code & 0xFF == SQLITE_BUSY ? .busy : .failed(code: Int(code), reason: reason)
+        isBusy ? .busy : .failed(code: Int(code), reason: reason)
     }
 }

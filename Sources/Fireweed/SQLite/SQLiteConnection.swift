@@ -1,6 +1,8 @@
 // A connection to a database, and its statements.
 
 import CSQLite
+import Dispatch
+import FireweedTransport
 import Foundation
 import Glibc
 
@@ -10,10 +12,13 @@ final class SQLiteConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private var statements: [String: SQLiteStatement] = [:]
 
-    /// Opens a file that exists; throws `SQLiteFailure`.
+    /// Opens a file, or makes it for its owner alone; throws `SQLiteFailure`.
     ///
-    /// A call waits up to `busyMilliseconds` for a lock of another connection.
-    init(path: String, busyMilliseconds: Int32) throws(SQLiteFailure) {
+    /// A call waits up to `busyMilliseconds` for a lock of another connection. `becomesPrivate` takes the permissions
+    /// of other users away from a file that exists.
+    init(path: String, busyMilliseconds: Int32, becomesPrivate: Bool = false) throws(SQLiteFailure) {
+        BlockingCall.check("sqlite3_open_v2")
+        try DatabaseFile(path: path).prepare(becomesPrivate: becomesPrivate)
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
@@ -41,7 +46,7 @@ final class SQLiteConnection: @unchecked Sendable {
             do throws(SQLiteFailure) {
                 return try run("PRAGMA journal_mode = WAL")
             } catch {
-                guard error.code & 0xFF == SQLITE_BUSY, BootClock.milliseconds < end else { throw error }
+                guard error.isBusy, BootClock.milliseconds < end else { throw error }
                 usleep(UInt32.random(in: 500...2000))
             }
         }
@@ -49,11 +54,18 @@ final class SQLiteConnection: @unchecked Sendable {
 
     deinit {
         statements = [:]  // before the connection that they belong to
-        sqlite3_close_v2(handle)
+        // Closing writes the log into the file. The last owner may be a request that ends on a loop's thread.
+        nonisolated(unsafe) let handle = handle  // SAFETY: nothing else has it any more.
+        guard LoopThread.isCurrent else {
+            sqlite3_close_v2(handle)
+            return
+        }
+        DispatchQueue.global(qos: .utility).async { sqlite3_close_v2(handle) }
     }
 
     /// Runs statements without results.
     func run(_ text: String) throws(SQLiteFailure) {
+        BlockingCall.check("sqlite3_exec")
         try check(sqlite3_exec(handle, text, nil, nil, nil))
     }
 
@@ -121,6 +133,7 @@ final class SQLiteStatement {
     func rows(
         _ values: [SQLiteValue], _ body: (SQLiteStatement) throws(SQLiteFailure) -> Void
     ) throws(SQLiteFailure) {
+        BlockingCall.check("sqlite3_step")
         defer {
             sqlite3_reset(handle)
             sqlite3_clear_bindings(handle)

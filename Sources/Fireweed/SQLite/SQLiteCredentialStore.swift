@@ -2,7 +2,6 @@
 
 import Dispatch
 import Foundation
-import Glibc
 import Synchronization
 
 /// Keeps sealed credentials in an SQLite file.
@@ -18,11 +17,6 @@ final class SQLiteCredentialStore: CredentialStore, @unchecked Sendable {
 
     /// Opens a file, or makes it for its owner alone.
     init(file: URL) throws(CredentialVaultError) {
-        let descriptor = Glibc.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .cannotOpen(path: file.path, reason: String(cString: strerror(errno)))
-        }
-        close(descriptor)
         do throws(SQLiteFailure) {
             connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
             // No write-ahead log: a credential is rarely written, and one file is easier to keep than three.

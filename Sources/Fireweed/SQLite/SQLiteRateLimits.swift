@@ -3,19 +3,22 @@
 import Dispatch
 import FireweedTransport
 package import Foundation
-import Glibc
 
 /// Takes slots in an SQLite file.
 package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
-    // SAFETY: the connection and the count are touched on the serial queue alone.
+    // SAFETY: the connection and the variables are touched on the serial queue alone.
     private let connection: SQLiteConnection
     private var changeCount = 0
+    /// Until when locks of other processes are not waited for, on the machine's clock in nanoseconds.
+    private var busyUntil: UInt64 = 0
     private let queue = DispatchQueue(label: "fireweed.sqlite.rate-limits")
     private let name: String
     package let fallback: RateLimitFallback
 
     /// Longest time that a request waits for the other processes, in milliseconds.
     private static let busyMilliseconds: Int32 = 1000
+    /// Nanoseconds without waiting, after a lock was waited for in vain: the keys would wait one after the other.
+    private static let busyPause: UInt64 = 1_000_000_000
     /// After so many changes, keys without anything to remember are removed.
     private static let sweepInterval = 1024
 
@@ -29,11 +32,6 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
     package init(file: URL, name: String, fallback: RateLimitFallback) throws(RateLimitError) {
         self.name = name
         self.fallback = fallback
-        let descriptor = Glibc.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .cannotOpen(path: file.path, reason: String(cString: strerror(errno)))
-        }
-        close(descriptor)
         do throws(SQLiteFailure) {
             connection = try SQLiteConnection(path: file.path, busyMilliseconds: 5000)
             try connection.useWriteAheadLog(waitingMilliseconds: 5000)
@@ -115,6 +113,9 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
         let key = Hash.sha256.hexadecimalDigest(of: "\(name)\n\(key)")
         return try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
+                guard BootClock.nanoseconds >= busyUntil else {
+                    return continuation.resume(throwing: ResponseStoreError.busy)
+                }
                 var result: Result?
                 do throws(SQLiteFailure) {
                     try connection.transaction { () throws(SQLiteFailure) in
@@ -125,6 +126,7 @@ package final class SQLiteRateLimits: RateLimitBackend, @unchecked Sendable {
                         try write(row, key, now)
                     }
                 } catch {
+                    if error.isBusy { busyUntil = BootClock.nanoseconds + Self.busyPause }
                     return continuation.resume(throwing: error.storeError)
                 }
                 if let result { continuation.resume(returning: result) }

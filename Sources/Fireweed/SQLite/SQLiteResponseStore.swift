@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// A response is stored as a whole or not at all, even if a process is killed while it writes. When the responses
 /// exceed the limit, the least recently used ones are removed. The file, which only its owner can read, grows to a
-/// little more than the limit; beside it there is a log of some megabytes while it is in use.
+/// little more than the limit; beside it there is a log of some megabytes while it is in use, and an empty lock file.
 ///
 /// A damaged database is renamed to `…-damaged` and replaced by an empty one: damaged content never answers a request.
 /// This also happens when only one row is damaged: a cache can be filled again, and further damage would not be
@@ -84,9 +84,15 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     }
 
     deinit {
-        // The release of the store must not take long.
-        writer.withLock { $0.connection.wait(StoreDatabase.Waiting.reader.rawValue) }
-        try? write { (_: SQLiteConnection) throws(SQLiteFailure) in }  // what was used
+        // A request that ends on a loop's thread may release the store, and the release must not take long anywhere.
+        let connection = writer.withLock { $0.connection }
+        let noted = uses.withLock { $0 }
+        guard !noted.isEmpty else { return }
+        let write = { @Sendable in
+            connection.wait(StoreDatabase.Waiting.reader.rawValue)
+            try? connection.transaction { () throws(SQLiteFailure) in try Self.write(noted, connection) }
+        }
+        if LoopThread.isCurrent { useQueue.async(execute: write) } else { write() }
     }
 
     /// An eighth of the limit.
@@ -96,7 +102,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     public var byteCount: Int {
         get throws {
             try read { (connection: SQLiteConnection) throws(SQLiteFailure) in
-                try connection.number("SELECT byte_count FROM totals")
+                try connection.number("SELECT byte_count FROM \(StoreDatabase.totals)")
             }
         }
     }
@@ -123,10 +129,11 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         let (head, variant) = (response.head.encoded, response.head.variant.encoded)
         let size = Self.size(of: key, head, response.content)
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
-            try connection.run("DELETE FROM responses WHERE key = ? AND variant = ?", .text(key), .blob(variant))
+            try connection.run(
+                "DELETE FROM \(StoreDatabase.responses) WHERE key = ? AND variant = ?", .text(key), .blob(variant))
             try connection.run(
                 """
-                INSERT INTO responses (key, variant, tag, head, head_check, content_check, byte_count, used_at, content)
+                INSERT INTO \(StoreDatabase.responses) (key, variant, tag, head, head_check, content_check, byte_count, used_at, content)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 .text(key), .blob(variant), .number(response.head.tag), .blob(head),
@@ -141,7 +148,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         let encoded = head.encoded
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
             try connection.run(
-                "UPDATE responses SET head = ?, head_check = ?, used_at = ? WHERE key = ? AND tag = ?", .blob(encoded),
+                "UPDATE \(StoreDatabase.responses) SET head = ?, head_check = ?, used_at = ? WHERE key = ? AND tag = ?",
+                .blob(encoded),
                 .number(RowCheck.head(encoded, of: key)), .number(Self.now), .text(key), .number(head.tag))
         }
     }
@@ -149,14 +157,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// Removes all variants of a key.
     public func removeResponses(for key: String) throws {
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
-            try connection.run("DELETE FROM responses WHERE key = ?", .text(key))
+            try connection.run("DELETE FROM \(StoreDatabase.responses) WHERE key = ?", .text(key))
         }
     }
 
     /// Removes all responses; the file keeps its size, and its space is reused.
     public func removeAllResponses() throws {
         try write { (connection: SQLiteConnection) throws(SQLiteFailure) in
-            try connection.run("DELETE FROM responses")
+            try connection.run("DELETE FROM \(StoreDatabase.responses)")
         }
     }
 
@@ -173,7 +181,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     /// index's own columns, SQLite reads the key from the index, and a damaged index gives the response of another key.
     private static let rowQuery = """
         SELECT row.key, row.tag, row.head, row.head_check, row.content_check, length(row.content), row.content, row.rowid
-        FROM responses AS entry CROSS JOIN responses AS row ON row.rowid = entry.rowid WHERE entry.key = ?
+        FROM \(StoreDatabase.responses) AS entry CROSS JOIN \(StoreDatabase.responses) AS row ON row.rowid = entry.rowid
+        WHERE entry.key = ?
         """
 
     /// The variants of a key, the last one stored first; throws at a row that is damaged or another key's.
@@ -192,11 +201,14 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
         return rows
     }
 
+    private static let contentQuery = """
+        SELECT content, content_check FROM \(StoreDatabase.responses) WHERE rowid = ? AND tag = ?
+        """
+
     /// The content of a row; `nil` when the row has been replaced since its head was read.
     private static func content(of row: Row, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Data? {
         var found: Data?
-        let query = "SELECT content, content_check FROM responses WHERE rowid = ? AND tag = ?"
-        try connection.statement(query).rows([.number(row.number), .number(row.head.tag)]) {
+        try connection.statement(contentQuery).rows([.number(row.number), .number(row.head.tag)]) {
             (row: SQLiteStatement) throws(SQLiteFailure) in found = try content(in: 0, check: row.number(1), of: row)
         }
         return found
@@ -214,10 +226,11 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
 
     /// Removes the least recently used responses until the rest is within the limit.
     private func evict(_ connection: SQLiteConnection) throws(SQLiteFailure) {
-        while try connection.number("SELECT byte_count FROM totals") > maximumByteCount {
-            let oldest = try connection.number("SELECT rowid FROM responses ORDER BY used_at, rowid LIMIT 1")
+        while try connection.number("SELECT byte_count FROM \(StoreDatabase.totals)") > maximumByteCount {
+            let oldest = try connection.number(
+                "SELECT rowid FROM \(StoreDatabase.responses) ORDER BY used_at, rowid LIMIT 1")
             guard oldest != 0 else { throw .damagedRow }  // of nothing, the total is nothing
-            try connection.run("DELETE FROM responses WHERE rowid = ?", .number(oldest))
+            try connection.run("DELETE FROM \(StoreDatabase.responses) WHERE rowid = ?", .number(oldest))
         }
     }
 
@@ -242,15 +255,20 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
             defer { uses = [:] }
             return uses
         }
+        try Self.write(noted, connection)
+    }
+
+    private static func write(_ noted: [Int: Int], _ connection: SQLiteConnection) throws(SQLiteFailure) {
         // A row that was replaced meanwhile counts as used once more, no harm done.
         for (row, time) in noted {
-            try connection.run("UPDATE responses SET used_at = ? WHERE rowid = ?", .number(time), .number(row))
+            try connection.run(
+                "UPDATE \(StoreDatabase.responses) SET used_at = ? WHERE rowid = ?", .number(time), .number(row))
         }
     }
 
     /// Nanoseconds since 1970.
     private static var now: Int {
-        Int(fw_clock_nanoseconds(CLOCK_REALTIME))
+        Int(WallClock.nanoseconds)
     }
 
     // MARK: Connections
@@ -258,8 +276,8 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
     private static func open(
         _ database: StoreDatabase, _ waiting: StoreDatabase.Waiting
     ) throws(ResponseStoreError) -> OpenDatabase {
-        let connection = try database.open(waiting)
-        return OpenDatabase(connection: connection, inode: database.inode)
+        let (connection, inode) = try database.open(waiting)
+        return OpenDatabase(connection: connection, inode: inode)
     }
 
     private func read<Value>(
@@ -308,8 +326,7 @@ public final class SQLiteResponseStore: ResponseStore, @unchecked Sendable {
                 do throws(SQLiteFailure) {
                     return .success(try body(handle.connection))
                 } catch  where error.isDamage {
-                    handle.connection = try database.replace(damaged: handle.inode, waiting)
-                    handle.inode = database.inode
+                    (handle.connection, handle.inode) = try database.replace(damaged: handle.inode, waiting)
                     changes.add(1, ordering: .releasing)
                 } catch {
                     throw error.storeError

@@ -1,5 +1,6 @@
 // The database of a store: its file, its tables, and what becomes of a damaged one.
 
+import CLinux
 import Foundation
 import Glibc
 
@@ -14,23 +15,44 @@ struct StoreDatabase: Sendable {
         case writer = 5000
     }
 
-    /// The version of the tables, which the file has as its `user_version`.
-    private static let form = 2
+    /// The number of the form in which responses are stored, and of how they are found.
+    ///
+    /// The tables of each form have names of their own, so that programs of different versions may use a file at the
+    /// same time: neither reads nor changes what the other has stored. Raise the number when the columns, an encoding
+    /// or the keys of stored responses change, and name the former tables in `formerResponses`. The first two forms had
+    /// their number as `user_version`, which is left alone: a program of that time removes its own tables when the
+    /// number is another.
+    private static let form = 3
+    static let responses = "responses_\(form)"
+    static let totals = "totals_\(form)"
+    private static let formerResponses = ["responses"]
+    /// Nanoseconds without use after which a response of a former form is removed, for its space: a week.
+    private static let formerLifetime = 7 * 86_400 * 1_000_000_000
 
-    /// A connection to a database with our tables; throws ``ResponseStoreError``.
-    func open(_ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
-        let inode = inode
-        do {
-            return try connect(waiting)
-        } catch let error as SQLiteFailure where error.isDamage {
-            return try replace(damaged: inode, waiting)
-        } catch let error as SQLiteFailure {
-            throw error.code & 0xFF == 14 ? .cannotOpen(path: path, reason: error.reason) : error.storeError
-        } catch let error as ResponseStoreError {
-            throw error
+    /// A connection to a database with our tables, and the inode of its file; throws ``ResponseStoreError``.
+    func open(_ waiting: Waiting) throws(ResponseStoreError) -> (connection: SQLiteConnection, inode: UInt) {
+        let seen = inode
+        do throws(SQLiteFailure) {
+            return try connectWhileShared(waiting)
+        } catch  where error.isDamage {
+            return try replace(damaged: seen, waiting)
         } catch {
-            throw .cannotOpen(path: path, reason: "\(error)")
+            throw error.isUnopened ? .cannotOpen(path: path, reason: error.reason) : error.storeError
         }
+    }
+
+    private func connectWhileShared(
+        _ waiting: Waiting
+    ) throws(SQLiteFailure) -> (connection: SQLiteConnection, inode: UInt) {
+        let lock: DatabaseLock
+        do throws(DatabaseLock.Failure) {
+            lock = try DatabaseLock(beside: path, .shared, waits: waiting == .writer)
+        } catch {
+            // A database of another user can be used without its lock file.
+            guard error == .busy else { return try connect(waiting) }
+            throw .busy
+        }
+        return try lock.whileHeld { () throws(SQLiteFailure) in try connect(waiting) }
     }
 
     /// The inode of the file at the path; 0 without a file.
@@ -39,51 +61,51 @@ struct StoreDatabase: Sendable {
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
     }
 
-    private func connect(_ waiting: Waiting) throws -> SQLiteConnection {
-        try makeFile()
-        let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue)
+    /// Opens the file; the caller holds the lock, so that the inode is that of the connection.
+    private func connect(_ waiting: Waiting) throws(SQLiteFailure) -> (connection: SQLiteConnection, inode: UInt) {
+        let connection = try SQLiteConnection(path: path, busyMilliseconds: waiting.rawValue, becomesPrivate: true)
         // A write is in the log before it is in the file, and whole or not at all, whenever the process dies. After a
         // power cut the last writes may be missing, which is no loss in a cache.
         try connection.useWriteAheadLog(waitingMilliseconds: waiting.rawValue)
         try connection.run("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
-        let form = try connection.number("PRAGMA user_version")
-        if form != Self.form { try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) } }
-        return connection
+        if try !has(Self.totals, connection) {
+            try connection.transaction { () throws(SQLiteFailure) in try makeTables(connection) }
+        }
+        if waiting == .writer { try removeUnusedFormer(connection) }
+        return (connection, inode)
     }
 
-    /// Makes the file, readable by its owner only; SQLite gives its companion files the same mode.
-    private func makeFile() throws(ResponseStoreError) {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        if fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {
-            fchmod(descriptor, 0o600)
+    private func has(_ table: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Bool {
+        try connection.number(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", .text(table)) > 0
+    }
+
+    /// Removes responses of former versions that no program has used for long; their tables stay for these programs.
+    private func removeUnusedFormer(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+        let end = Int(fw_clock_nanoseconds(CLOCK_REALTIME)) - Self.formerLifetime
+        for table in Self.formerResponses where try has(table, connection) {
+            try connection.run("DELETE FROM \(table) WHERE used_at < ?", .number(end))
         }
     }
 
     private func makeTables(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         // Asked again under the lock: another process may have been first.
-        guard try connection.number("PRAGMA user_version") != Self.form else { return }
+        guard try !has(Self.totals, connection) else { return }
+        let (responses, totals) = (Self.responses, Self.totals)
         try connection.run(
             """
-            DROP TABLE IF EXISTS responses;
-            DROP TABLE IF EXISTS totals;
-            CREATE TABLE responses (
+            CREATE TABLE \(responses) (
                 key TEXT NOT NULL, variant BLOB NOT NULL, tag INTEGER NOT NULL, head BLOB NOT NULL,
                 head_check INTEGER NOT NULL, content_check INTEGER NOT NULL, byte_count INTEGER NOT NULL,
                 used_at INTEGER NOT NULL, content BLOB NOT NULL);
-            CREATE UNIQUE INDEX responses_by_key ON responses (key, variant);
-            CREATE INDEX responses_by_use ON responses (used_at);
-            CREATE TABLE totals (byte_count INTEGER NOT NULL);
-            INSERT INTO totals VALUES (0);
-            CREATE TRIGGER responses_added AFTER INSERT ON responses
-                BEGIN UPDATE totals SET byte_count = byte_count + new.byte_count; END;
-            CREATE TRIGGER responses_removed AFTER DELETE ON responses
-                BEGIN UPDATE totals SET byte_count = byte_count - old.byte_count; END;
-            PRAGMA user_version = \(Self.form);
+            CREATE UNIQUE INDEX \(responses)_by_key ON \(responses) (key, variant);
+            CREATE INDEX \(responses)_by_use ON \(responses) (used_at);
+            CREATE TABLE \(totals) (byte_count INTEGER NOT NULL);
+            INSERT INTO \(totals) VALUES (0);
+            CREATE TRIGGER \(responses)_added AFTER INSERT ON \(responses)
+                BEGIN UPDATE \(totals) SET byte_count = byte_count + new.byte_count; END;
+            CREATE TRIGGER \(responses)_removed AFTER DELETE ON \(responses)
+                BEGIN UPDATE \(totals) SET byte_count = byte_count - old.byte_count; END;
             """)
     }
 
@@ -94,19 +116,23 @@ struct StoreDatabase: Sendable {
     /// Holds a lock between processes, since two processes that find the damage at once must not rename each other's
     /// new file. `damaged` is the inode of the damaged file: another inode at the path means that another process has
     /// replaced the file already. A reader does not wait for the lock: it throws `.busy`.
-    func replace(damaged: UInt, _ waiting: Waiting) throws(ResponseStoreError) -> SQLiteConnection {
-        let lock = Glibc.open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw .damaged(path: path) }
-        defer { close(lock) }
-        guard flock(lock, waiting == .reader ? LOCK_EX | LOCK_NB : LOCK_EX) == 0 else {
-            throw errno == EWOULDBLOCK ? .busy : .damaged(path: path)
-        }
-        if inode != damaged, let connection = try? connect(waiting) { return connection }  // another process was first
-        setAside()
-        do {
-            return try connect(waiting)
+    func replace(
+        damaged: UInt, _ waiting: Waiting
+    ) throws(ResponseStoreError) -> (connection: SQLiteConnection, inode: UInt) {
+        let lock: DatabaseLock
+        do throws(DatabaseLock.Failure) {
+            lock = try DatabaseLock(beside: path, .exclusive, waits: waiting == .writer)
         } catch {
-            throw .damaged(path: path)
+            throw error == .busy ? .busy : .damaged(path: path)
+        }
+        return try lock.whileHeld { () throws(ResponseStoreError) in
+            if inode != damaged, let opened = try? connect(waiting) { return opened }  // another process was first
+            setAside()
+            do {
+                return try connect(waiting)
+            } catch {
+                throw .damaged(path: path)
+            }
         }
     }
 

@@ -43,6 +43,8 @@ public final class DataResponseSerializer: ContextSerializing {
 }
 
 /// Returns the content as text: in the given encoding, else the response's charset, else ISO-8859-1.
+///
+/// JSON without a charset is UTF-8 (RFC 8259 §8.1): `application/json`, and every type that ends in `+json`.
 public final class StringResponseSerializer: ContextSerializing {
     /// Changes the content before it is serialised.
     public let dataPreprocessor: any DataPreprocessor
@@ -81,9 +83,12 @@ public final class StringResponseSerializer: ContextSerializing {
 
     func value(of data: Data, context: any ResponseContext) throws -> String {
         let data = try preprocessed(data)
-        let charset = encoding == nil ? context.responseField("Content-Type").flatMap(MIMEType.init)?.charset : nil
-        let encoding = encoding ?? charset.flatMap(String.Encoding.init(charset:)) ?? .isoLatin1
-        guard let text = String(data: data, encoding: encoding) else {
+        let type = encoding == nil ? context.responseField("Content-Type").flatMap(MIMEType.init) : nil
+        let charset = type?.charset.flatMap(String.Encoding.init(charset:))
+        // JSON in another encoding is an error of the server's, and stays text as it is with Alamofire.
+        if let type, charset == nil, type.isJSON, let text = String(validating: data, as: UTF8.self) { return text }
+        let encoding = encoding ?? charset ?? .isoLatin1
+        guard let text = CharsetConverter.text(of: data, in: encoding) else {
             throw AFError.responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
         }
         return text

@@ -36,6 +36,23 @@ extension String.Encoding {
         "iso-2022-kr": core(0x840),
     ]
 
+    /// The C library's name of an encoding that Foundation does not decode in every program; `nil` for the others.
+    var iconvName: String? { Self.iconvNames[self] }
+
+    /// Every encoding of `byCharset` but those of Unicode, ASCII and ISO-8859-1.
+    private static let iconvNames: [String.Encoding: String] = [
+        .isoLatin2: "ISO-8859-2", core(0x203): "ISO-8859-3", core(0x204): "ISO-8859-4", core(0x205): "ISO-8859-5",
+        core(0x206): "ISO-8859-6", core(0x207): "ISO-8859-7", core(0x208): "ISO-8859-8", core(0x209): "ISO-8859-9",
+        core(0x20A): "ISO-8859-10", core(0x20B): "ISO-8859-11", core(0x20D): "ISO-8859-13", core(0x20E): "ISO-8859-14",
+        core(0x20F): "ISO-8859-15", core(0x210): "ISO-8859-16", .windowsCP1250: "CP1250", .windowsCP1251: "CP1251",
+        .windowsCP1252: "CP1252", .windowsCP1253: "CP1253", .windowsCP1254: "CP1254", core(0x505): "CP1255",
+        core(0x506): "CP1256", core(0x507): "CP1257", core(0x508): "CP1258", core(0x41D): "CP874", core(0x400): "CP437",
+        core(0x410): "CP850", core(0x41B): "CP866", core(0xA02): "KOI8-R", core(0xA08): "KOI8-U", core(0): "MACINTOSH",
+        .shiftJIS: "CP932", core(0x420): "CP932", .japaneseEUC: "EUC-JP", .iso2022JP: "ISO-2022-JP", core(0x421): "GBK",
+        core(0x632): "GB18030", core(0xA03): "BIG5", core(0xA06): "BIG5-HKSCS", core(0x422): "UHC",
+        core(0x840): "ISO-2022-KR",
+    ]
+
     /// The encoding with a number from Core Foundation's `CFStringEncodings`, for which Foundation has no name.
     ///
     /// `NSStringEncoding` has these encodings too, with the highest of 32 bits set.

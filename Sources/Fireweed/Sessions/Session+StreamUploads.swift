@@ -32,21 +32,37 @@ extension Session {
     /// - Returns: the request, which begins with its first handler or with `resume()`.
     public func streamRequest(_ request: URLRequest, uploading content: StreamRequestContent?) -> DataStreamRequest {
         var request = request
-        let body = content.map { content in
-            switch content {
-            case .data(let data): return Result<BodySource, any Error>.success(.data(data))
-            case .file(let file): return .success(.reader { try FileBodyReader(opening: file) })
-            case .stream(let stream): return .success(.oneShot(stream, byteCount: nil))
-            case .form(let form):
-                request.headers.update(.contentType(form.contentType))
-                let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold
-                return Result { isSmall ? .data(try form.encode()) : try form.source() }
-            }
-        }
+        let content = Self.content(content, of: &request)
         return begin(
             DataStreamRequest(
                 convertible: request, automaticallyCancelOnStreamError: false, core: core, interceptor: nil,
-                shouldAutomaticallyResume: nil, content: body.map { .given($0) } ?? .ofURLRequest))
+                shouldAutomaticallyResume: nil, content: content))
+    }
+
+    /// A download that sends content which a `URLRequest` cannot hold: a file keeps its length.
+    package func download(
+        _ request: URLRequest, uploading content: StreamRequestContent?, to destination: DownloadRequest.Destination?
+    ) -> DownloadRequest {
+        var request = request
+        let content = Self.content(content, of: &request)
+        return begin(
+            DownloadRequest(
+                downloadable: .request(request), content: content, destination: destination, core: core,
+                interceptor: nil, shouldAutomaticallyResume: nil))
+    }
+
+    /// The content as it is sent; a form sets the request's `Content-Type`.
+    private static func content(_ content: StreamRequestContent?, of request: inout URLRequest) -> RequestContent {
+        switch content {
+        case nil: return .ofURLRequest
+        case .data(let data): return .given(.success(.data(data)))
+        case .file(let file): return .given(.success(.file(file)))
+        case .stream(let stream): return .given(.success(.oneShot(stream, byteCount: nil)))
+        case .form(let form):
+            request.headers.update(.contentType(form.contentType))
+            let isSmall = form.contentLength < MultipartFormData.encodingMemoryThreshold
+            return .given(Result { isSmall ? .data(try form.encode()) : try form.source() })
+        }
     }
 }
 

@@ -772,4 +772,7 @@ open class Session: @unchecked Sendable {
 }
 
 /// The session behind the short form `AF.request(…)`.
+///
+/// Its cookies are in `AF.sessionConfiguration.httpCookieStorage`, in memory, and never in
+/// `HTTPCookieStorage.shared`: a log-out deletes them there.
 public let AF = Session.default

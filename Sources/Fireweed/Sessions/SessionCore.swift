@@ -53,11 +53,12 @@ final class SessionCore: Sendable {
         shownSession = Mutex(options.shownSession)
         serializationQueue =
             options.serializationQueue ?? DispatchQueue(label: "\(options.rootQueue.label).serialization")
+        let trust = SessionTrust(options.serverTrustManager, options.delegate)
         let backing = ResponseCache.backing(options.asyncResponseStore, options.responseStore, configuration)
         cache = backing.map { [fields = settings.fields] backing in
             ResponseCache(
-                backing, sharedFields: fields, clock: clock, coalesces: options.coalescesRequests,
-                now: CacheClock.now ?? { clock.now })
+                backing, sharedFields: fields, scope: CacheScope(transport.options, trust), clock: clock,
+                coalesces: options.coalescesRequests, now: CacheClock.now ?? { clock.now })
         }
         protocolClasses = ProtocolClasses(configuration)
         notifications = options.eventMonitors.lazy.compactMap { $0 as? AlamofireNotifications }.first
@@ -70,7 +71,9 @@ final class SessionCore: Sendable {
         let waits = options.waitsForConnectivity ?? transport.options.givenWaitsForConnectivity ?? false
         let links: [(any Link)?] = [
             RedirectLink(settings: settings, queue: options.rootQueue),
-            options.strictTransportSecurity.map { StrictTransportLink(store: $0, clock: clock) },
+            options.strictTransportSecurity.map {
+                StrictTransportLink(store: $0, clock: clock, trust: options.serverTrustManager)
+            },
             AuthenticationLink(credentials: credentials),
             settings.cookieStorage == nil ? nil : CookieLink(jar: cookies, settings: settings),
             protocolClasses == nil ? nil : ProtocolLink(),
@@ -78,14 +81,13 @@ final class SessionCore: Sendable {
             waits ? ConnectivityLink(transport.options, clock: clock) : nil,
         ]
         self.links = LinkChain(links.compactMap(\.self))
-        installTrustRules()
+        install(trust)
     }
 
     /// Gives the transport the session's rules about servers, if it has any.
     ///
     /// On a transport that takes no rules, every request fails: a manager that is never asked would be a security hole.
-    private func installTrustRules() {
-        let trust = SessionTrust(options.serverTrustManager, options.delegate)
+    private func install(_ trust: SessionTrust) {
         guard let rules = trust.rules else { return }
         guard transport.abilities.contains(.serverTrust) else {
             guard options.serverTrustManager != nil else { return }
@@ -104,11 +106,19 @@ final class SessionCore: Sendable {
             let session =
                 shown
                 ?? ShownSession(
-                    configuration: configuration.value, delegate: options.delegate, rootQueue: options.rootQueue
-                ) { [weak self] in self?.invalidate(.sessionInvalidated(error: nil), notifiesDelegate: false) }
+                    configuration: configuration.value, delegate: options.delegate, rootQueue: options.rootQueue,
+                    tasks: { [weak self] in self?.runningTasks ?? [] },
+                    didInvalidate: { [weak self] in
+                        self?.invalidate(.sessionInvalidated(error: nil), notifiesDelegate: false)
+                    })
             shown = session
             return session
         }
+    }
+
+    /// The present task of each request that is not finished.
+    private var runningTasks: [URLSessionTask] {
+        registry.all.compactMap(\.task).filter { $0.state != .completed }
     }
 
     /// The session; `nil` once it is released.
@@ -176,7 +186,9 @@ final class SendableConfiguration: @unchecked Sendable {
 extension Transport where Self == EngineTransport {
     /// The transport of a session that was given none.
     static func engine(_ options: TransportOptions, _ configuration: URLSessionConfiguration) -> EngineTransport {
-        EngineTransport(
+        var options = options
+        options.configuredProxies = ConfiguredProxies(configuration.connectionProxyDictionary)
+        return EngineTransport(
             settings: PoolSettings(
                 options: options, maximumConnectionsPerHost: configuration.httpMaximumConnectionsPerHost))
     }

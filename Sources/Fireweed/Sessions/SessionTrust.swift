@@ -12,7 +12,9 @@ final class SessionTrust: Sendable {
         weak var core: SessionCore?
     }
 
-    private let manager: ServerTrustManager?
+    let manager: ServerTrustManager?
+    /// Names the rules of an evaluator that does not name them: no other session has this text.
+    let ownPartition = "session \(UUID())"
     private let delegate: SessionDelegate
     private let owner = Mutex(WeakCore())
     /// What the delegate gave, by canonical host.
@@ -30,6 +32,12 @@ final class SessionTrust: Sendable {
 
     /// Whether a decision can depend on the authorities.
     var usesAuthorities: Bool { delegate.isSubclass || manager?.usesAuthorities ?? true }
+
+    /// Whether the delegate may give client identities.
+    var mayGiveIdentities: Bool { delegate.isSubclass }
+
+    /// Names a delegate that may decide about servers, for caches.
+    var delegatePartition: String? { delegate.isSubclass ? "delegate \(type(of: delegate))" : nil }
 
     /// The rules for the transport; `nil` when the authorities decide alone.
     ///

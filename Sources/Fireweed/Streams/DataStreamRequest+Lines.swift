@@ -11,7 +11,9 @@ extension DataStreamRequest {
     /// Lines end with LF, CR or CRLF; empty lines count. A last line without a line end counts when the content is
     /// complete. Bytes that are not UTF-8 become U+FFFD; a byte order mark at the start is dropped.
     ///
-    /// The content of a response with a status from 400 on is also in `data`.
+    /// The sequence gets nothing of a response that the validators refuse: such a response may be retried, unseen. Once
+    /// there was content, a failure ends the sequence, and no retrier is asked. The content of a response with a status
+    /// from 400 on is also in `data`.
     ///
     /// ```swift
     /// for try await line in session.streamRequest("https://example.com/log").validate().lines() { print(line) }
@@ -38,6 +40,7 @@ extension DataStreamRequest {
     ///
     /// Lines end with LF; empty lines are skipped. Decoding happens on the task that reads. A line that cannot be
     /// decoded ends request and sequence with `AFError.responseSerializationFailed(reason: .decodingFailed(error:))`.
+    /// Refused responses, failures and retries are as for `lines()`.
     ///
     /// - Parameters:
     ///   - type: the type of the values.

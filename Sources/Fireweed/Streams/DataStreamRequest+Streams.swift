@@ -6,6 +6,10 @@ public import Foundation
 extension DataStreamRequest {
     /// Calls `stream` with each piece of the content as it came, then with the completion.
     ///
+    /// As with Alamofire, pieces of a response that the validators refuse come too, and a retry calls `stream` with the
+    /// content from its beginning again, without a mark between the attempts. The sequences, such as `content()`, give
+    /// only content of one accepted response.
+    ///
     /// - Parameters:
     ///   - queue: where `stream` is called; the main queue by default.
     ///   - stream: called with each event in order, one call at a time; the last event is the completion. An error that
@@ -84,6 +88,9 @@ extension DataStreamRequest {
 
 extension DataStreamRequest {
     /// The content as it comes, in pieces of any size.
+    ///
+    /// The sequence gets no content of a response that the validators refuse: such a response may be retried, unseen.
+    /// After the first piece there is no retry: a failure then ends the sequence, and no retrier is asked.
     ///
     /// ```swift
     /// for try await data in session.streamRequest("https://example.com/file").validate().content() { use(data) }

@@ -10,7 +10,8 @@ import Synchronization
 ///
 /// A slow handler slows the network down: about one megabyte at most waits for one handler. A handler gets the content
 /// that comes after it was added. The request ends when every handler has returned, so that an error of a handler
-/// counts. After `cancel()` no further value is delivered. A retry starts the content over, for the same handlers.
+/// counts. After `cancel()` no further value is delivered. A retry starts the content over, for the same handlers;
+/// sequences never get content twice.
 public final class DataStreamRequest: Request, @unchecked Sendable {
     // SAFETY: all its stored properties are `let`s of `Sendable` types.
 
@@ -105,7 +106,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     func add(_ sink: any StreamSink) -> Self {
-        receiver.add(sink)
+        receiver.add(sink, of: self)
         return add(sink as any ResponseHandler)
     }
 }

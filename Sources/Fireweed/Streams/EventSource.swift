@@ -12,17 +12,22 @@ struct EventSourceState: Sendable {
     /// The last event ID so far.
     var lastEventID = ""
     /// The wait before a reconnection: the rule's, until the server sets another one (`retry`).
-    var reconnectionTime: Duration
+    private(set) var reconnectionTime: Duration
     private var failureCount = 0
     private var isOpen = false
     private var isStopped = false
 
-    /// The least wait between failed connections, whatever the server has set.
-    private static let shortestBackoff = Duration.milliseconds(100)
+    /// The least wait between connections, whatever the server has set.
+    static let shortestBackoff = Duration.milliseconds(100)
 
     init(rule: ServerSentEvent.Reconnection?) {
         self.rule = rule
         reconnectionTime = min((rule ?? .automatic).delay, .milliseconds(ServerSentEventParser.longestMilliseconds))
+    }
+
+    /// Sets the wait that the server asks for; a server that asks for none would be flooded with connections.
+    mutating func wait(_ time: Duration) {
+        reconnectionTime = max(time, Self.shortestBackoff)
     }
 
     /// The error with which a response's head ends the source; `nil` when the content may be read.
@@ -96,7 +101,7 @@ final class EventSource: Sendable {
     func note(_ parser: ServerSentEventParser) {
         state.withLock { state in
             state.lastEventID = parser.lastEventID
-            if let time = parser.reconnectionTime { state.reconnectionTime = time }
+            if let time = parser.reconnectionTime { state.wait(time) }
         }
     }
 

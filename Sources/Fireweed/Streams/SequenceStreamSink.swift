@@ -19,6 +19,8 @@ final class SequenceStreamSink<Value: Sendable, Failure: Error>: StreamSink {
         buffer = StreamBuffer(limit: limit)
     }
 
+    var isSequence: Bool { true }
+
     var isFull: Bool { decoder.isFull }
 
     func receive(_ data: Data) {

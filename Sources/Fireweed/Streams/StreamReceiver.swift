@@ -21,6 +21,10 @@ final class StreamReceiver: ResponseReceiver {
         /// True once a value of a stream has ended the request: the values before it are still delivered.
         var hasFailed = false
         weak var input: InputConduit?
+        var gate = SequenceGate()
+
+        /// Whether any consumer gets content of the present response.
+        var hasReaders: Bool { gate.isOpen ? !sinks.isEmpty : sinks.contains { !$0.isSequence } }
     }
 
     private let state = Mutex(State())
@@ -42,11 +46,13 @@ final class StreamReceiver: ResponseReceiver {
 
     func receive(_ head: ResponseHead, of attempt: Attempt, for request: Request) -> HeadDisposition {
         let isError = head.status >= 400
-        let source = state.withLock { state in
+        let (source, isJudged) = state.withLock { state in
             state.errorContent = isError ? ErrorContent(isRefused: state.eventSource != nil) : nil
-            return state.eventSource
+            return (state.eventSource, state.gate.begin(attempt))
         }
-        guard let refusal = source?.refusal(of: head) else { return request.offerResponse(of: attempt) }
+        guard let refusal = source?.refusal(of: head) else {
+            return isJudged ? judge(attempt, of: request) : request.offerResponse(of: attempt)
+        }
         request.mutable.withLock { $0.error = $0.error ?? refusal }
         _ = request.offerResponse(of: attempt)  // the request has failed: the handler's decision changes nothing
         if isError {
@@ -62,6 +68,31 @@ final class StreamReceiver: ResponseReceiver {
         return .wait
     }
 
+    /// Runs the validators before the first content, for sequences.
+    private func judge(_ attempt: Attempt, of request: Request) -> HeadDisposition {
+        guard request.hasValidators else {
+            state.withLock { $0.gate.judged(attempt, []) }
+            return request.offerResponse(of: attempt)
+        }
+        // Validators are the caller's code, which must not run on the transport's thread.
+        request.serializationQueue.async { [self] in
+            let results = request.judgeHead(of: attempt)
+            state.withLock { $0.gate.judged(attempt, results) }
+            if case .proceed = request.offerResponse(of: attempt) { attempt.allow() }
+        }
+        return .wait
+    }
+
+    func headResults(of attempt: Attempt) -> [Request.ValidationResult?] {
+        state.withLock { $0.gate.end(attempt) }
+    }
+
+    var forbidsRetry: Bool {
+        state.withLock { state in
+            state.gate.hasDelivered && state.eventSource == nil && state.sinks.contains(where: \.isSequence)
+        }
+    }
+
     var coalescesContent: Bool { true }
 
     func receive(_ bytes: UnsafeRawBufferPointer, of attempt: Attempt) -> Intake {
@@ -69,8 +100,8 @@ final class StreamReceiver: ResponseReceiver {
         let arrival = state.withLock { state -> Arrival in
             state.errorContent?.append(bytes)
             if let error = state.errorContent, error.isRefused { return error.isFull ? .enough : .kept }
-            guard !state.sinks.isEmpty else { return .kept }
-            return state.coalesced.append(bytes).map { .pass($0, state.sinks) } ?? .kept
+            guard state.hasReaders else { return .kept }
+            return state.coalesced.append(bytes).map { .pass($0, state.gate.admitted(state.sinks)) } ?? .kept
         }
         switch arrival {
         case .kept: break
@@ -83,7 +114,7 @@ final class StreamReceiver: ResponseReceiver {
     }
 
     func readComplete() {
-        let rest = state.withLock { state in state.coalesced.take().map { ($0, state.sinks) } }
+        let rest = state.withLock { state in state.coalesced.take().map { ($0, state.gate.admitted(state.sinks)) } }
         guard let (data, sinks) = rest else { return }
         for sink in sinks { sink.receive(data) }
     }
@@ -142,7 +173,12 @@ final class StreamReceiver: ResponseReceiver {
 
     // MARK: The consumers
 
-    func add(_ sink: any StreamSink) {
+    func add(_ sink: any StreamSink, of request: DataStreamRequest) {
+        // A head that came before the first sequence was not judged.
+        if sink.isSequence, let attempt = state.withLock({ $0.gate.admit() }) {
+            let results = request.judgeHead(of: attempt)
+            state.withLock { $0.gate.judged(attempt, results) }
+        }
         state.withLock { $0.sinks.append(sink) }
     }
 

@@ -6,6 +6,8 @@ import Foundation
 ///
 /// Its end has a place among the request's handlers.
 protocol StreamSink: ResponseHandler {
+    /// Whether the consumer is a sequence: its reader gets the content of one response, which is acceptable.
+    var isSequence: Bool { get }
     /// Whether too much waits to be consumed: the transport then stops until there is room.
     var isFull: Bool { get }
     /// Takes a piece; called on the transport's thread, in order.
@@ -14,6 +16,10 @@ protocol StreamSink: ResponseHandler {
     func restart()
     /// No more pieces come; `isWhole` when all of the content did.
     func finish(isWhole: Bool)
+}
+
+extension StreamSink {
+    var isSequence: Bool { false }
 }
 
 /// The bytes that wait in one consumer, with a limit.

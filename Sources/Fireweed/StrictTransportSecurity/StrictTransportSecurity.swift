@@ -9,8 +9,9 @@ import Synchronization
 /// `https` before anything is sent.
 ///
 /// A session with such a store reads `Strict-Transport-Security` in responses of named hosts that came over TLS, and
-/// applies it, to redirects too. Several sessions may share one store. A session without a store does not apply any
-/// policy.
+/// applies it, to redirects too. A server whose certificate was not checked, as with a ``DisabledTrustEvaluator``, sets
+/// no policy. Several sessions may share one store, and several processes one file. A session without a store does not
+/// apply any policy.
 ///
 /// ```swift
 /// let session = Session(strictTransportSecurity: StrictTransportSecurity(file: storeURL))
@@ -35,14 +36,24 @@ public final class StrictTransportSecurity: Sendable {
     /// The most hosts that are stored; those whose policy ends first are removed first.
     public let maximumHostCount: Int
 
-    private let known: Mutex<[String: Host]>
+    private struct State {
+        /// The hosts by their names.
+        var known: [String: Host]
+        /// What this process has changed since it last wrote the file; `nil` for a host that was removed.
+        var changes: [String: Host?] = [:]
+        /// How often all hosts were removed, before the changes.
+        var emptyingCount = 0
+    }
+
+    private let state: Mutex<State>
     private let now: @Sendable () -> Date
     private let writing = DispatchQueue(label: "org.fireweed.strict-transport-security")
 
     /// Makes a store, with the hosts of a file.
     ///
     /// A file that is missing or cannot be read counts as empty; it is written anew, for this user alone, when
-    /// something changes.
+    /// something changes. Hosts that other processes have added or removed by then stay as these left them, and apply
+    /// to this process from then on.
     ///
     /// - Parameters:
     ///   - file: where hosts are stored; `nil`, the default, keeps them in memory.
@@ -55,15 +66,18 @@ public final class StrictTransportSecurity: Sendable {
         self.file = file
         self.maximumHostCount = max(1, maximumHostCount)
         self.now = now
-        let kept = file.flatMap { try? JSONDecoder().decode([Host].self, from: FileContent.read($0)) } ?? []
-        let pairs = kept.compactMap { host in Self.canonical(host.name).map { ($0, host.named($0)) } }
-        known = Mutex(Dictionary(pairs) { first, _ in first })
+        state = Mutex(State(known: file.flatMap { Self.byName(StrictTransportFile(url: $0).read()) } ?? [:]))
+    }
+
+    private static func byName(_ hosts: [Host]?) -> [String: Host]? {
+        let pairs = hosts?.compactMap { host in canonical(host.name).map { ($0, host.named($0)) } }
+        return pairs.map { Dictionary($0) { first, _ in first } }
     }
 
     /// The hosts whose policy has not ended, in the order of their names.
     public var hosts: [Host] {
         let now = now()
-        return known.withLock { $0.values.filter { $0.expiry > now } }.sorted { $0.name < $1.name }
+        return state.withLock { $0.known.values.filter { $0.expiry > now } }.sorted { $0.name < $1.name }
     }
 
     /// Adds a host, as a preloaded list does; an IP address is ignored.
@@ -80,20 +94,27 @@ public final class StrictTransportSecurity: Sendable {
         guard let name = Self.canonical(name) else { return }
         // A year at most is what servers ask for; more must not overflow.
         let expiry = now.addingTimeInterval(min(lifetime, 100 * 365 * 86_400))
-        known.withLock { known in
-            known[name] = lifetime > 0 ? Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains) : nil
-            guard known.count > maximumHostCount else { return }
-            known = known.filter { $0.value.expiry > now }
-            while known.count > maximumHostCount, let first = known.values.min(by: { $0.expiry < $1.expiry }) {
-                known[first.name] = nil
-            }
+        let host = lifetime > 0 ? Host(name: name, expiry: expiry, includesSubdomains: includesSubdomains) : nil
+        state.withLock { state in
+            state.known[name] = host
+            bound(&state.known, at: now)
+            if file != nil { state.changes[name] = .some(host) }
         }
         save()
     }
 
+    /// Removes the hosts whose policy ends first, where there are too many.
+    private func bound(_ known: inout [String: Host], at now: Date) {
+        guard known.count > maximumHostCount else { return }
+        known = known.filter { $0.value.expiry > now }
+        while known.count > maximumHostCount, let first = known.values.min(by: { $0.expiry < $1.expiry }) {
+            known[first.name] = nil
+        }
+    }
+
     /// Removes every host.
     public func removeAll() {
-        known.withLock { $0.removeAll() }
+        state.withLock { $0 = State(known: [:], emptyingCount: $0.emptyingCount + 1) }
         save()
     }
 
@@ -105,7 +126,8 @@ public final class StrictTransportSecurity: Sendable {
 
     private func applies(to host: String, at now: Date) -> Bool {
         guard let name = Self.canonical(host) else { return false }
-        return known.withLock { known in
+        return state.withLock { state in
+            let known = state.known
             if let own = known[name], own.expiry > now { return true }
             var rest = name[...]
             while let dot = rest.firstIndex(of: ".") {
@@ -144,9 +166,28 @@ public final class StrictTransportSecurity: Sendable {
 
     private func save() {
         guard let file else { return }
-        writing.async { [self] in
-            guard let data = try? JSONEncoder().encode(hosts) else { return }
-            try? FileInstaller.writePrivately(data, to: file)
+        let shared = StrictTransportFile(url: file)
+        writing.async { [self] in shared.whileLocked { merge(into: shared) } }
+    }
+
+    /// Makes our changes in the file as it is now, and takes the changes of other processes from it.
+    private func merge(into file: StrictTransportFile) {
+        let now = now()
+        let stored = Self.byName(file.read())
+        let (hosts, written, emptyingCount) = state.withLock { state in
+            // A file that is missing or damaged removes no host.
+            var merged = state.emptyingCount > 0 ? [:] : stored ?? state.known
+            for (name, host) in state.changes { merged[name] = host }
+            merged = merged.filter { $0.value.expiry > now }
+            bound(&merged, at: now)
+            state.known = merged
+            return (merged.values.sorted { $0.name < $1.name }, state.changes, state.emptyingCount)
+        }
+        // Changes that cannot be written are tried again with the next one.
+        guard (try? file.write(hosts)) != nil else { return }
+        state.withLock { state in
+            state.emptyingCount -= emptyingCount
+            state.changes = state.changes.filter { name, host in written[name] != .some(host) }
         }
     }
 

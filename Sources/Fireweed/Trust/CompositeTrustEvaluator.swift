@@ -14,12 +14,24 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
         self.evaluators = evaluators
     }
 
+    /// Those of the evaluators, in their order.
+    public var cachePartition: String? {
+        let parts = evaluators.compactMap(\.cachePartition)
+        return parts.count == evaluators.count ? "all of [\(parts.joined(separator: ", "))]" : nil
+    }
+
     /// Whether one of the evaluators may wait.
     public var mayWait: Bool { evaluators.contains(where: \.mayWait) }
 
     /// Runs the evaluators in order and rethrows the first failure; later evaluators do not run.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         try evaluators.evaluate(trust, forHost: host)
+    }
+}
+
+extension CompositeTrustEvaluator: ServerIdentityChecking {
+    var checksIdentity: Bool {
+        evaluators.contains { ($0 as? any ServerIdentityChecking)?.checksIdentity ?? true }
     }
 }
 

@@ -11,10 +11,24 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Throws `.defaultEvaluationFailed` or `.hostValidationFailed`.
+    /// The checks.
+    public var cachePartition: String? { Self.partition(validateHost: validateHost) }
+
+    /// The checks of a session without a manager.
+    static let ordinaryPartition = partition(validateHost: true)
+
+    private static func partition(validateHost: Bool) -> String {
+        "default" + CachePartition.checks(performDefaultValidation: true, validateHost: validateHost)
+    }
+
+    /// Throws `.trustEvaluationFailed(error:)` around a `TrustFailure`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         _ = try trust.checkedChain(performDefaultValidation: true, validateHost: validateHost, host: host)
     }
+}
+
+extension DefaultTrustEvaluator: ServerIdentityChecking {
+    var checksIdentity: Bool { validateHost }
 }
 
 extension ServerTrustEvaluating where Self == DefaultTrustEvaluator {

@@ -9,6 +9,9 @@ public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     public init() {}
 
+    /// `unchecked`.
+    public var cachePartition: String? { "unchecked" }
+
     /// Accepts the server.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
 }

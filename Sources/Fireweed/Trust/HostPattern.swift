@@ -1,13 +1,17 @@
 // Rules for many hosts at once.
 
 import FireweedTransport
+public import Foundation
 
 /// A host name with a wildcard in front: `*.example.com` for exactly one label, `**.example.com` for one or more.
 public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     /// The text is not `*.` or `**.` and a host name.
-    public struct Malformed: Error, Sendable, Equatable {
+    public struct Malformed: Error, Sendable, Equatable, LocalizedError {
         /// The text.
         public let text: String
+
+        /// A sentence with the text.
+        public var errorDescription: String? { "\(text.debugDescription) is no pattern of hosts." }
     }
 
     /// What follows the wildcard, with its dot, in canonical form.

@@ -36,8 +36,14 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Throws `.noCertificatesFound`, `.defaultEvaluationFailed`, `.hostValidationFailed` or
-    /// `.certificatePinningFailed`.
+    /// The checks, and a digest of the pins.
+    public var cachePartition: String? {
+        "certificates \(CachePartition.digest(certificates))" + (acceptSelfSignedCertificates ? " self-signed" : "")
+            + CachePartition.checks(performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+    }
+
+    /// Throws `.noCertificatesFound`, `.certificatePinningFailed`, or `.trustEvaluationFailed(error:)` around a
+    /// `TrustFailure`.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
         if acceptSelfSignedCertificates { trust.setAnchors(certificates) }

@@ -61,8 +61,19 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Throws `.noPublicKeysFound`, `.defaultEvaluationFailed`, `.hostValidationFailed`, `.publicKeyPinningFailed`, or
-    /// `.customEvaluationFailed(error:)` around a ``PublicKeyPinError``.
+    /// The checks, and a digest of the pins.
+    public var cachePartition: String? {
+        let pins =
+            switch pinned {
+            case .keys(let keys): keys.map(\.pin)
+            case .hashes(let pins): pins
+            }
+        return "keys \(CachePartition.digest(pins.map { [UInt8]($0.sha256) }))"
+            + CachePartition.checks(performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+    }
+
+    /// Throws `.noPublicKeysFound`, `.publicKeyPinningFailed`, `.trustEvaluationFailed(error:)` around a
+    /// `TrustFailure`, or `.customEvaluationFailed(error:)` around a ``PublicKeyPinError``.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         guard !pinned.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
         let chain = try trust.checkedChain(

@@ -17,7 +17,8 @@ import Synchronization
 ///
 /// The evaluation waits for the network on a thread of its own. Statuses are fetched over plain HTTP, since they are
 /// signed, without following redirects, and only for chains that lead to an authority: so a server cannot make us fetch
-/// arbitrary URLs by a certificate of its own making.
+/// arbitrary URLs by a certificate of its own making. They are fetched by the way of the session's requests: through
+/// its proxy, and only from addresses that its ``AddressGuard`` allows. A status that cannot be fetched is unknown.
 ///
 /// ```swift
 /// let manager = ServerTrustManager(evaluators: ["bank.example": .revocationChecking(options: [.any, .requirePositiveResponse])])
@@ -66,8 +67,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator without revocation lists of its own, whose look-ups take ten seconds at most.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`;
-    ///     true by default. Without it, such a chain fails with `.revocationCheckFailed`.
+    ///   - performDefaultValidation: whether the chain is checked up to an authority before the host; true by default.
+    ///     Without it, the host is checked first: a chain that leads to no authority fails in either case.
     ///   - validateHost: whether the certificate must be for the host; true by default.
     ///   - options: how the status is looked up, and whether an unknown status is a failure; OCSP and revocation lists
     ///     by default, where an unknown status is accepted.
@@ -82,8 +83,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator.
     ///
     /// - Parameters:
-    ///   - performDefaultValidation: whether a chain that leads to no authority fails with `.defaultEvaluationFailed`.
-    ///     Without it, such a chain fails with `.revocationCheckFailed`.
+    ///   - performDefaultValidation: whether the chain is checked up to an authority before the host. Without it, the
+    ///     host is checked first: a chain that leads to no authority fails in either case.
     ///   - validateHost: check that the certificate is for the host.
     ///   - options: where to ask, and what silence means.
     ///   - revocationLists: lists at hand, asked before the network is.
@@ -99,10 +100,18 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         self.timeout = timeout
     }
 
+    /// The checks, the options, and a digest of the revocation lists.
+    public var cachePartition: String? {
+        let lists = CachePartition.digest(revocationLists.map { Digest.sha256($0.derRepresentation) })
+        return "revocation \(options.rawValue) \(lists)"
+            + CachePartition.checks(performDefaultValidation: performDefaultValidation, validateHost: validateHost)
+    }
+
     /// True: the evaluator waits for the network.
     public var mayWait: Bool { true }
 
-    /// Throws `.defaultEvaluationFailed`, `.hostValidationFailed` or `.revocationCheckFailed`.
+    /// Throws `.trustEvaluationFailed(error:)` around a `TrustFailure`: `.revoked`, `.unknownRevocation`, or a fault of
+    /// the chain or the name.
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         _ = try trust.checkedChain(
             performDefaultValidation: performDefaultValidation, validateHost: validateHost, host: host)
@@ -110,7 +119,7 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
             // A certificate that no authority vouches for has no issuer who could say anything about it.
             try check(trust, path: trust.evaluateChain())
         } catch {
-            throw failure(error, trust, host)
+            throw AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: error))
         }
     }
 
@@ -124,7 +133,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         let deadline = ContinuousClock.now + timeout
         for (index, inquiry) in RevocationInquiry.inquiries(about: path).enumerated() {
             let stapled = index == 0 ? trust.stapledStatus : nil
-            let answer = answer(to: inquiry, stapled: stapled, deadline: deadline)
+            let answer = answer(
+                to: inquiry, stapled: stapled, fetching: trust.statuses ?? StatusFetch.byDefault, by: deadline)
             switch answer.status {
             case .good: answer.validUntil.map { trust.limitVerdict(to: $0) }
             case .revoked: throw .revoked(inquiry.certificate)
@@ -135,20 +145,15 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         }
     }
 
-    private func failure(_ failure: TrustFailure, _ trust: ServerTrust, _ host: String) -> AFError {
-        .serverTrustEvaluationFailed(
-            reason: .revocationCheckFailed(
-                output: .init(host: host, trust: trust, failure: failure), options: options))
-    }
-
     // MARK: Asking
 
     /// The first definite status; without one, the reasons of all sources.
     private func answer(
-        to inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
+        to inquiry: RevocationInquiry, stapled: Data?, fetching statuses: any StatusSource,
+        by deadline: ContinuousClock.Instant
     ) -> RevocationAnswer {
         var reasons: [String] = []
-        for ask in sources(for: inquiry, stapled: stapled, deadline: deadline) {
+        for ask in sources(for: inquiry, stapled: stapled, fetching: statuses, by: deadline) {
             let answer = ask()
             guard case .unknown(let reason) = answer.status else {
                 remember(answer, about: inquiry.certificate)
@@ -161,7 +166,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 
     /// The sources of a status, in order.
     private func sources(
-        for inquiry: RevocationInquiry, stapled: Data?, deadline: ContinuousClock.Instant
+        for inquiry: RevocationInquiry, stapled: Data?, fetching statuses: any StatusSource,
+        by deadline: ContinuousClock.Instant
     ) -> [() -> RevocationAnswer] {
         var sources: [() -> RevocationAnswer] = []
         if options.contains(.ocsp), let stapled { sources.append { inquiry.answer(in: stapled) } }
@@ -172,26 +178,28 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
         guard !options.contains(.networkAccessDisabled) else { return sources }
         let responders = options.contains(.ocsp) ? inquiry.responders : []
         let locations = options.contains(.crl) ? inquiry.listLocations : []
-        let asking = responders.map { url in { Self.ask(url, inquiry, deadline) } }
-        let looking = locations.map { url in { Self.look(into: url, inquiry, deadline) } }
+        let asking = responders.map { url in { Self.ask(url, inquiry, statuses, deadline) } }
+        let looking = locations.map { url in { Self.look(into: url, inquiry, statuses, deadline) } }
         return sources + (options.contains(.preferCRL) ? looking + asking : asking + looking)
     }
 
     private static func ask(
-        _ responder: URL, _ inquiry: RevocationInquiry, _ deadline: ContinuousClock.Instant
+        _ responder: URL, _ inquiry: RevocationInquiry, _ statuses: any StatusSource,
+        _ deadline: ContinuousClock.Instant
     ) -> RevocationAnswer {
         guard let request = inquiry.request else { return .unknown("no OCSP request could be made") }
         return fetched {
             let content = (data: request, type: "application/ocsp-request")
-            return inquiry.answer(in: try StatusFetch.fetch(responder, posting: content, deadline: deadline))
+            return inquiry.answer(in: try statuses.fetch(responder, posting: content, deadline: deadline))
         }
     }
 
     private static func look(
-        into location: URL, _ inquiry: RevocationInquiry, _ deadline: ContinuousClock.Instant
+        into location: URL, _ inquiry: RevocationInquiry, _ statuses: any StatusSource,
+        _ deadline: ContinuousClock.Instant
     ) -> RevocationAnswer {
         fetched {
-            inquiry.answer(in: [try RevocationList(bytes: StatusFetch.fetch(location, deadline: deadline))])
+            inquiry.answer(in: [try RevocationList(bytes: statuses.fetch(location, posting: nil, deadline: deadline))])
         }
     }
 
@@ -220,6 +228,10 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
             known[certificate] = Known(answer: answer, end: end)
         }
     }
+}
+
+extension RevocationTrustEvaluator: ServerIdentityChecking {
+    var checksIdentity: Bool { performDefaultValidation && validateHost }
 }
 
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {

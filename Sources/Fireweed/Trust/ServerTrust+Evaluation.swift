@@ -72,29 +72,18 @@ extension AlamofireExtension where ExtendedType == ServerTrust {
     /// The `certificates` in DER.
     public var certificateData: [Data] { certificates.af.data }
 
-    /// Checks the chain up to an authority; the host is only named in the error.
+    /// Checks the chain up to an authority, for any host.
     ///
-    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .defaultEvaluationFailed(output:))`.
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
     public func performDefaultValidation(forHost host: String) throws {
-        try check(.chain) { .defaultEvaluationFailed(output: .init(host: host, trust: type, failure: $0)) }
+        try evaluate(afterApplying: .chain)
     }
 
     /// Checks the chain up to an authority, and that the server's certificate is for the host.
     ///
-    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .hostValidationFailed(output:))`.
+    /// - Throws: `AFError.serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error:))` around a `TrustFailure`.
     public func performValidation(forHost host: String) throws {
-        try check(.host(host)) { .hostValidationFailed(output: .init(host: host, trust: type, failure: $0)) }
-    }
-
-    private func check(
-        _ policy: TrustPolicy, reason: (TrustFailure) -> AFError.ServerTrustFailureReason
-    ) throws(AFError) {
-        type.apply(policy)
-        do {
-            try type.evaluate()
-        } catch {
-            throw .serverTrustEvaluationFailed(reason: reason(error))
-        }
+        try evaluate(afterApplying: .host(host))
     }
 }
 

@@ -35,6 +35,16 @@ public protocol ServerTrustEvaluating: Sendable {
     /// another one is made when the evaluator accepts the server. Handshakes with one host that bring the same
     /// certificates and status while the evaluator runs share its result. Default: `false`.
     var mayWait: Bool { get }
+
+    /// Names the servers that the evaluator accepts, for caches that several sessions share.
+    ///
+    /// A stored response of an `https` URL answers only sessions whose evaluators for the host have the same value:
+    /// what came from an unchecked server is not given to a session that checks it. Evaluators that accept
+    /// different servers return different values. Read for every request of a session with a cache, on any thread.
+    ///
+    /// Default: `nil`, which keeps the stored responses of the hosts to the session that fetched them. An evaluator
+    /// whose responses other sessions may use returns a text that says everything that its decision depends on.
+    var cachePartition: String? { get }
 }
 
 extension ServerTrustEvaluating {
@@ -49,15 +59,13 @@ extension ServerTrust {
     ) throws(AFError) -> [Certificate] {
         let verdict = Result { () throws(TrustFailure) -> [Certificate] in try evaluateChain() }
         if performDefaultValidation, case .failure(let failure) = verdict {
-            throw .serverTrustEvaluationFailed(
-                reason: .defaultEvaluationFailed(output: .init(host: host, trust: self, failure: failure)))
+            throw .serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: failure))
         }
         if validateHost {
             do {
                 try evaluateHost(host)
             } catch {
-                throw .serverTrustEvaluationFailed(
-                    reason: .hostValidationFailed(output: .init(host: host, trust: self, failure: error)))
+                throw .serverTrustEvaluationFailed(reason: .trustEvaluationFailed(error: error))
             }
         }
         return (try? verdict.get()) ?? certificates

@@ -33,13 +33,14 @@ extension AFError {
         /// A revocation policy could not be made. Fireweed never reports it; code that switches over all reasons names
         /// it.
         case revocationPolicyCreationFailed
-        /// An evaluation by `trust.af.evaluate()` failed; the error is a `TrustFailure`.
+        /// A check of the chain, of the host or of the revocation status failed; the error is a `TrustFailure`.
         case trustEvaluationFailed(error: (any Error)?)
-        /// The chain does not lead to a trusted authority, or is not valid.
+        /// The chain is not trusted. Fireweed never reports it, but ``trustEvaluationFailed(error:)``; code that
+        /// switches over all reasons names it.
         case defaultEvaluationFailed(output: Output)
-        /// The certificate is not for this host.
+        /// The certificate is not for this host. Fireweed never reports it, but ``trustEvaluationFailed(error:)``.
         case hostValidationFailed(output: Output)
-        /// A certificate in the chain is revoked, or its status is unknown and `requirePositiveResponse` is set.
+        /// A certificate is revoked. Fireweed never reports it, but ``trustEvaluationFailed(error:)``.
         case revocationCheckFailed(output: Output, options: RevocationTrustEvaluator.Options)
         /// None of the chain's certificates is pinned.
         case certificatePinningFailed(

@@ -11,6 +11,7 @@ extension BodySource {
         case .none: nil
         // Not `InputStream(data:)`: on Linux its `streamError` traps where there is no error.
         case .data(let data): BodyInputStream { DataReader(data) }
+        case .file(let url): BodyInputStream { try FileBodyReader(opening: url) }
         case .reader(let make): BodyInputStream(make)
         }
     }

@@ -48,22 +48,21 @@ final class ProtocolTransfer: Sendable {
         let wantsReadComplete: Bool
         /// The session's.
         let clock: any SessionClock
-
-        /// Nanoseconds since 1970.
-        fileprivate var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
     }
 
     /// The bytes that are offered at a time, so that a consumer can stop the content.
     private static let pieceSize = 64 * 1024
 
     private let order: Order
+    private let startNanoseconds: UInt64
     private let queue = DispatchQueue(label: "fireweed.urlprotocol")
     private let state: Mutex<State>
 
     init(_ order: Order, for host: any ProtocolHost) {
         self.order = order
         var report = TransferReport()
-        report.startNanoseconds = order.wallNanoseconds
+        report.startNanoseconds = order.clock.now.nanosecondsSince1970
+        startNanoseconds = order.clock.monotonicNanoseconds
         self.state = Mutex(State(host: host, report: report))
     }
 
@@ -211,7 +210,7 @@ final class ProtocolTransfer: Sendable {
 
     /// Microseconds since the exchange began, at least 1: in a report, 0 means that an event did not happen.
     private func elapsedMicroseconds(_ state: State) -> Int64 {
-        max(1, (order.wallNanoseconds - state.report.startNanoseconds) / 1000)
+        max(1, Int64((max(now, startNanoseconds) - startNanoseconds) / 1000))
     }
 }
 

@@ -29,7 +29,7 @@ final class UploadContent: UploadableConvertible {
         let source: BodySource =
             switch uploadable {
             case .data(let data): .data(data)
-            case .file(let url, _): .reader { try FileBodyReader(opening: url) }
+            case .file(let url, _): .file(url)
             case .stream: stream.map { .oneShot($0, byteCount: nil) } ?? .none
             }
         given = uploadable
@@ -85,18 +85,18 @@ final class UploadContent: UploadableConvertible {
 
     // MARK: Making
 
-    /// Makes the content; throws `UploadableFailure`.
-    func prepare() throws {
+    /// Makes the content, unless it was made before.
+    func prepare() throws(AFError) {
         if case .failure(let error) = source {
-            throw UploadableFailure(error: error.asAFError(or: .createUploadableFailed(error: error)))
+            throw error.asAFError(or: .createUploadableFailed(error: error))
         }
     }
 
-    /// Notifies monitors of the content that was made with the `URLRequest`, or of its failure.
-    func announce(_ made: Result<RequestRecord, any Error>, of request: Request) {
-        if case .failure(let failure as UploadableFailure) = made {
+    /// Notifies monitors of the content, or of its failure.
+    func announce(_ made: Result<Void, AFError>, of request: Request) {
+        if case .failure(let error) = made {
             request.notifyMonitors(as: UploadRequest.self) {
-                $0.request($1, didFailToCreateUploadableWithError: failure.error)
+                $0.request($1, didFailToCreateUploadableWithError: error)
             }
         } else if let uploadable {
             request.notifyMonitors(as: UploadRequest.self) { $0.request($1, didCreateUploadable: uploadable) }
@@ -168,6 +168,7 @@ final class UploadContent: UploadableConvertible {
         switch try source.get() {
         case .none: return .data(Data())
         case .data(let data): return .data(data)
+        case .file(let url): return .file(url, shouldRemove: false)
         case .reader(let make):
             let file = try TemporaryFile()
             try Self.copy(make(), to: file.url)
@@ -177,6 +178,7 @@ final class UploadContent: UploadableConvertible {
     }
 
     private static func copy(_ reader: any BodyReader, to url: URL) throws {
+        BlockingCall.check("open")
         let descriptor = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFailure.current(.create, url).urlError }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -187,11 +189,6 @@ final class UploadContent: UploadableConvertible {
             try output.write(contentsOf: block.prefix(count))
         }
     }
-}
-
-/// Why the content of an upload could not be made.
-struct UploadableFailure: Error {
-    let error: AFError
 }
 
 /// A form that belongs to a request.

@@ -28,6 +28,9 @@ package struct MIMEType: Equatable {
     /// True for `*/*`.
     package var isWildcard: Bool { type == "*" && subtype == "*" }
 
+    /// True for JSON (RFC 8259 §11), and for types with its structure (RFC 6839 §3.1).
+    package var isJSON: Bool { subtype == "json" || subtype.utf8.suffix(5).elementsEqual("+json".utf8) }
+
     /// True when `other` matches this media type or range.
     package func matches(_ other: MIMEType) -> Bool {
         func fits(_ pattern: String, _ text: String) -> Bool { pattern == "*" || text == "*" || pattern == text }

@@ -42,6 +42,12 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
     public static let mandatoryExtensionMissing = WebSocketCloseCode(rawValue: 1010)
     /// The server met something that it did not expect.
     public static let internalServerError = WebSocketCloseCode(rawValue: 1011)
+    /// The server restarts; connect again after a random delay.
+    public static let serviceRestart = WebSocketCloseCode(rawValue: 1012)
+    /// The server is overloaded; connect again later, or to another server.
+    public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
+    /// A gateway got an invalid response from the server behind it.
+    public static let badGateway = WebSocketCloseCode(rawValue: 1014)
     /// The TLS handshake failed; never sent.
     public static let tlsHandshakeFailure = WebSocketCloseCode(rawValue: 1015)
 

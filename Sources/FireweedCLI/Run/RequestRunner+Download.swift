@@ -11,13 +11,7 @@ extension RequestRunner {
         let place = invocation.goesOn ? partialFile : nil
         if let place, let code = await codeOfFinished(place) { return code }
         let meter = TransferMeter()
-        let request: URLRequest
-        do {
-            request = try downloadedRequest()
-        } catch {
-            return finish(Outcome(error: error.asAFError ?? .createURLRequestFailed(error: error)))
-        }
-        let task = session.download(request, to: destination(place))
+        let task = session.download(compressedMessage, uploading: sentContent, to: destination(place))
         authentication?.apply(to: task)
         validate(task)
         if let place {
@@ -50,22 +44,6 @@ extension RequestRunner {
             let isSaved = savesAnyStatus || (200..<300).contains(response.statusCode)
             return isSaved ? .success(()) : .failure(RefusedStatus())
         }
-    }
-
-    private func downloadedRequest() throws -> URLRequest {
-        var request = compressedMessage
-        guard !invocation.compresses else { return request }
-        switch plan.content {
-        case .data(let data, _): request.httpBody = data
-        case .file(let file, _): request.httpBodyStream = InputStream(url: file)
-        case .stream(let stream, _): request.httpBodyStream = stream.stream()
-        case .input(let input, _): request.httpBodyStream = input.stream()
-        case .multipart(let form):
-            request.httpBody = try form.encode()
-            request.headers.update(.contentType(form.contentType))
-        case .none: break
-        }
-        return request
     }
 
     /// Where a complete file goes.

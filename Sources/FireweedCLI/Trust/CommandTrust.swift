@@ -24,6 +24,8 @@ enum CommandTrust {
 private struct ShowingEvaluator: ServerTrustEvaluating {
     let rule: any ServerTrustEvaluating
 
+    var cachePartition: String? { rule.cachePartition }
+
     func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         Terminal.tell("\(CertificateTree.text(of: trust))")
         try rule.evaluate(trust, forHost: host)

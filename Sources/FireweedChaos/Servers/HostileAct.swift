@@ -48,7 +48,7 @@ enum HostileAct: String, Sendable, CaseIterable, Codable {
         case .neverAnswers: [.hold]
         case .closesInHead: [.send("HTTP/1.1 200 OK\r\nContent-Le"), .close]
         case .neverEndsHead: [.send("HTTP/1.1 200 OK\r\nA: b"), .hold]
-        case .brokenStatusLine: [.send("HTTP/1.1  200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold]
+        case .brokenStatusLine: [.send("HTTP/1.1\t200 OK\r\nContent-Length: 5\r\n\r\nhello"), .hold]
         case .notHTTP: [.send("SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), .close]
         case .interimFlood: [.sendRepeatedly("HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000), .close]
         case .manyFields: [.send("HTTP/1.1 200 OK\r\n"), .sendRepeatedly("A: b\r\n", count: 5_000), .close]

@@ -1,0 +1,80 @@
+// The properties of a session that its stored responses depend on.
+
+import FireweedTransport
+import Foundation
+
+/// The rules of a session about servers, and its identities.
+protocol CacheTrust: Sendable {
+    /// The rules; `nil` where the authorities decide alone.
+    var rules: ServerTrustRules? { get }
+    /// Whether requests may be made with client identities of a delegate.
+    var mayGiveIdentities: Bool { get }
+    /// Names the rules about a host; `nil` where the authorities decide alone.
+    func cachePartition(forHost host: String) -> String?
+}
+
+/// Where a session connects to, which servers it trusts, and how it identifies itself.
+///
+/// Sessions may share a store: a response must not answer a session that would have asked another server, that would
+/// have refused the server, or that is somebody else.
+struct CacheScope: Sendable {
+    /// The fields that say who a request comes from.
+    let credentialFields: CredentialFields
+    private let options: TransportOptions
+    private let trust: (any CacheTrust)?
+    /// Whether connections go where URLs say.
+    private let dialsOrigins: Bool
+    /// Whether the system's authorities alone decide about servers.
+    private let trustsSystem: Bool
+
+    init(_ options: TransportOptions = TransportOptions(), _ trust: (any CacheTrust)? = nil) {
+        credentialFields = CredentialFields(options.credentialFieldNames)
+        self.options = options
+        self.trust = trust
+        dialsOrigins =
+            options.unixSocketPath == nil && options.addressOverrides.isEmpty && options.connectionRoutes.isEmpty
+        trustsSystem = trust?.rules == nil && options.certificateAuthorities == .system
+    }
+
+    /// What the response to a request for this URL depends on besides the URL, as text; `nil` for nothing.
+    ///
+    /// `host` is the message's `Host` field where it is not the URL's.
+    func place(of url: URL, host: String?) -> String? {
+        if host == nil, dialsOrigins, trustsSystem { return nil }
+        let name = CanonicalHost.text(of: url.host ?? "")
+        var parts: [String] = []
+        if let host { parts.append("host \(host)") }
+        if !dialsOrigins, let detour = options.detour(fromHost: name, port: UInt16(clamping: url.effectivePort)) {
+            parts.append("to \(detour)")
+        }
+        if !trustsSystem, url.isSecure {
+            if let rules = trust?.cachePartition(forHost: name) { parts.append("trust \(rules)") }
+            if let authorities = options.certificateAuthorities.cachePartition { parts.append(authorities) }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "\n")
+    }
+
+    /// The client identity for a URL; `nil` for a URL in clear text, and where there is none.
+    func clientIdentity(for url: URL) -> ClientIdentity? {
+        guard trust?.mayGiveIdentities == true || options.clientIdentity != nil || !options.clientIdentities.isEmpty,
+            url.isSecure, let host = url.host
+        else { return nil }
+        return trust?.rules?.identity(host) ?? options.identity(forHost: host)
+    }
+}
+
+extension CertificateAuthorities {
+    /// Names the authorities; `nil` for the system's.
+    fileprivate var cachePartition: String? {
+        switch self {
+        case .system: nil
+        case .file(let url): "authorities of \(url.path)"
+        case .folder(let url): "authorities in \(url.path)"
+        case .certificates(let certificates): "authorities \(CachePartition.digest(certificates))"
+        }
+    }
+}
+
+extension URL {
+    fileprivate var isSecure: Bool { scheme?.isEqualIgnoringASCIICase("https") == true }
+}

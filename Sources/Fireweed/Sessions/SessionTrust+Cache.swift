@@ -1,0 +1,18 @@
+// What a session's rules about servers are to a cache.
+
+extension SessionTrust: CacheTrust {
+    /// Names the rules about a host; `nil` where the authorities decide alone.
+    func cachePartition(forHost host: String) -> String? {
+        let ordinary = DefaultTrustEvaluator.ordinaryPartition
+        var parts = delegatePartition.map { [$0] } ?? []
+        do {
+            let evaluator = try manager?.serverTrustEvaluator(forHost: host)
+            let rule = evaluator.map { $0.cachePartition ?? ownPartition } ?? ordinary
+            if rule != ordinary { parts.append(rule) }
+        } catch {
+            // No connection is made.
+            parts.append("no evaluator")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+}

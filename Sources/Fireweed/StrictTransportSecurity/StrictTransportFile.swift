@@ -1,0 +1,43 @@
+// The file of hosts, which processes share.
+
+import FireweedTransport
+import Foundation
+import Glibc
+
+/// A file that is replaced as a whole, by one process at a time.
+struct StrictTransportFile {
+    let url: URL
+
+    /// The hosts in the file; `nil` when the file is missing or cannot be read.
+    func read() -> [StrictTransportSecurity.Host]? {
+        try? JSONDecoder().decode([StrictTransportSecurity.Host].self, from: FileContent.read(url))
+    }
+
+    /// Replaces the file, for this user alone.
+    func write(_ hosts: [StrictTransportSecurity.Host]) throws {
+        try FileInstaller.writePrivately(JSONEncoder().encode(hosts), to: url)
+    }
+
+    /// Runs `body` while no other process changes the file.
+    ///
+    /// The file itself is locked, and made empty if it is missing. Where the file cannot be locked, `body` runs without
+    /// the lock.
+    func whileLocked(_ body: () -> Void) {
+        BlockingCall.check("flock")
+        while true {
+            let descriptor = open(url.path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+            guard descriptor >= 0 else { return body() }
+            defer { close(descriptor) }
+            var (locked, named) = (stat(), stat())
+            guard fstat(descriptor, &locked) == 0, locked.st_mode & S_IFMT == S_IFREG else { return body() }
+            while flock(descriptor, LOCK_EX) != 0 {
+                guard errno == EINTR else { return body() }
+            }
+            // Another process may have replaced the file before it released the lock.
+            guard stat(url.path, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev else {
+                continue
+            }
+            return body()
+        }
+    }
+}

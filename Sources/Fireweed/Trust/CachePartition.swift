@@ -1,0 +1,28 @@
+// Names of rules about servers, for caches.
+
+import FireweedTransport
+import Foundation
+
+/// Texts that differ where evaluators accept different servers.
+enum CachePartition {
+    /// The certificates in any order, as a digest.
+    static func digest(_ certificates: [Certificate]) -> String {
+        digest(certificates.map { Digest.sha256($0.derRepresentation) })
+    }
+
+    /// Hashes in any order, as a digest.
+    static func digest(_ hashes: [[UInt8]]) -> String {
+        let sorted = hashes.sorted { $0.lexicographicallyPrecedes($1) }
+        return Data(Digest.sha256(Data(sorted.joined()))).base64EncodedString()
+    }
+
+    /// The switches that most evaluators have.
+    static func checks(performDefaultValidation: Bool, validateHost: Bool) -> String {
+        (performDefaultValidation ? " chain" : "") + (validateHost ? " host" : "")
+    }
+}
+
+extension ServerTrustEvaluating {
+    /// `nil`.
+    public var cachePartition: String? { nil }
+}
