@@ -13,8 +13,9 @@ import Synchronization
 /// ```
 /// No connection is made before the first command. A server that fails is never waited for longer than
 /// `Configuration.commandDeadline`: after three failures in a row it is left alone for a second, then, as long as it
-/// fails, for twice the time, up to 30 seconds; `Configuration.eventHandler` is notified of both changes. What becomes
-/// of requests meanwhile is said by each part: the limiter, the vault and the cache.
+/// fails, for twice the time, up to 4 seconds; `Configuration.eventHandler` is notified of both changes. The handler is
+/// also notified of a server that answers and does not do the work, such as a full one. What becomes of requests
+/// meanwhile is said by each part: the limiter, the vault and the cache.
 public final class Fleet: Sendable {
     /// What a fleet is made with.
     public struct Configuration: Sendable {
@@ -113,10 +114,13 @@ public final class Fleet: Sendable {
     /// Sends one command, given as an array; the rest is as in `command(_:deadline:)`.
     @discardableResult
     package func command(_ arguments: [RESPArgument], deadline: Duration? = nil) async throws -> RESPValue {
-        try await timedCommand(arguments, deadline: deadline).value
+        try await timedCommand(arguments, name: arguments.first ?? "", deadline: deadline).value
     }
 
-    private func timedCommand(_ arguments: [RESPArgument], deadline: Duration?) async throws -> RESPReply {
+    /// Sends a command; `name` is what its refusals are noted under.
+    private func timedCommand(
+        _ arguments: [RESPArgument], name: RESPArgument, deadline: Duration?
+    ) async throws -> RESPReply {
         let start = clock.monotonicNanoseconds
         if case .refuse(let nanoseconds) = health.admit(at: start) {
             throw FleetError.circuitOpen(for: .nanoseconds(Int64(clamping: nanoseconds)))
@@ -132,12 +136,24 @@ public final class Fleet: Sendable {
         let now = clock.monotonicNanoseconds
         if case .error(let answer) = reply.value {
             let error = FleetError(answer)
-            // Any other error is an answer of a server that does its work.
-            if error.isOutage { health.failed(at: now, since: start, with: error) } else { health.succeeded(at: now) }
+            if error.isOutage {
+                health.failed(at: now, since: start, with: error)
+            } else if error.isRefusal {
+                health.refused(name, at: now, with: error)
+            } else {
+                health.succeeded(name, at: now)
+            }
             throw error
         }
-        health.succeeded(at: now)
+        health.succeeded(name, at: now)
         return reply
+    }
+
+    /// Notes that a script's reply is not what the script gives; returns the error to throw.
+    func unexpectedReply(to script: RESPScript) -> FleetError {
+        let error = FleetError.unexpectedReply(to: "EVALSHA")
+        health.refused(RESPArgument(script.digest), at: clock.monotonicNanoseconds, with: error)
+        return error
     }
 
     /// Runs a script on the server: by its digest, and whole when the server does not know it.
@@ -157,13 +173,15 @@ public final class Fleet: Sendable {
         let rest = [RESPArgument(keys.count)] + keys + arguments
         let limit = deadline ?? configuration.commandDeadline
         let start = clock.monotonicNanoseconds
+        let name = RESPArgument(script.digest)
         do {
-            return try await timedCommand(["EVALSHA", RESPArgument(script.digest)] + rest, deadline: limit)
+            return try await timedCommand(["EVALSHA", name] + rest, name: name, deadline: limit)
         } catch FleetError.server(code: "NOSCRIPT", _) {
             // Both commands together have the one deadline.
             let elapsed = Duration.nanoseconds(Int64(clamping: clock.monotonicNanoseconds - start))
             return try await timedCommand(
-                ["EVAL", RESPArgument(script.source)] + rest, deadline: max(.milliseconds(1), limit - elapsed))
+                ["EVAL", RESPArgument(script.source)] + rest, name: name,
+                deadline: max(.milliseconds(1), limit - elapsed))
         }
     }
 
@@ -200,6 +218,10 @@ public final class Fleet: Sendable {
 /// Something that happened to a fleet.
 public enum FleetEvent: Sendable {
     /// The server failed three times in a row, or again after a pause: it is left alone for this time.
+    ///
+    /// With a pause of zero the server answers, and does not do the work: it is out of memory, a key has a value of
+    /// another type, a script fails, or an answer makes no sense. It is still asked; the limiter, the vault and the
+    /// cache do as without it. Reported once, until `recovered(after:)`.
     case degraded(FleetError, pause: Duration)
     /// The server answers again, after so long.
     case recovered(after: Duration)

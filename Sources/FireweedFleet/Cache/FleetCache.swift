@@ -64,6 +64,10 @@ public final class FleetCache: AsyncResponseStore {
     private let memory: Mutex<FleetCacheMemory>
     private let clock = SystemClock()
 
+    /// Begins the purpose of every key, with the number of the form in which responses are kept.
+    ///
+    /// Another form has another number: programs of two versions neither see nor remove each other's responses.
+    package static let form = "cache2"
     /// Contents up to this size are read together with the heads.
     private static let smallContent = 64 << 10
     /// Variants that one URL may have.
@@ -118,7 +122,7 @@ public final class FleetCache: AsyncResponseStore {
                 RESPArgument(Self.smallContent),
             ])
         guard let answer = FleetCacheReply(reply, key: key) else {
-            throw FleetError.unexpectedReply(to: "a look into the cache")
+            throw fleet.unexpectedReply(to: FleetCacheScript.look)
         }
         var lookup = ResponseLookup(revision: answer.revision, fetch: answer.fetch)
         guard let index = choose(answer.entries.map(\.head)), answer.entries.indices.contains(index) else {
@@ -223,7 +227,7 @@ public final class FleetCache: AsyncResponseStore {
         memory.withLock { $0.removeAll() }
         let namespace = fleet.configuration.namespace.filter { $0 != "{" && $0 != "}" }
         let escaped = namespace.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined()
-        for purpose in ["cache", "cache-*"] {
+        for purpose in [Self.form, "\(Self.form)-*"] {
             var cursor = RESPArgument("0")
             repeat {
                 let reply = try await fleet.command(
@@ -232,12 +236,18 @@ public final class FleetCache: AsyncResponseStore {
                 guard let parts = reply.elements, parts.count == 2, let next = parts[0].text,
                     let keys = parts[1].elements
                 else { throw FleetError.unexpectedReply(to: "SCAN") }
-                for key in keys.compactMap(\.bytes) {
+                for key in keys.compactMap(\.bytes) where isOurs(key, after: namespace) {
                     try await fleet.command("UNLINK", RESPArgument(key), deadline: changeDeadline)
                 }
                 cursor = RESPArgument(next)
             } while cursor != RESPArgument("0")
         }
+    }
+
+    /// Whether a key is of this namespace: those of `shop:cache-eu` begin as those of a cache of `shop` do.
+    private func isOurs(_ key: [UInt8], after namespace: String) -> Bool {
+        let purpose = key.dropFirst(namespace.utf8.count + 1).prefix { $0 != UInt8(ascii: "{") }
+        return purpose.count { $0 == UInt8(ascii: ":") } == 1
     }
 
     /// No request waits for a change.
@@ -254,10 +264,10 @@ public final class FleetCache: AsyncResponseStore {
     }
 
     private func keys(of key: String) -> Keys {
-        let shared = fleet.key("cache", key)
+        let shared = fleet.key(Self.form, key)
         return Keys(
-            shared: shared, own: partitionDigest.map { fleet.key("cache-\($0)", key) } ?? shared,
-            claim: fleet.key("cache-fetch", key), revision: fleet.key("cache-removed", key))
+            shared: shared, own: partitionDigest.map { fleet.key("\(Self.form)-\($0)", key) } ?? shared,
+            claim: fleet.key("\(Self.form)-fetch", key), revision: fleet.key("\(Self.form)-removed", key))
     }
 
     private func isPrivate(_ head: StoredHead) -> Bool {

@@ -14,7 +14,7 @@ package struct FleetEntry: Sendable {
     package let contentByteCount: Int
 
     /// Of another version nothing is read.
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     /// Version, length and check.
     private static let prefixByteCount = 17
 

@@ -136,13 +136,14 @@ extension RESPConnection {
             guard phase.link === link else { return ([], nil, false) }
             let all = waiting.map(\.reply) + sent[sentStart...]
             let late = all.filter { $0.deadline <= now }
-            var next = all.lazy.filter { $0.deadline > now }.map(\.deadline).min()
+            let next = all.lazy.filter { $0.deadline > now }.map(\.deadline).min()
             waiting.removeAll { $0.reply.deadline <= now }
             waitingByteCount = waiting.reduce(0) { $0 + $1.bytes.count }
             overdueLimit = late.lazy.filter { !$0.isOver }.map(\.limit.wholeNanoseconds).max()
             if case .connecting(_, _, let limit) = phase {
                 if limit <= now { return (late, nil, true) }
-                next = min(next ?? limit, limit)
+                // The reply to the handshake is overdue: a later command would wait for it in vain as well.
+                return (late, min(next ?? limit, limit), false)
             }
             guard sentStart < sent.count else {
                 // The loop was late, and not the server.

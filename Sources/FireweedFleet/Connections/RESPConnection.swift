@@ -130,7 +130,9 @@ final class RESPConnection: Sendable {
             state.failureCount = 0
             return true
         }
-        if isCurrent { link.wantsToSend() } else { link.close() }
+        guard isCurrent else { return link.close() }
+        overdue.clear()
+        link.wantsToSend()
     }
 
     func link(_ link: RESPLink, didDiscover host: String, _ port: UInt16) {

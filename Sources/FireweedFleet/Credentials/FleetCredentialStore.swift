@@ -7,7 +7,7 @@ extension Fleet {
     /// Makes a vault whose credential all processes of the fleet share.
     ///
     /// Only the credential's ciphertext is stored on the server, under a hash of its name. Without the server, a
-    /// process refreshes alone and says so.
+    /// refresh does as `CredentialVault.Options.whenUnreachable` says: it waits, by default.
     ///
     /// - Parameters:
     ///   - type: the type of the credential.
@@ -86,7 +86,7 @@ struct FleetCredentialStore: CredentialStore {
             Self.look, keys: [entryKey(name), lockKey(name)],
             arguments: [RESPArgument(owner ?? ""), milliseconds(lease)])
         guard let values = reply.elements, values.count == 3, let held = values[2].integer else {
-            throw FleetError.unexpectedReply(to: "EVALSHA")
+            throw fleet.unexpectedReply(to: Self.look)
         }
         var entry: StoredCredential?
         if let version = Self.version(values[0]), let sealed = values[1].data {

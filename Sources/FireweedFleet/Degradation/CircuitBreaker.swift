@@ -3,8 +3,9 @@
 /// Counts failures in a row, and says when the server is asked.
 ///
 /// Pure: every event brings the time, in nanoseconds of a clock that never goes back. After three failures in a row
-/// nothing is asked for a second; then one command tries, and each failure doubles the pause, to 30 seconds. Commands
-/// that were under way when another failed have the same cause, and do not count.
+/// nothing is asked for a second; then one command tries, and each failure doubles the pause, to 4 seconds: a waiting
+/// vault finds the server soon after a failover. Commands that were under way when another failed have the same cause,
+/// and do not count.
 struct CircuitBreaker: Sendable, Equatable {
     enum Stage: Sendable, Equatable {
         /// Commands are sent; so many failures came since the last success, the last of them at a moment.
@@ -30,7 +31,7 @@ struct CircuitBreaker: Sendable, Equatable {
 
     static let failureLimit = 3
     static let firstPause: UInt64 = 1_000_000_000
-    static let longestPause: UInt64 = 30_000_000_000
+    static let longestPause: UInt64 = 4_000_000_000
 
     private(set) var stage = Stage.closed(failures: 0, last: 0)
 

@@ -6,6 +6,7 @@ import Synchronization
 final class ServerHealth: Sendable {
     private struct State {
         var breaker = CircuitBreaker()
+        var refusals = ServerRefusals()
         /// Events that the handler was not called with yet.
         var events: [FleetEvent] = []
         var isDelivering = false
@@ -22,16 +23,29 @@ final class ServerHealth: Sendable {
 
     func admit(at now: UInt64) -> CircuitBreaker.Admission { state.withLock { $0.breaker.admit(at: now) } }
 
-    func succeeded(at now: UInt64) {
-        change { breaker in
-            guard case .recovered(let time)? = breaker.succeeded(at: now) else { return nil }
+    /// The server did the work of a command.
+    func succeeded(_ command: RESPArgument, at now: UInt64) {
+        change { state in
+            let isBack = state.breaker.succeeded(at: now)
+            let refusalTime = state.refusals.succeeded(command, at: now)
+            if case .recovered(let time)? = isBack { return .recovered(after: .nanoseconds(Int64(clamping: time))) }
+            return refusalTime.map { .recovered(after: .nanoseconds(Int64(clamping: $0))) }
+        }
+    }
+
+    /// The server answered, and did not do the work of a command.
+    func refused(_ command: RESPArgument, at now: UInt64, with error: FleetError) {
+        change { state in
+            let isBack = state.breaker.succeeded(at: now)
+            if state.refusals.refused(command, at: now) { return .degraded(error, pause: .zero) }
+            guard case .recovered(let time)? = isBack else { return nil }
             return .recovered(after: .nanoseconds(Int64(clamping: time)))
         }
     }
 
     func failed(at now: UInt64, since start: UInt64, with error: FleetError) {
-        change { breaker in
-            guard case .degraded(let pause)? = breaker.failed(at: now, since: start) else { return nil }
+        change { state in
+            guard case .degraded(let pause)? = state.breaker.failed(at: now, since: start) else { return nil }
             return .degraded(error, pause: .nanoseconds(Int64(clamping: pause)))
         }
     }
@@ -40,9 +54,9 @@ final class ServerHealth: Sendable {
         state.withLock { $0.breaker.abandoned(at: now) }
     }
 
-    private func change(_ body: (inout CircuitBreaker) -> FleetEvent?) {
+    private func change(_ body: (inout State) -> FleetEvent?) {
         let delivers = state.withLock { state in
-            guard let event = body(&state.breaker), handler != nil else { return false }
+            guard let event = body(&state), handler != nil else { return false }
             state.events.append(event)
             // The thread that delivers already takes this event too: two threads could swap their events.
             defer { state.isDelivering = true }

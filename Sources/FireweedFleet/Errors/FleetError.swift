@@ -49,7 +49,22 @@ public enum FleetError: Error, Sendable, Hashable {
         case "READONLY": self = .readOnly
         case "MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "CROSSSLOT": self = .moved(message: error.message)
         case "WRONGTYPE": self = .wrongType
+        // Redis before version 7 wraps the error of a command in a script.
+        case "ERR" where error.message.contains("-OOM "): self = .outOfMemory
+        case "ERR" where error.message.contains("-WRONGTYPE "): self = .wrongType
         default: self = .server(code: error.code, message: error.message)
+        }
+    }
+
+    /// Whether the server answered and did not do the work: reported, and the server is still asked.
+    var isRefusal: Bool {
+        switch self {
+        case .outOfMemory, .wrongType, .unexpectedReply: true
+        // A script that the server does not know is sent whole.
+        case .server(let code, _): code != "NOSCRIPT"
+        case .unreachable, .timedOut, .loading, .busy, .readOnly, .malformedReply, .notAuthorised, .moved, .invalidURL,
+            .circuitOpen, .overloaded, .shutDown:
+            false
         }
     }
 

@@ -128,12 +128,12 @@ package struct FleetRateLimits: RateLimitBackend {
             ])
         guard let values = reply.value.elements, values.count == 3 * count + 1, let now = values[3 * count].integer
         else {
-            throw FleetError.unexpectedReply(to: "EVALSHA")
+            throw fleet.unexpectedReply(to: Self.reservation)
         }
         let slots: [(slot: RateLimitSlot, moment: Int64)] = try (0..<count).map { number in
             guard let isTaken = values[3 * number].integer, let wait = values[3 * number + 1].integer, wait >= 0,
                 let moment = values[3 * number + 2].integer
-            else { throw FleetError.unexpectedReply(to: "EVALSHA") }
+            else { throw fleet.unexpectedReply(to: Self.reservation) }
             return (isTaken == 1 ? .after(.microseconds(wait)) : .tooLate(.microseconds(wait)), moment)
         }
         // The task may be late, which is no part of the difference of the clocks.

@@ -91,7 +91,7 @@ struct FleetCacheTests {
         let fleet = try fleet()
         defer { fleet.shutDown() }
         let cache = cache(fleet)
-        let key = fleet.key("cache", "k")
+        let key = fleet.key(FleetCache.form, "k")
         for (control, seconds) in [
             ("max-age=60", 60), ("max-age=60, stale-while-revalidate=100, stale-if-error=40", 160),
             ("max-age=60, stale-if-error=1000", 1060), ("max-age=60, must-revalidate, stale-if-error=40", 60),
@@ -201,7 +201,7 @@ struct FleetCacheTests {
         let fleet = try fleet()
         defer { fleet.shutDown() }
         let cache = cache(fleet)
-        let key = fleet.key("cache", "k")
+        let key = fleet.key(FleetCache.form, "k")
         switch kind {
         case "string": try await fleet.command("SET", key, "x")
         case "list": try await fleet.command("RPUSH", key, "x")
@@ -212,7 +212,7 @@ struct FleetCacheTests {
             for field in fields where field.hasPrefix("h") {
                 try await fleet.command("HSET", key, RESPArgument(field), "foreign")
             }
-        default: try await fleet.command("SET", fleet.key("cache-removed", "k"), "x")
+        default: try await fleet.command("SET", fleet.key("\(FleetCache.form)-removed", "k"), "x")
         }
         let found = try? await cache.lookUp("k", claimsFetch: true) { $0.isEmpty ? nil : 0 }
         #expect(found?.response == nil)
@@ -235,6 +235,41 @@ struct FleetCacheTests {
         }
         return Session(
             transport: transport, configuration: .af.ephemeral, asyncResponseStore: cache, coalescesRequests: true)
+    }
+
+    @Test(
+        "users of X-Api-Key do not get each other's responses, in other processes neither", arguments: [nil, "users"])
+    func users(partition: String?) async throws {
+        let (one, two) = (try fleet(), try fleet())
+        defer { [one, two].forEach { $0.shutDown() } }
+        let sessions = [one, two].map { fleet in session(cache(fleet) { $0.partition = partition }) }
+        func answer(_ session: Session, _ key: String) async throws -> String {
+            let text = try await session.request("http://a.test/", headers: ["X-Api-Key": key]).serializingString()
+                .value
+            await session.flushResponseStore()
+            return text
+        }
+        #expect(try await answer(sessions[0], "alice") == "1")
+        #expect(try await answer(sessions[1], "bob") == "2")
+        // Without a partition, nothing of a user is kept.
+        #expect(try await answer(sessions[1], "alice") == (partition == nil ? "3" : "1"))
+    }
+
+    @Test("a program of another form of the cache neither sees nor removes our responses")
+    func forms() async throws {
+        let fleet = try fleet()
+        defer { fleet.shutDown() }
+        let cache = cache(fleet) { $0.partition = "1" }
+        try await cache.store(response("one"), for: "k", revision: 0)
+        // The keys of the first form began with `cache`, with and without a hyphen.
+        let former = [fleet.key("cache", "k"), fleet.key("cache-1", "k"), fleet.key("cache-fetch", "k")]
+        for key in former { try await fleet.command("SET", key, "former") }
+        let keys = try await fleet.command("KEYS", "*").elements?.compactMap(\.text) ?? []
+        let others = keys.filter { key in !former.contains(RESPArgument(key)) }
+        #expect(!others.isEmpty && others.allSatisfy { !$0.contains(":cache:") && !$0.contains(":cache-") })
+        try await cache.removeAllResponses()
+        #expect(try await text(cache) == nil)
+        for key in former { #expect(try await fleet.command("GET", key).text == "former") }
     }
 
     @Test("fifty cold clients fetch once", arguments: [1, 50])

@@ -16,21 +16,25 @@ private struct Token: AuthenticationCredential, Codable, Sendable, Equatable {
 private typealias Vault = CredentialVault<Token>
 
 /// What a vault reports.
-private enum Report: Sendable, Equatable { case waiting, adopted, refreshed, alone, notStored }
+private enum Report: Sendable, Equatable { case waiting, adopted, refreshed, waitingForStore, alone, notStored }
 
 @Suite("Credential vault with failures", .timeLimit(.minutes(TestTimeouts.minutes)))
 struct CredentialVaultFailureTests {
     private let key = Data(repeating: 3, count: 32)
     private let reports = EventLog<Report>()
 
-    private func vault(over store: any CredentialStore, lease: Duration = .seconds(10)) throws -> Vault {
+    private func vault(
+        over store: any CredentialStore, lease: Duration = .seconds(10), fallback: CredentialVaultFallback = .alone
+    ) throws -> Vault {
         var options = Vault.Options()
+        options.whenUnreachable = fallback
         options.lease = lease
         options.eventHandler = { [reports] event in
             switch event {
             case .waiting: reports.note(.waiting)
             case .adopted: reports.note(.adopted)
             case .refreshed: reports.note(.refreshed)
+            case .waitingForStore: reports.note(.waitingForStore)
             case .refreshingAlone: reports.note(.alone)
             case .notStored: reports.note(.notStored)
             }
@@ -252,6 +256,67 @@ struct CredentialVaultFailureTests {
         // A request that had the old credential comes late.
         #expect(try await vault.refreshed(Token(number: 1)) { _ in Token(number: 9) } == Token(number: 2))
         #expect(try await vault.refreshed(Token(number: 2)) { _ in Token(number: 3) } == Token(number: 3))
+    }
+
+    @Test("one stall of 400 ms makes one process refresh, with default settings")
+    func stall() async throws {
+        let server = try RedisServer()
+        try await Fleet(url: server.url, configuration: .patient).command("CLIENT", "PAUSE", 400)
+        let vaults = try (0..<4).map { _ in
+            try Fleet(url: server.url).credentialVault(of: Token.self, name: "api", key: key)
+        }
+        let refreshes = Counter()
+        let tokens = try await withThrowingTaskGroup(of: Token.self) { group in
+            for vault in vaults {
+                group.addTask {
+                    try await vault.refreshed(Token(number: 1)) {
+                        refreshes.increment()
+                        return Token(number: $0.number + 1)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens == Array(repeating: Token(number: 2), count: 4))
+        #expect(refreshes.value == 1)
+    }
+
+    @Test("a refresh waits for its store by default, and says so once")
+    func waits() async throws {
+        let looks = Counter()
+        let store = ScriptedCredentialStore { call, _ in
+            if case .look = call, looks.increment() <= 8 { return .lost }
+            return .performed
+        }
+        let vault = try vault(over: store, fallback: Vault.Options().whenUnreachable)
+        #expect(try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) } == Token(number: 2))
+        #expect(reports.events == [.waitingForStore, .refreshed])
+    }
+
+    @Test(
+        "a refresh that does not wait, or not any longer, fails with the store's error and renews nothing",
+        arguments: [CredentialVaultFallback.fail, .wait(.zero), .wait(.milliseconds(1))])
+    func failsWithout(fallback: CredentialVaultFallback) async throws {
+        let vault = try vault(over: ScriptedCredentialStore { _, _ in .lost }, fallback: fallback)
+        let refreshes = Counter()
+        await #expect(throws: ScriptedCredentialStore.Lost.self) {
+            try await vault.refreshed(Token(number: 1)) { _ in
+                refreshes.increment()
+                return Token(number: 2)
+            }
+        }
+        #expect(refreshes.value == 0)
+    }
+
+    @Test("a wait for the store ends with the last caller")
+    func cancelledWait() async throws {
+        let store = ScriptedCredentialStore { _, _ in .lost }
+        let vault = try vault(over: store, fallback: .wait(.seconds(3600)))
+        let caller = Task { try await vault.refreshed(Token(number: 1)) { _ in Token(number: 2) } }
+        try await reports.next(.waitingForStore)
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        try await store.calls.next(.release)
     }
 
     @Test("a refresh alone that fails fails for those who wait for it, and the next one tries again")

@@ -1,5 +1,6 @@
 // Servers that are away, slow, full or lie.
 
+import Fireweed
 import FireweedFleet
 import FixtureServer
 import Foundation
@@ -225,6 +226,65 @@ struct OutageTests {
         configuration.commandDeadline = .milliseconds(50)
         let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: configuration)
         await #expect(throws: FleetError.timedOut(after: .milliseconds(50))) { try await fleet.command("PING") }
+    }
+
+    @Test("a server that accepts and says nothing costs commands one after the other one deadline together")
+    func silentOnce() async throws {
+        let server = try ScriptedServer.start(scripts: [[.hold]])
+        var configuration = Fleet.Configuration()
+        // An attempt to connect ends after four seconds: a second command that waited would see that.
+        configuration.commandDeadline = .seconds(3)
+        let fleet = try Fleet(url: "redis://127.0.0.1:\(server.port)", configuration: configuration)
+        for _ in 0..<2 {
+            await #expect(throws: FleetError.timedOut(after: .seconds(3))) { try await fleet.command("PING") }
+        }
+    }
+
+    @Test("a server that is full says so once, and again when it has room")
+    func full() async throws {
+        let server = try RedisServer(["--maxmemory", "1"])
+        let events = FleetEvents()
+        let fleet = try Fleet(url: server.url, configuration: events.configuration())
+        let slots = FleetRateLimits(fleet: fleet, name: "a", fallback: .open)
+        for _ in 0..<5 {
+            await #expect(throws: FleetError.outOfMemory) {
+                try await slots.reserve("k", limit: RateLimit(1_000_000), maximumWait: nil)
+            }
+            try await fleet.command("PING")
+        }
+        #expect(events.log.events == [.degraded])
+        #expect(!fleet.isDegraded, "the server is still asked")
+        try await fleet.command("CONFIG", "SET", "maxmemory", 0)
+        while events.log.events.count < 2 {
+            _ = try await slots.reserve("k", limit: RateLimit(1_000_000), maximumWait: nil)
+        }
+        #expect(events.log.events == [.degraded, .recovered])
+    }
+
+    @Test("a value of another type, a script's error and an answer that makes no sense are reported")
+    func refusals() async throws {
+        let server = try RedisServer()
+        let events = FleetEvents()
+        let fleet = try Fleet(url: server.url, configuration: events.configuration())
+        let failing = RESPScript("return redis.call('GET', 'a', 'b')")
+        await #expect(throws: FleetError.self) { try await fleet.evaluate(failing, keys: []) }
+        #expect(events.log.events == [.degraded])
+        let other = FleetEvents()
+        let second = try Fleet(url: server.url, configuration: other.configuration())
+        try await second.command("RPUSH", "list", "a")
+        await #expect(throws: FleetError.wrongType) { try await second.command("GET", "list") }
+        #expect(other.log.events == [.degraded])
+        let hello = Self.hello
+        let liar = try ScriptedServer.start(scripts: [
+            [hello, .send("%0\r\n"), .receive(byteCount: 1), .send("*1\r\n:1\r\n"), .hold]
+        ])
+        let third = FleetEvents()
+        let deceived = try Fleet(url: "redis://127.0.0.1:\(liar.port)", configuration: third.configuration())
+        await #expect(throws: FleetError.unexpectedReply(to: "EVALSHA")) {
+            try await FleetRateLimits(fleet: deceived, name: "a", fallback: .open)
+                .reserve("k", limit: RateLimit(1), maximumWait: nil)
+        }
+        #expect(third.log.events == [.degraded])
     }
 
     @Test("a connection that is slow to open is waited for until the command's deadline")

@@ -16,7 +16,7 @@ struct ServerHealthTests {
             switch event {
             case .degraded:
                 // As another thread does, which gets an answer at this moment.
-                health.withLock { $0 }?.succeeded(at: 7)
+                health.withLock { $0 }?.succeeded("PING", at: 7)
                 log.note("degraded")
             case .recovered: log.note("recovered")
             }

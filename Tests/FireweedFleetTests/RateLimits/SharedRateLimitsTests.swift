@@ -15,7 +15,7 @@ private final class ScriptedRateLimits: RateLimitBackend {
     struct Lost: Error {}
 
     let questions = EventLog<Int>()
-    let fallback = RateLimitFallback.open
+    let fallback: RateLimitFallback
     private let slotCount = Mutex(0)
     private let script: @Sendable (_ question: Int) async throws -> Void
     private let losesPauses: Bool
@@ -27,9 +27,11 @@ private final class ScriptedRateLimits: RateLimitBackend {
 
     init(
         losesPauses: Bool = false, pause: Duration? = nil, ages: [Duration] = [], slotsThatAreOver: Set<Int> = [],
+        fallback: RateLimitFallback = .open,
         _ script: @escaping @Sendable (_ question: Int) async throws -> Void = { _ in }
     ) {
         self.losesPauses = losesPauses
+        self.fallback = fallback
         self.pause = Mutex(pause)
         self.ages = ages
         self.slotsThatAreOver = slotsThatAreOver
@@ -143,6 +145,46 @@ struct SharedRateLimitsTests {
         #expect(Set(sent.events) == [0, 1, 2])
     }
 
+    // MARK: Outages
+
+    @Test("when the backend fails, and when it is back, a new slot comes after the last one of this process")
+    func outage() async throws {
+        let isAway = Atomic<Bool>(false)
+        let backend = ScriptedRateLimits(fallback: .share(ofProcesses: 1)) { _ in
+            if isAway.load(ordering: .relaxed) { throw ScriptedRateLimits.Lost() }
+        }
+        let clock = TestClock()
+        let limiter = RateLimiter(RateLimit(1), scope: .all, maximumWait: nil, backend: backend)
+        let monitor = SlotMonitor()
+        let sent = EventLog<Duration>()
+        let noter = Adapter { request, _, completion in
+            sent.note(clock.elapsed)
+            completion(.success(request))
+        }
+        let session = Session.stubbed(
+            clock: clock, interceptor: Interceptor(interceptors: [limiter, Interceptor(adapters: [noter])]),
+            eventMonitors: [monitor]
+        ) { Stub.any().reply(.text("ok")) }
+        var tasks: [DataTask<Data>] = []
+        for number in 0..<8 {
+            if number == 3 { isAway.store(true, ordering: .relaxed) }
+            if number == 6 { isAway.store(false, ordering: .relaxed) }
+            tasks.append(session.request("https://api.example.com/\(number)").serializingData())
+            if number == 0 { try await sent.nth(1) { _ in true } } else { try await monitor.announced.next(number) }
+            guard number == 3 else { continue }
+            #expect(monitor.slots.withLock { $0[3] } == .seconds(3), "after the slots of 0, 1 and 2 seconds")
+        }
+        // The first question after the outage is for 6 alone; 3, 4 and 5 ask after it.
+        try await monitor.announced.nth(2) { $0 == 5 }
+        while sent.events.count < 8 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        for task in tasks { #expect(await task.response.error == nil) }
+        #expect(sent.events.sorted() == sent.events)
+        #expect(backend.questions.events.reduce(0, +) >= 8 + 3)
+    }
+
     // MARK: Late slots
 
     @Test(
@@ -244,6 +286,27 @@ struct SharedRateLimitsTests {
         #expect(throws: RateLimitError.self) {
             try RateLimiter(file: folder.url, limit)
         }
+    }
+
+    @Test("a lock that is kept on the file of limits is waited for once, and not by each origin")
+    func busy() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("limits.sqlite")
+        let limit = RateLimit(1000, per: .seconds(1))
+        let limits = try SQLiteRateLimits(file: file, name: "a", fallback: .open)
+        let other = try SQLiteConnection(path: file.path, busyMilliseconds: 0)
+        try other.run("BEGIN IMMEDIATE")
+        // Each one that waited would take a second: all of them together more than this test may take.
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<1000 {
+                group.addTask {
+                    await #expect(throws: ResponseStoreError.busy) {
+                        try await limits.reserve("\(number)", limit: limit, maximumWait: nil)
+                    }
+                }
+            }
+        }
+        try other.run("COMMIT")
     }
 
     @Test("a limiter in a file holds requests back for all sessions that use the file")

@@ -1,0 +1,27 @@
+// Namespaces that begin alike.
+
+import FireweedFleet
+import FixtureServer
+import Testing
+
+@Suite("Namespaces of a fleet's cache", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct FleetNamespaceTests {
+    @Test("removing the responses of a namespace leaves the keys of a namespace that begins alike")
+    func namespaces() async throws {
+        let server = try RedisServer()
+        var configuration = Fleet.Configuration.patient
+        configuration.namespace = "shop"
+        let shop = try Fleet(url: server.url, configuration: configuration)
+        configuration.namespace = "shop:cache-eu"
+        let other = try Fleet(url: server.url, configuration: configuration)
+        try await shop.command("SET", shop.key("cache2", "a"), "1")
+        for purpose in ["credential", "cache2", "slots:api"] {
+            try await other.command("SET", other.key(purpose, "a"), "1")
+        }
+        try await FleetCache(fleet: shop).removeAllResponses()
+        #expect(try await shop.command("EXISTS", shop.key("cache2", "a")).integer == 0)
+        for purpose in ["credential", "cache2", "slots:api"] {
+            #expect(try await other.command("EXISTS", other.key(purpose, "a")).integer == 1)
+        }
+    }
+}
