@@ -51,14 +51,22 @@ extension Trait where Self == SessionTrait {
     /// - Parameters:
     ///   - clock: makes the session's clock, for each test a new one.
     ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
+    ///   - allowsUnmatchedRequests: whether a request that no stub matches does not fail the test, which expects its
+    ///     error; false by default.
+    ///   - filePath: the file of the trait, for errors.
+    ///   - line: the line of the trait, for errors.
     ///   - stubs: makes the stubs, for each test anew; the first one that matches answers.
     /// - Returns: a trait for a test or a suite; every test gets a session of its own.
     public static func stubbed(
         clock: @escaping @Sendable () -> any SessionClock = { SystemClock() }, expectsAllCalls: Bool = false,
+        allowsUnmatchedRequests: Bool = false, filePath: StaticString = #filePath, line: UInt = #line,
         @StubsBuilder _ stubs: @escaping @Sendable () -> [Stub]
     ) -> SessionTrait {
         SessionTrait { function in
-            try await withStubs(clock: clock(), expectsAllCalls: expectsAllCalls, stubs) { _ in try await function() }
+            try await withStubs(
+                clock: clock(), expectsAllCalls: expectsAllCalls, allowsUnmatchedRequests: allowsUnmatchedRequests,
+                filePath: filePath, line: line, stubs
+            ) { _ in try await function() }
         }
     }
 
@@ -73,18 +81,26 @@ extension Trait where Self == SessionTrait {
     ///   - match: how a request finds its exchange.
     ///   - redaction: what is left out of the archive.
     ///   - maximumAge: an older recording is reported as a warning of the test; `nil`, the default, reports none.
+    ///   - expectsAllExchanges: whether an exchange of the recording that no request used fails the test; false by
+    ///     default. No effect in modes that do not replay.
+    ///   - allowsUnmatchedRequests: whether a request that is not in the recording does not fail the test, which
+    ///     expects its error; false by default.
     ///   - transport: makes what sends; an `EngineTransport` with default options by default.
     ///   - file: the file beside which the folder `Recordings` is; the caller's.
+    ///   - line: the line of the trait, for errors.
     /// - Returns: a trait for a test or a suite; every test gets a session of its own.
     public static func recording(
         _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
         redaction: Redaction = .standard, maximumAge: Duration? = nil,
-        wrapping transport: @escaping @Sendable () -> any Transport = { EngineTransport() }, file: String = #filePath
+        expectsAllExchanges: Bool = false, allowsUnmatchedRequests: Bool = false,
+        wrapping transport: @escaping @Sendable () -> any Transport = { EngineTransport() },
+        file: StaticString = #filePath, line: UInt = #line
     ) -> SessionTrait {
         SessionTrait { function in
             try await withRecording(
-                name, mode: mode, matching: match, redaction: redaction, maximumAge: maximumAge, interceptor: nil,
-                wrapping: transport(), file: file,
+                name, mode: mode, matching: match, redaction: redaction, maximumAge: maximumAge,
+                expectsAllExchanges: expectsAllExchanges, allowsUnmatchedRequests: allowsUnmatchedRequests,
+                interceptor: nil, wrapping: transport(), file: file, line: line,
                 reportingAge: { Issue.record(Comment(rawValue: $0), severity: .warning) }
             ) { _ in try await function() }
         }

@@ -140,11 +140,6 @@ public final class FaultyTransport: Transport {
     }
 }
 
-extension BodySource {
-    /// Whether a reader gives the content, which another message would need too.
-    fileprivate var isRead: Bool { if case .reader = self { true } else { false } }
-}
-
 /// SplitMix64: the same numbers for the same seed, on every machine.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64

@@ -14,13 +14,14 @@ extension ArchivedExchange {
         if let hosts { matchers.append(.archivedHost(of: first.request.url, hosts)) }
         let pattern = URLPattern(exactly: first.request.url, anyOrigin: hosts != nil)
         if first.messages != nil {
-            return Stub(.get, pattern, matchers).opening(entries.map { $0.webSocketAnswer(hosts: hosts) }).optional()
+            return Stub(.get, pattern, matchers).opening(entries.map { $0.webSocketAnswer(hosts: hosts) })
+                .recorded(entries.count)
         }
         if comparesContent, let content = first.request.postData, let data = content.sentData {
             matchers.append(.archivedContent(data, type: content.mimeType ?? ""))
         }
         return Stub(HTTPMethod(rawValue: first.request.method), pattern, matchers)
-            .reply(responses: entries.map { $0.answer(hosts: hosts) }).optional()
+            .reply(responses: entries.map { $0.answer(hosts: hosts) }).recorded(entries.count)
     }
 
     /// The response; the content has no coding any more, so that fields about it are left out.

@@ -62,10 +62,14 @@ public struct Recording: Sendable {
     /// - Parameters:
     ///   - age: the age that the recording may have.
     ///   - now: the date to compare with; the machine's, by default.
+    ///   - filePath: the file of the call, for the error.
+    ///   - line: the line of the call, for the error.
     /// - Throws: ``StubExpectationError`` when the recording is older; an archive without dates passes.
-    public func expect(noOlderThan age: Duration, now: Date = Date()) throws {
+    public func expect(
+        noOlderThan age: Duration, now: Date = Date(), filePath: StaticString = #filePath, line: UInt = #line
+    ) throws {
         guard let text = ageReport(limit: age, now: now) else { return }
-        throw StubExpectationError(description: text)
+        throw StubExpectationError(text, at: SourcePlace(filePath: filePath, line: line))
     }
 
     /// The warning about a recording that is older than a limit; `nil` when it is not older.

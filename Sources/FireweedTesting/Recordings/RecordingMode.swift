@@ -18,16 +18,21 @@ public enum RecordingMode: String, Sendable, Hashable, CaseIterable {
     ///
     /// `FIREWEED_RECORDING=rerecord swift test` renews every recording whose test does not choose a mode itself.
     ///
-    /// - Precondition: the variable has one of the four values.
-    public static var environment: RecordingMode {
-        guard let text = ProcessInfo.processInfo.environment["FIREWEED_RECORDING"], !text.isEmpty else {
-            return .replay
-        }
-        guard let mode = RecordingMode(rawValue: text) else {
-            let names = allCases.map(\.rawValue).joined(separator: ", ")
-            preconditionFailure("FIREWEED_RECORDING is \(text), and can be one of \(names)")
-        }
-        return mode
+    /// Another value counts as ``replay``, in which nothing is sent; `withRecording` and the trait `.recording` throw
+    /// a ``RecordingError`` then.
+    public static var environment: RecordingMode { (try? ofEnvironment.get()) ?? .replay }
+
+    /// The mode of the environment, or the error of a variable with another value.
+    static var ofEnvironment: Result<RecordingMode, RecordingError> {
+        named(ProcessInfo.processInfo.environment["FIREWEED_RECORDING"] ?? "")
+    }
+
+    /// The mode that a value of the variable names.
+    package static func named(_ text: String) -> Result<RecordingMode, RecordingError> {
+        guard !text.isEmpty else { return .success(.replay) }
+        if let mode = RecordingMode(rawValue: text) { return .success(mode) }
+        let names = allCases.map(\.rawValue).joined(separator: ", ")
+        return .failure(RecordingError("FIREWEED_RECORDING is \(text), and can be one of \(names)."))
     }
 }
 

@@ -79,15 +79,29 @@ public struct MockResponse: Sendable {
 
     /// The same answer with a further header field.
     ///
+    /// A field that may have one value alone, such as `Content-Type`, replaces the one that is there; a broken server,
+    /// which sends two, appends to ``fields``.
+    ///
     /// - Parameters:
-    ///   - name: the name; an existing field of this name stays.
+    ///   - name: the name; another existing field of this name, such as `Set-Cookie`, stays.
     ///   - value: the value.
     /// - Returns: the response.
     public func header(_ name: String, _ value: String) -> MockResponse {
-        changed { $0.fields.append(Field(name: name, value: value)) }
+        changed { response in
+            if Self.singleValuedNames.contains(name.lowercased()) {
+                response.fields.removeAll { $0.name.isEqualIgnoringASCIICase(name) }
+            }
+            response.fields.append(Field(name: name, value: value))
+        }
     }
 
-    /// The same answer with a further header field, as `.header(.contentType("text/csv"))`.
+    /// Response fields whose value is no list (RFC 9110, 9111 and 6797), in lower case.
+    private static let singleValuedNames: Set<String> = [
+        "age", "content-disposition", "content-length", "content-location", "content-range", "content-type", "date",
+        "etag", "expires", "last-modified", "location", "retry-after", "server", "strict-transport-security",
+    ]
+
+    /// The same answer with a header field, as `.header(.contentType("text/csv"))`; a single-valued one is replaced.
     public func header(_ header: HTTPHeader) -> MockResponse {
         self.header(header.name, header.value)
     }

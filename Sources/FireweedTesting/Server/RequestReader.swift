@@ -17,6 +17,32 @@ package struct RequestReader {
             fields.first { $0.name.isEqualIgnoringASCIICase(name) }?.value
         }
 
+        /// The version of the protocol, as `HTTP/1.1`.
+        package var version = "HTTP/1.1"
+
+        /// The status with which a server refuses the head; `nil` for a head that is accepted.
+        ///
+        /// RFC 9112 §2.3 and §2.6 for the version, §3.2 for `Host`, §6.1 for two framings; RFC 6455 §4.2.1 for the
+        /// opening handshake of a WebSocket.
+        var refusal: Int? {
+            let bytes = Array(version.utf8)
+            let isVersion = bytes.count == 8 && version.hasPrefix("HTTP/") && bytes[6] == UInt8(ascii: ".")
+            guard isVersion, [bytes[5], bytes[7]].allSatisfy({ (0x30...0x39).contains($0) }) else { return 400 }
+            guard version.hasPrefix("HTTP/1.") else { return 505 }
+            let hostCount = count("Host")
+            if hostCount > 1 || hostCount == 0 && version != "HTTP/1.0" { return 400 }
+            if count("Transfer-Encoding") > 0, count("Content-Length") > 0 { return 400 }
+            if contentLength == nil { return 400 }
+            guard has("websocket", in: "Upgrade") else { return nil }
+            guard value("Sec-WebSocket-Version") == "13" else { return 426 }
+            let key = value("Sec-WebSocket-Key").flatMap { Data(base64Encoded: $0) }
+            guard method == "GET", count("Sec-WebSocket-Key") == 1, key?.count == 16, has("Upgrade", in: "Connection")
+            else { return 400 }
+            return nil
+        }
+
+        private func count(_ name: String) -> Int { fields.count { $0.name.isEqualIgnoringASCIICase(name) } }
+
         /// The length of the content: 0 where the head has none, `nil` where it cannot be read (RFC 9112 §6.3).
         ///
         /// Repeated equal lengths count as one.
@@ -99,6 +125,7 @@ package struct RequestReader {
         let parts = requestLine.split(separator: " ")
         guard parts.count == 3 else { return nil }
         var head = Head(method: String(parts[0]), target: String(parts[1]), fields: [])
+        head.version = String(parts[2])
         while let line = line(), raw.count < Self.limit {
             if line.isEmpty { return head }
             guard let colon = line.firstIndex(of: ":") else { return nil }

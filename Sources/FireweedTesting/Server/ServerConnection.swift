@@ -83,13 +83,14 @@ final class ServerConnection: @unchecked Sendable {
     private func exchange(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ stream: any ServerStream
     ) -> Bool {
-        if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
-        guard head.contentLength != nil else {
+        if let status = head.refusal {
             server?.record(reader.raw)
-            _ = ResponseSender(stream, descriptor, head).send(.status(400))
+            let version = status == 426 ? [HTTPHeader(name: "Sec-WebSocket-Version", value: "13")] : []
+            _ = ResponseSender(stream, descriptor, head).send(.status(status, headers: HTTPHeaders(version)))
             lingeringClose(stream)
             return false
         }
+        if head.method == "CONNECT" { return tunnel(head, &reader, stream) }
         // Faults in the request are known before its content: the stub is then asked without it.
         let isWebSocket = head.has("websocket", in: "Upgrade")
         let early = server?.earlyFault(for: request(head, Data(), isWebSocket))

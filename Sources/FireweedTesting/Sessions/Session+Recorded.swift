@@ -24,33 +24,42 @@ import Foundation
 ///   - match: how a request finds its exchange.
 ///   - redaction: what is left out of the archive.
 ///   - maximumAge: an older recording is reported on standard error; `nil`, the default, reports none.
+///   - expectsAllExchanges: whether an exchange of the recording that no request used is a failure when `body` has
+///     returned; false by default. No effect in modes that do not replay.
+///   - allowsUnmatchedRequests: whether a request that is not in the recording is no failure when `body` has returned,
+///     since the test expects its error; false by default.
 ///   - interceptor: adapts and retries every request.
 ///   - base: what sends; an `EngineTransport` with default options by default.
 ///   - file: the file beside which the folder `Recordings` is; the caller's.
+///   - line: the line of the call, for errors.
 ///   - isolation: the actor on which `body` runs; the caller's.
 ///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws, and what ``RecordingTransport`` throws when it is made and when it saves.
 public func withRecording<Value>(
     _ name: String, mode: RecordingMode = .environment, matching match: RecordingMatch = .request,
-    redaction: Redaction = .standard, maximumAge: Duration? = nil, interceptor: (any RequestInterceptor)? = nil,
-    wrapping base: any Transport = EngineTransport(), file: String = #filePath,
+    redaction: Redaction = .standard, maximumAge: Duration? = nil, expectsAllExchanges: Bool = false,
+    allowsUnmatchedRequests: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+    wrapping base: any Transport = EngineTransport(), file: StaticString = #filePath, line: UInt = #line,
     isolation: isolated (any Actor)? = #isolation, _ body: (Session) async throws -> Value
 ) async throws -> Value {
     try await withRecording(
-        name, mode: mode, matching: match, redaction: redaction, maximumAge: maximumAge, interceptor: interceptor,
-        wrapping: base, file: file, isolation: isolation,
+        name, mode: mode, matching: match, redaction: redaction, maximumAge: maximumAge,
+        expectsAllExchanges: expectsAllExchanges, allowsUnmatchedRequests: allowsUnmatchedRequests,
+        interceptor: interceptor, wrapping: base, file: file, line: line, isolation: isolation,
         reportingAge: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
 }
 
 /// The same, with a way of its own to report an old recording.
 package func withRecording<Value>(
     _ name: String, mode: RecordingMode, matching match: RecordingMatch, redaction: Redaction, maximumAge: Duration?,
-    interceptor: (any RequestInterceptor)?, wrapping base: any Transport, file: String,
+    expectsAllExchanges: Bool = false, allowsUnmatchedRequests: Bool = false, interceptor: (any RequestInterceptor)?,
+    wrapping base: any Transport, file: StaticString, line: UInt = #line,
     isolation: isolated (any Actor)? = #isolation, reportingAge report: (String) -> Void,
     _ body: (Session) async throws -> Value
 ) async throws -> Value {
-    let url = Recording.url(of: name, beside: file)
+    if case .failure(let error) = RecordingMode.ofEnvironment { throw error }
+    let url = Recording.url(of: name, beside: "\(file)")
     let transport = try RecordingTransport(
         contentsOf: url, mode: mode, matching: match, redaction: redaction, wrapping: base)
     if let maximumAge, let text = transport.recording?.ageReport(limit: maximumAge, now: Date()) {
@@ -60,6 +69,11 @@ package func withRecording<Value>(
         transport: transport, configuration: Session.isolated(.af.ephemeral), interceptor: interceptor)
     let value = try await Session.$current.withValue(session, operation: { try await body(session) })
     try transport.save()
+    let place = SourcePlace(filePath: file, line: line)
+    if !allowsUnmatchedRequests { try transport.stubs.expectNoUnmatchedRequests(at: place) }
+    if expectsAllExchanges, mode == .replay || mode == .recordMissing {
+        try transport.stubs.expectAllExchangesUsed(at: place)
+    }
     return value
 }
 
@@ -70,18 +84,25 @@ package func withRecording<Value>(
 /// - Parameters:
 ///   - clock: the session's clock.
 ///   - expectsAllCalls: whether a stub that was not called fails the test; false by default.
+///   - allowsUnmatchedRequests: whether a request that no stub matches is no failure when `body` has returned, since
+///     the test expects its error; false by default.
+///   - filePath: the file of the call, for errors.
+///   - line: the line of the call, for errors.
 ///   - stubs: the stubs; the first one that matches answers.
 ///   - isolation: the actor on which `body` runs; the caller's.
 ///   - body: gets the session, which `Session.testing` is too.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws, and ``StubExpectationError``.
 public func withStubs<Value>(
-    clock: any SessionClock = SystemClock(), expectsAllCalls: Bool = false, @StubsBuilder _ stubs: () -> [Stub],
+    clock: any SessionClock = SystemClock(), expectsAllCalls: Bool = false, allowsUnmatchedRequests: Bool = false,
+    filePath: StaticString = #filePath, line: UInt = #line, @StubsBuilder _ stubs: () -> [Stub],
     isolation: isolated (any Actor)? = #isolation, perform body: (Session) async throws -> Value
 ) async throws -> Value {
     let session = Session.stubbed(clock: clock, stubs)
     let value = try await Session.$current.withValue(session, operation: { try await body(session) })
-    if expectsAllCalls { try session.stubs.expectAllCalled() }
+    let place = SourcePlace(filePath: filePath, line: line)
+    if !allowsUnmatchedRequests { try session.stubs.expectNoUnmatchedRequests(at: place) }
+    if expectsAllCalls { try session.stubs.expectAllCalled(at: place) }
     return value
 }
 
@@ -90,14 +111,17 @@ extension Session {
 
     /// The session of the test that runs: of a trait `.stubbed` or `.recording`, of `withStubs` or of `withRecording`.
     ///
-    /// It belongs to the test's task, and to the tasks below it; a detached task has none.
-    ///
-    /// - Precondition: the task runs inside one of these.
-    public static var testing: Session {
-        guard let current else {
-            preconditionFailure("no session: the test has no trait .stubbed or .recording, or its task is detached")
+    /// It belongs to the test's task, and to the tasks below it. A detached task, a test without one of these, and a
+    /// callback have none: the session that they get fails every request with a ``StubExpectationError`` that says so.
+    public static var testing: Session { current ?? outsideOfTests }
+
+    private static let outsideOfTests = Session.stubbed {
+        Stub.any().reply { request in
+            throw StubExpectationError(
+                "\(request) was sent by Session.testing where no test has a session: the test has no trait .stubbed or "
+                    + ".recording, or its task is detached.", at: nil)
         }
-        return current
+        Stub.webSocket("**") { _ in }
     }
 }
 

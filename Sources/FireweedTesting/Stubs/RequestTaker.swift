@@ -49,11 +49,17 @@ final class RequestTaker: Sendable {
 extension Stubs {
     /// The next request that was not taken yet, in the order in which they came; waits for it when none is there.
     ///
-    /// - Parameter timeout: how long to wait, in real time; 10 seconds by default.
+    /// - Parameters:
+    ///   - timeout: how long to wait, in real time; 10 seconds by default.
+    ///   - filePath: the file of the call, for the error.
+    ///   - line: the line of the call, for the error.
     /// - Returns: the request, which is taken out of the line.
     /// - Throws: ``StubExpectationError`` when none came in time, `CancellationError` when the task is cancelled.
-    public func takeRequest(within timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
+    public func takeRequest(
+        within timeout: Duration = .seconds(10), filePath: StaticString = #filePath, line: UInt = #line
+    ) async throws -> RecordedRequest {
         let taker = RequestTaker()
+        let place = SourcePlace(filePath: filePath, line: line)
         let known = state.withLock { state -> RecordedRequest? in
             guard state.takenCount < state.requests.count, state.takers.isEmpty else {
                 state.takers.append(taker)
@@ -67,7 +73,7 @@ extension Stubs {
             [weak self, weak taker] in
             guard let self, let taker else { return }
             self.state.withLock { state in state.takers.removeAll { $0 === taker } }
-            taker.take(.failure(StubExpectationError(description: "No request came within \(timeout).")))
+            taker.take(.failure(StubExpectationError("No request came within \(timeout).", at: place)))
         }
         defer { state.withLock { state in state.takers.removeAll { $0 === taker } } }
         return try await taker.value()

@@ -26,6 +26,8 @@ public struct Stub: Sendable, CustomStringConvertible {
     private(set) var answer = Answer.sequence([.ok])
     private(set) var isWebSocket = false
     private(set) var isOptional = false
+    /// How many exchanges of a recording answer; 0 for a stub that is not of a recording.
+    private(set) var exchangeCount = 0
     /// The place among the stubs that answer in order; `nil` for a stub that answers at any time.
     private(set) var place: Place?
 
@@ -156,6 +158,14 @@ public struct Stub: Sendable, CustomStringConvertible {
     /// Need not be called: `expectAllCalled()` passes without it.
     public func optional() -> Stub {
         changed { $0.isOptional = true }
+    }
+
+    /// The same stub as one of a recording: without an expectation.
+    func recorded(_ count: Int) -> Stub {
+        changed {
+            $0.exchangeCount = count
+            $0.isOptional = true
+        }
     }
 
     private func changed(_ change: (inout Stub) -> Void) -> Stub {

@@ -6,19 +6,46 @@ import Synchronization
 
 /// An expectation on the requests of a test that was not met; the description says what came instead.
 ///
-/// It is thrown, so that both Swift Testing and XCTest report it as the failure of the test.
+/// It is thrown, so that both Swift Testing and XCTest report it as the failure of the test. The last line of the
+/// description has the file and the line of the call: both report a thrown error at the line of the test.
 public struct StubExpectationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// What was expected, and what came.
+    /// What was expected, what came, and where it was expected.
     public let description: String
+    /// The path of the source file with the expectation; `nil` for an expectation without a place.
+    public let filePath: String?
+    /// The line of the expectation in that file; `nil` for an expectation without a place.
+    public let line: Int?
     /// The description.
     public var errorDescription: String? { description }
+
+    init(_ text: String, at place: SourcePlace?) {
+        description = place.map { "\(text)\n\nExpected at \($0)" } ?? text
+        filePath = place.map { "\($0.filePath)" }
+        line = place.map { Int($0.line) }
+    }
+}
+
+/// A place in the source of a test.
+struct SourcePlace: Sendable, CustomStringConvertible {
+    let filePath: StaticString
+    let line: UInt
+
+    /// As compilers write it, so that editors find it.
+    var description: String { "\(filePath):\(line)" }
 }
 
 extension Stubs {
     /// Expects that every stub was called, those with ``Stub/times(_:)`` as often as they say.
     ///
+    /// - Parameters:
+    ///   - filePath: the file of the call, for the error.
+    ///   - line: the line of the call, for the error.
     /// - Throws: ``StubExpectationError`` that names the stubs that were not.
-    public func expectAllCalled() throws {
+    public func expectAllCalled(filePath: StaticString = #filePath, line: UInt = #line) throws {
+        try expectAllCalled(at: SourcePlace(filePath: filePath, line: line))
+    }
+
+    func expectAllCalled(at place: SourcePlace) throws {
         let missing = state.withLock { $0.entries }.filter { entry in
             !entry.stub.isOptional && entry.callCount < entry.stub.limit ?? 1
         }
@@ -27,16 +54,32 @@ extension Stubs {
             "  \(entry.stub): expected \(entry.stub.limit.map { "\($0)" } ?? "at least 1"), got \(entry.callCount)"
         }
         throw StubExpectationError(
-            description: (["Stubs were not called:"] + lines + ["", history]).joined(separator: "\n"))
+            (["Stubs were not called:"] + lines + ["", history]).joined(separator: "\n"), at: place)
+    }
+
+    /// Expects that each exchange of a recording was used.
+    func expectAllExchangesUsed(at place: SourcePlace) throws {
+        let missing = state.withLock { $0.entries }.filter { $0.callCount < $0.stub.exchangeCount }
+        guard !missing.isEmpty else { return }
+        let lines = missing.map { "  \($0.stub): \($0.callCount) of \($0.stub.exchangeCount)" }
+        throw StubExpectationError(
+            (["Exchanges of the recording were not used:"] + lines + ["", history]).joined(separator: "\n"), at: place)
     }
 
     /// Expects that no request came without a stub for it.
     ///
+    /// - Parameters:
+    ///   - filePath: the file of the call, for the error.
+    ///   - line: the line of the call, for the error.
     /// - Throws: ``StubExpectationError`` that shows each such request, with its nearest stub.
-    public func expectNoUnmatchedRequests() throws {
+    public func expectNoUnmatchedRequests(filePath: StaticString = #filePath, line: UInt = #line) throws {
+        try expectNoUnmatchedRequests(at: SourcePlace(filePath: filePath, line: line))
+    }
+
+    func expectNoUnmatchedRequests(at place: SourcePlace) throws {
         let unmatched = state.withLock { $0.unmatched }
         guard !unmatched.isEmpty else { return }
-        throw StubExpectationError(description: unmatched.map(\.description).joined(separator: "\n\n"))
+        throw StubExpectationError(unmatched.map(\.description).joined(separator: "\n\n"), at: place)
     }
 
     /// Expects that requests with these conditions came, and how many.
@@ -50,9 +93,12 @@ extension Stubs {
     ///   - url: the URL's pattern.
     ///   - matchers: further conditions on the request.
     ///   - count: how many requests must have come; `nil`, the default, is at least one.
+    ///   - filePath: the file of the call, for the error.
+    ///   - line: the line of the call, for the error.
     /// - Throws: ``StubExpectationError`` that shows what came instead.
     public func expect(
-        _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil
+        _ method: HTTPMethod?, _ url: URLPattern, _ matchers: RequestMatcher..., times count: Int? = nil,
+        filePath: StaticString = #filePath, line: UInt = #line
     ) throws {
         let stub = Stub(method, url, matchers)
         let matches = requests.map { (request: $0, match: StubMatch(stub, $0)) }
@@ -62,7 +108,8 @@ extension Stubs {
         if found == 0, let nearest = matches.min(by: { $0.match.distance < $1.match.distance }) {
             lines += ["The nearest request is \(nearest.request):"] + nearest.match.lines
         }
-        throw StubExpectationError(description: (lines + ["", history]).joined(separator: "\n"))
+        throw StubExpectationError(
+            (lines + ["", history]).joined(separator: "\n"), at: SourcePlace(filePath: filePath, line: line))
     }
 
     /// What was asked, a line each.

@@ -30,7 +30,7 @@ public final class TestClock: SessionClock {
 
         /// Advances, and takes out what is due until then, in the order of time.
         mutating func advance(by duration: Duration) -> [PendingCall] {
-            elapsed += max(.zero, duration)
+            elapsed = TestClock.sum(elapsed, duration)
             let due = calls.filter { $0.due <= elapsed }
             calls.removeAll { $0.due <= elapsed }
             return due.sorted { ($0.due, $0.number) < ($1.due, $1.number) }
@@ -69,7 +69,20 @@ public final class TestClock: SessionClock {
     public var now: Date { start.addingTimeInterval(elapsed.seconds) }
 
     /// Nanoseconds from a beginning that is not zero.
-    public var monotonicNanoseconds: UInt64 { Self.origin &+ UInt64(elapsed / .nanoseconds(1)) }
+    ///
+    /// At most 2⁶² for the elapsed time, which is some 146 years: more has no effect on time-outs.
+    public var monotonicNanoseconds: UInt64 {
+        let (seconds, attoseconds) = min(elapsed, Self.longestMonotonic).components
+        return Self.origin + UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+
+    private static let longestMonotonic = Duration.nanoseconds(1 << 62)
+    /// Times that are added up stay in the range of `Duration`.
+    private static let longest = Duration.seconds(1 << 60)
+
+    fileprivate static func sum(_ elapsed: Duration, _ duration: Duration) -> Duration {
+        min(longest, elapsed + min(longest, max(.zero, duration)))
+    }
 
     /// Zero means "none" in reports.
     private static let origin: UInt64 = 1_000_000_000
@@ -129,7 +142,7 @@ public final class TestClock: SessionClock {
             state -> (PendingCall, [Int: CheckedContinuation<Void, Never>]) in
             state.count += 1
             let call = PendingCall(
-                number: state.count, due: state.elapsed + max(.zero, duration), purpose: purpose,
+                number: state.count, due: Self.sum(state.elapsed, duration), purpose: purpose,
                 queue: queue,
                 work: work)
             state.calls.append(call)

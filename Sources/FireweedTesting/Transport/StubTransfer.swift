@@ -109,15 +109,15 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
                 consumer?.transferDidSend(data.count, total: Int64(data.count), expected: Int64(data.count))
             }
             respond(to: data)
-        case .reader(let make):
-            do {
-                let upload = StubUpload(try make(), of: self)
-                self.upload = upload
-                upload.resume()
-            } catch {
-                end(.unreadableBody(error))
-            }
+        case .file(let url): read { try FileBodyReader(opening: url) }
+        case .reader(let make): read(make)
         }
+    }
+
+    private func read(_ make: @escaping @Sendable () throws -> any BodyReader) {
+        let upload = StubUpload(make, of: self)
+        self.upload = upload
+        upload.resume()
     }
 
     /// The fields that a transport with a wire sends: Basic alone needs no challenge (RFC 7617).
@@ -158,7 +158,7 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         guard let consumer else { return }
         var message = message
         // The reader has been read: the next one may not be able to begin anew.
-        if case .reader = message.body { message.body = .data(content) }
+        if message.body.isRead { message.body = .data(content) }
         self.consumer = nil
         timeout?.cancel()
         context.leave(self)
@@ -191,6 +191,10 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
     func play() {
         while consumer != nil, hasStarted, commandCount.load(ordering: .relaxed) == 0 {
             guard !isWaiting, mayPlay else { return restartTimeout() }
+            if !isFeeding, case .wait(let duration)? = steps.first {
+                steps.removeFirst()
+                return wait(duration)
+            }
             playStep()
         }
     }
@@ -219,17 +223,24 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
         case .stall:
             isWaiting = true
             isStalled = true
-        case .wait(let duration):
-            isWaiting = true
-            pause = context.clock.schedule(.delay, after: duration, on: context.queue) { [weak self] in
-                self?.isWaiting = false
-                self?.play()
-            }
+        case .wait(let duration): wait(duration)
         case .feed(let feed, let byteLimit):
             (isFeeding, feedLimit) = (true, byteLimit)
             let isOurs = feed.listen { [weak self] event in self?.command { $0.feedEvents.append(event) }
             }
             if !isOurs { end(.reported(URLError(.resourceUnavailable))) }
+        }
+    }
+
+    /// Waits before the next step.
+    ///
+    /// The time-outs begin first: an automatic clock advances with the delay.
+    private func wait(_ duration: Duration) {
+        isWaiting = true
+        restartTimeout()
+        pause = context.clock.schedule(.delay, after: duration, on: context.queue) { [weak self] in
+            self?.isWaiting = false
+            self?.play()
         }
     }
 
@@ -317,6 +328,6 @@ final class StubTransfer: TransferControl, @unchecked Sendable {
 }
 
 extension StubContext {
-    /// Nanoseconds since 1970.
-    var wallNanoseconds: Int64 { Int64(clock.now.timeIntervalSince1970 * 1e9) }
+    /// Nanoseconds since 1970, or the nearest number that fits.
+    var wallNanoseconds: Int64 { clock.now.nanosecondsSince1970 }
 }

@@ -3,12 +3,15 @@
 import Dispatch
 import Fireweed
 import Foundation
+import Synchronization
 
-/// Reads content piece by piece on a queue of its own, since a reader may wait for a disk or a stream.
+/// Opens and reads content piece by piece on a queue of its own, since a reader may wait for a disk or a stream.
 final class StubUpload: @unchecked Sendable {
     // SAFETY: only the read that runs touches `buffer`, on `queue`, and only one read runs at a time; the variables are
     // confined to the transport's serial queue, on which every method is called.
-    private let reader: any BodyReader
+    private let make: @Sendable () throws -> any BodyReader
+    /// `nil` until the content is open.
+    private let reader = Mutex<(any BodyReader)?>(nil)
     private weak let transfer: StubTransfer?
     private let queue = DispatchQueue(label: "fireweed.stub.upload")
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
@@ -16,8 +19,8 @@ final class StubUpload: @unchecked Sendable {
     private var content = Data()
     private var isReading = false
 
-    init(_ reader: any BodyReader, of transfer: StubTransfer) {
-        self.reader = reader
+    init(_ make: @escaping @Sendable () throws -> any BodyReader, of transfer: StubTransfer) {
+        self.make = make
         self.transfer = transfer
     }
 
@@ -28,11 +31,23 @@ final class StubUpload: @unchecked Sendable {
         guard !isReading, let transfer, transfer.flow.level != .suspended else { return }
         isReading = true
         queue.async { [self] in
-            reader.read(into: buffer) { [self] result in
+            let finish: @Sendable (Result<Int, any Error>) -> Void = { [self] result in
                 let piece = result.map { Data(buffer.prefix($0)) }
                 self.transfer?.command { self.take(piece, $0) }
             }
+            do {
+                try opened().read(into: buffer, completion: finish)
+            } catch {
+                finish(.failure(error))
+            }
         }
+    }
+
+    private func opened() throws -> any BodyReader {
+        if let reader = reader.withLock({ $0 }) { return reader }
+        let made = try make()
+        reader.withLock { $0 = made }
+        return made
     }
 
     private func take(_ piece: Result<Data, any Error>, _ transfer: StubTransfer) {
@@ -44,11 +59,11 @@ final class StubUpload: @unchecked Sendable {
             content.append(data)
             if transfer.context.fallback == nil {
                 transfer.consumer?.transferDidSend(
-                    data.count, total: Int64(content.count), expected: reader.byteCount)
+                    data.count, total: Int64(content.count), expected: reader.withLock { $0 }?.byteCount)
             }
             resume()
         }
     }
 
-    func stop() { reader.stop() }
+    func stop() { reader.withLock { $0 }?.stop() }
 }

@@ -99,11 +99,17 @@ public final class MockWebSocket: Sendable {
 }
 
 /// The client closed a WebSocket, or is gone.
-public struct MockWebSocketClosed: Error, Sendable {
+public struct MockWebSocketClosed: Error, Sendable, LocalizedError {
     /// The code of its close frame; `nil` when none came.
     public let code: WebSocketCloseCode?
     /// The reason of its close frame.
     public let reason: String
+
+    /// A sentence with the code and the reason.
+    public var errorDescription: String? {
+        let code = code.map { "with the code \($0.rawValue)" } ?? "without a close frame"
+        return "The client has closed the WebSocket \(code)\(reason.isEmpty ? "" : ": \(reason)")."
+    }
 }
 
 /// The messages that a script has not taken yet.

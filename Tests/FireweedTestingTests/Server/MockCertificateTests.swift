@@ -29,10 +29,7 @@ struct MockCertificateTests {
 
     private func failure(_ error: AFError?) -> TrustFailure? {
         switch error {
-        case .serverTrustEvaluationFailed(.defaultEvaluationFailed(let output)),
-            .serverTrustEvaluationFailed(.hostValidationFailed(let output)),
-            .serverTrustEvaluationFailed(.revocationCheckFailed(let output, _)):
-            output.failure
+        case .serverTrustEvaluationFailed(.trustEvaluationFailed(let error)): error as? TrustFailure
         default: nil
         }
     }

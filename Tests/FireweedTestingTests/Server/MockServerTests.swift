@@ -220,6 +220,33 @@ struct MockServerTests {
         #expect(server.stubs.requests.isEmpty)
     }
 
+    @Test(
+        "a head that no client may send is refused (RFC 9112 §2.3, §3.2, §6.1; RFC 6455 §4.2.1)",
+        arguments: [
+            ("GET / HTTP/1.1\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+            ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505),
+            ("GET / HTTX/1.1\r\nHost: a\r\n\r\n", 400),
+            (
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+                400
+            ),
+            (
+                "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n",
+                400
+            ),
+            (
+                "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n\r\n",
+                426
+            ),
+        ])
+    func refusedHeads(head: String, status: Int) async throws {
+        let server = try MockServer.start { Stub.any() }
+        let answer = await RawClient.send(Data(head.utf8), to: server.port)
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+        #expect(server.stubs.requests.isEmpty)
+    }
+
     @Test("a script plays a WebSocket over the wire")
     func webSocket() async throws {
         let server = try MockServer.start {

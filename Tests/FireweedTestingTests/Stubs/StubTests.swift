@@ -108,6 +108,7 @@ struct StubTests {
             Stub.get("/perhaps").optional()
         }
         _ = await session.request("\(api)/called").serializingData().response
+        let line = #line + 1
         let error = #expect(throws: StubExpectationError.self) { try session.stubs.expectAllCalled() }
         #expect(
             error?.description == """
@@ -117,6 +118,8 @@ struct StubTests {
 
                 The requests that came:
                   1. GET https://api.example.com/called
+
+                Expected at \(#filePath):\(line)
                 """)
     }
 
