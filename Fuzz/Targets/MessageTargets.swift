@@ -269,13 +269,13 @@ private struct ConnectFound: Equatable {
 
     init(_ pieces: [ArraySlice<UInt8>], _ handshake: ConnectHandshake) {
         var handshake = handshake
-        _ = handshake.begin()
         do {
+            _ = try handshake.begin()
             for piece in pieces where detail == nil {
                 try Array(piece).withUnsafeBytes { buffer in
                     var bytes = buffer
                     while take(try handshake.next(&bytes), bytes) {
-                        if events.last == "reconnect" { _ = handshake.begin() }
+                        if events.last == "reconnect" { _ = try handshake.begin() }
                     }
                 }
             }
@@ -313,15 +313,22 @@ private struct CodingFound {
     private(set) var isLimited = false
 
     init(_ pieces: [ArraySlice<UInt8>], _ list: String, outputByteCount: Int) throws {
-        guard let decoder = try ContentDecoder.make(for: list) else { return }
+        var options = TransportOptions()
+        options.maximumContentCodingCount = 5
+        guard let decoder = try ContentDecoder.make(for: list, limits: ContentLimits(options)) else { return }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputByteCount, alignment: 1)
         defer { output.deallocate() }
         do {
             for piece in pieces {
                 try Array(piece).withUnsafeBytes { buffer in
                     var bytes = buffer
-                    while !isLimited, case let count = try decoder.decode(&bytes, into: output), count > 0 {
-                        content += output[..<count]
+                    decoding: while !isLimited {
+                        var turn = TurnBudget(start: 0, clock: { 0 })
+                        switch try decoder.decode(&bytes, into: output, turn: &turn) {
+                        case .bytes(let count): content += output[..<count]
+                        case .paused: break
+                        case .needsInput: break decoding
+                        }
                         isLimited = content.count > Self.limit
                     }
                 }

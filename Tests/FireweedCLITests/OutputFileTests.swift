@@ -50,6 +50,19 @@ struct OutputFileTests {
         #expect(try Data(contentsOf: folder.file("read-only")) == Data("mine".utf8))
     }
 
+    @Test("a file that is uploaded while the response is saved keeps its length, and is sent again after a redirect")
+    func uploadedFile() throws {
+        try Data(count: 300_000).write(to: folder.file("content"))
+        let target = server.url("/upload").absoluteString
+        let redirect = server.url("/redirect-to?url=\(target)&status_code=307").absoluteString
+        for url in [target, redirect] {
+            let result = try run("-o", "out", "--follow", "--upload", "content", url)
+            #expect(result.code == 0, "\(result.errors)")
+            #expect(server.requests.last?.field("Content-Length") == "300000")
+        }
+        #expect(try String(contentsOf: folder.file("out"), encoding: .utf8).contains("300000"))
+    }
+
     @Test("a device is written to and stays, and the bytes are counted", .enabled(if: geteuid() == 0))
     func device() throws {
         #expect(mknod(folder.file("null").path, S_IFCHR | 0o600, 0x103) == 0)

@@ -11,6 +11,7 @@ case "cost": try await RequestCost(programArguments).run()
 case "process": try await ProcessProgram(programArguments).run()
 case "fleet": try await FleetProgram(programArguments).run()
 case "network": try await NetworkProgram(programArguments).run()
+case "shared": await SharedFilesProgram(programArguments).run()
 case "store": try StoreProgram(programArguments).run()
 default: exit(64)
 }

@@ -14,7 +14,7 @@ struct AddressGuardTests {
             "::", "::1", "fe80::1", "fc00::1", "fd12:3456::1", "ff02::1", "2001:db8::1", "100::1", "fec0::1",
             "::ffff:127.0.0.1",  // mapped
             "::ffff:10.0.0.1", "::127.0.0.1",  // compatible
-            "64:ff9b::10.0.0.1",  // translated
+            "64:ff9b::10.0.0.1", "::ffff:0:10.0.0.1", "::ffff:0:8.8.8.8",  // translated
             "2002:7f00:1::",  // 6to4 of 127.0.0.1
             "2001:0:1:2:3:4:80ff:fffe",  // Teredo of 127.0.0.1
         ])
@@ -41,6 +41,7 @@ struct AddressGuardTests {
         let some = AddressGuard.publicOnly(except: [network])
         #expect(some.allows(try #require(IPAddress("10.1.2.3"))))
         #expect(some.allows(try #require(IPAddress("::ffff:10.1.2.3"))))
+        #expect(!AddressGuard(refusing: [network]).allows(try #require(IPAddress("::ffff:0:10.1.2.3"))))
         #expect(!some.allows(try #require(IPAddress("10.2.0.1"))))
     }
 

@@ -149,6 +149,28 @@ struct HTTPAuthenticationTests {
         #expect(server.requests.first?.field("Authorization") == nil)
     }
 
+    @Test(
+        "a session with another storage, or with none, neither reads nor changes the shared one",
+        arguments: [true, false])
+    func sharedStorage(hasStorage: Bool) async throws {
+        let space = URLProtectionSpace(
+            host: "127.0.0.1", port: Int(server.port), protocol: "http", realm: "fixture",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        func stored() -> [String] {
+            URLCredentialStorage.shared.allCredentials.filter { $0.key.port == Int(server.port) }.flatMap(\.value.keys)
+        }
+        let session = Session.isolated { if !hasStorage { $0.urlCredentialStorage = nil } }
+        let url = server.url("/basic-auth/u/p")
+        #expect(await status(session.request(url).authenticate(username: "u", password: "p")) == 200)
+        #expect(await status(session.request(url)) == (hasStorage ? 200 : 401))
+        #expect(stored().isEmpty)
+        let credential = URLCredential(user: "u", password: "p", persistence: .forSession)
+        URLCredentialStorage.shared.set(credential, for: space)
+        defer { URLCredentialStorage.shared.remove(credential, for: space) }
+        let other = Session.isolated { if !hasStorage { $0.urlCredentialStorage = nil } }
+        #expect(await status(other.request(url)) == 401)
+    }
+
     @Test("stored credentials that are refused end in the 401; the request's own are not replaced by them")
     func refusedFromStorage() async {
         let wrong = URLCredential(user: "u", password: "wrong", persistence: .forSession)

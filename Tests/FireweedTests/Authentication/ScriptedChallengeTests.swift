@@ -72,6 +72,29 @@ struct ScriptedChallengeTests {
         #expect(heads(server).count <= 20)
     }
 
+    @Test(
+        "without a Kerberos ticket the scheme after Negotiate is tried",
+        arguments: [
+            (
+                ["Negotiate", "Digest realm=\"x\", nonce=\"n\", qop=\"auth\"", "Basic realm=x"],
+                "Authorization: Digest "
+            ),
+            (["Negotiate", "Basic realm=x"], "Authorization: Basic dTpw"), (["Negotiate"], nil),
+        ] as [([String], String?)])
+    func withoutTicket(challenges: [String], answer: String?) async throws {
+        let refusal = ScriptedServer.Step.send(Self.refusal(challenges))
+        // A message that may use Negotiate has a connection of its own.
+        let server = try ScriptedServer.start(
+            [.receiveHead, refusal, .receiveHead, .send(Self.welcome), .hold], [.receiveHead, refusal, .hold])
+        let credential = URLCredential(user: "u", password: "p", persistence: .none)
+        let request = session.request(server.url()).authenticate(
+            with: credential, schemes: [.negotiate, .digest, .basic])
+        let response = await request.serializingData(emptyResponseCodes: [401]).response
+        #expect(response.response?.statusCode == (answer == nil ? 401 : 200), "\(response)")
+        let sent = heads(server).map { authorization($0)?.prefix(answer?.count ?? 0) }
+        #expect(sent == (answer == nil ? [nil, nil] : [nil, nil, answer?[...]]))
+    }
+
     @Test("a server that calls every nonce stale is given up, with its 401")
     func staleForEver() async throws {
         let steps = (0..<50).flatMap { number -> [ScriptedServer.Step] in

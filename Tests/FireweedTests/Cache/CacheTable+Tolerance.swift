@@ -60,6 +60,13 @@ extension CacheTable {
                 [.ok("one", "Cache-Control: max-age=10"), Answer(503, [], "down")],
                 [.network("one"), .cache("one", after: 15, ["Cache-Control": "stale-if-error=30"])]),
             CacheCase(
+                "5.2.1.4", "no-cache of the request wins over stale-if-error of either",
+                [.ok("one", spare), Answer(503, [], "down")],
+                [
+                    .network("one"),
+                    .network("down", after: 15, ["Cache-Control": "no-cache, stale-if-error=30"], status: 503),
+                ]),
+            CacheCase(
                 "RFC 5861 4", "stale-if-error: without an error the new one counts", [.ok("one", spare), .ok("two")],
                 [.network("one"), .network("two", after: 15)]),
             CacheCase(

@@ -48,6 +48,15 @@ struct CachedRequestTests {
         #expect(last.value == "two" && last.metrics?.responseSource == .cache)
     }
 
+    @Test("each store keeps the responses of different Host fields apart", arguments: StoreKind.allCases)
+    func hosts(kind: StoreKind) async throws {
+        let play = try CachePlay([.ok("one", fresh), .ok("two", fresh), .ok("three", fresh)], store: kind)
+        await play.perform([.network("one"), .network("two", ["Host": "b.example"])], "another target")
+        // A URLCache has room for one response of each host and path.
+        let last: [Ask] = kind == .urlCache ? [.network("three")] : [.cache("one")]
+        await play.perform([.cache("two", ["Host": "b.example"])] + last, "each has its own")
+    }
+
     @Test("what a stream gets is stored")
     func storedFromStream() async throws {
         let play = try CachePlay([.ok("one", fresh)])

@@ -47,6 +47,21 @@ struct StorabilityTests {
         #expect(asked.all == ["one", "two"])
     }
 
+    @Test(
+        "a response without a validator that a handler wants to be stored is there for the policies that ignore its age",
+        arguments: StoreKind.allCases, [true, false])
+    func withoutValidator(kind: StoreKind, isChanged: Bool) async throws {
+        let handler = ResponseCacher.modify { _, cached in
+            CachedURLResponse(response: cached.response, data: Data("changed".utf8))
+        }
+        let play = try CachePlay([.ok("one"), .ok("two")], store: kind, handler: isChanged ? handler : .cache)
+        let content = isChanged ? "changed" : "one"
+        var (orElse, only) = (Ask.cache(content), Ask.cache(content))
+        orElse.policy = .returnCacheDataElseLoad
+        only.policy = .returnCacheDataDontLoad
+        await play.perform([.network("one"), orElse, only, .network("two")], "stored, and stale")
+    }
+
     @Test("a handler may forbid what the rules allow, by a field too")
     func forbidden() async throws {
         let fresh = "Cache-Control: max-age=60"

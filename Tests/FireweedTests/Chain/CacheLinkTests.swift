@@ -37,7 +37,9 @@ struct CacheLinkTests {
             response: ResponseHead(200, fields.merging(["Date": HTTPDate.text(of: moment)]) { own, _ in own }),
             requestTime: moment, responseTime: moment,
             variant: ResponseVariant(names: [], selection: Data(), credentials: Data()))
-        cache.save(StoredResponse(head: head, content: Data("stored".utf8)), for: url, sentAt: cache.moment)
+        cache.save(
+            StoredResponse(head: head, content: Data("stored".utf8)), for: CacheKey(url, host: nil, in: cache.scope),
+            sentAt: cache.moment)
         return cache
     }
 

@@ -39,7 +39,9 @@ final class StubHost: LinkHost {
     func offerToProtocols(_ exchange: AttemptExchange, completion: @escaping @Sendable (LocalAnswer?) -> Void) {
         completion(nil)
     }
-    func refresh(_ message: OutgoingMessage, about stored: StoredResponse, in cache: ResponseCache) {
+    func refresh(
+        _ message: OutgoingMessage, about stored: StoredResponse, for key: CacheKey, in cache: ResponseCache
+    ) {
         announced.append("refresh of \(message.url)")
     }
 }

@@ -15,11 +15,28 @@ struct ProcessExitTests {
             for _ in 0..<2 {
                 group.addTask {
                     var failures: [String] = []
-                    for _ in 0..<500 { failures += await failure(arguments) }
+                    for _ in 0..<500 { failures += await failure(["exit"] + arguments) }
                     return failures
                 }
             }
             return await group.reduce([], +)
+        }
+        #expect(failures.isEmpty)
+    }
+
+    @Test(
+        "a process whose first use of OpenSSL came before its first session ends cleanly, 200 times out of 200",
+        arguments: [
+            "certificate", "publicKey", "revocationList", "vault", "vaultInFile", "limits", "fleet", "mockServer",
+        ])
+    func firstUse(type: String) async throws {
+        let authority = try CertificateAuthority()
+        let server = try FixtureServer.start(certificate: authority.issue())
+        let folder = try TemporaryFolder()
+        let url = "https://localhost:\(server.port)/bytes/1000000000"
+        var failures: [String] = []
+        for _ in 0..<200 {
+            failures += await failure(["first", type, folder.url.path, authority.certificate.path, url])
         }
         #expect(failures.isEmpty)
     }
@@ -130,7 +147,7 @@ struct ProcessExitTests {
         await withCheckedContinuation { continuation in
             let process = Process()
             process.executableURL = TestPrograms.url
-            process.arguments = ["process", "exit"] + arguments
+            process.arguments = ["process"] + arguments
             process.standardError = FileHandle.nullDevice
             process.terminationHandler = { ended in
                 let isClean = ended.terminationReason == .exit && ended.terminationStatus == 0

@@ -85,6 +85,12 @@ struct CookieRuleTests {
             to: "http://[2001:db8::1]/", "a=1"),
         CookieCase(
             "5.3.5", "a top-level domain with a dot at its end is public", "a=1; Domain=com.", from: www, to: www, nil),
+        CookieCase(
+            "5.3.6", "a domain with a dot at its end is another one than without", "a=1; Domain=example.com.",
+            from: www, to: www, nil),
+        CookieCase(
+            "5.3.6", "a domain with a dot at its end is for a host with one", "a=1; Domain=example.com.",
+            from: "http://www.example.com./", to: "http://www.example.com./", "a=1"),
         CookieCase("5.3.6", "no host ends in two dots", "a=1; Domain=com..", from: www, to: www, nil),
         domain("the domain itself", "example.com", "http://example.com/", true),
         domain("a host below it", "example.com", "http://other.example.com/", true),

@@ -42,8 +42,18 @@ struct EventSourceStateTests {
         var state = opened()
         #expect(state.delay(after: nil) == .seconds(3))
         _ = state.refusal(status: 200, contentType: "text/event-stream")
-        state.reconnectionTime = .milliseconds(20)
-        #expect(state.delay(after: failure(.networkConnectionLost)) == .milliseconds(20))
+        state.wait(.milliseconds(200))
+        #expect(state.delay(after: failure(.networkConnectionLost)) == .milliseconds(200))
+    }
+
+    @Test("a server that asks for no wait is still not flooded with connections", arguments: [0, 1, 99])
+    func floor(milliseconds: Int) {
+        var state = opened()
+        for _ in 0..<3 {
+            state.wait(.milliseconds(milliseconds))
+            #expect(state.delay(after: nil) == .milliseconds(100))
+            _ = state.refusal(status: 200, contentType: "text/event-stream")
+        }
     }
 
     @Test("failures in a row double the wait, up to the limit, and a stream ends the row")

@@ -101,17 +101,6 @@ struct LinesTests {
         try await server.events.next(.closedByPeer(0))
     }
 
-    @Test("a retry begins with a new line")
-    func retry() async throws {
-        let server = try ScriptedServer.start(
-            [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\none\nhal"), .close],
-            [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ntwo\nthre"), .close])
-        let session = Session.isolated(interceptor: RetryPolicy(exponentialBackoffScale: 0))
-        let outcome = await gather(session.streamRequest(server.url()).lines())
-        #expect(outcome.elements == ["one", "two", "thre"])
-        #expect(outcome.error == nil)
-    }
-
     @Test("dropping the iterator cancels the request, unless that was turned off", arguments: [true, false])
     func dropped(cancels: Bool) async throws {
         let server = try ScriptedServer.start(

@@ -57,7 +57,7 @@ struct CutResponseTests {
     @Test(
         "that do not begin with a status line are errors",
         arguments: [
-            "HTTP/1.1  200 OK", "http/1.1 200 OK", "HTTP/2 20", "HTTP/ 1.1 200", "HTTP/1.1 200OK", "HTTP/1.1 2000",
+            "http/1.1 200 OK", "HTTP/2 20", "HTTP/ 1.1 200", "HTTP/1.1 200OK", "HTTP/1.1 2000",
             "HTTP/1.1\t200 OK",
         ])
     func statusLine(line: String) async throws {

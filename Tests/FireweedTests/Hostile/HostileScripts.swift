@@ -136,10 +136,12 @@ enum HostileScripts {
         .sends("bare LF everywhere", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", then: .content("hello")),
         // RFC 9112 §2.2: the element is invalid.
         field("a bare CR in a field", "A: b\rContent-Length: 1", then: .code(.badServerResponse)),
-        // RFC 9112 §5.2 allows a user agent to join the lines; recipients that read folds in different ways were used
-        // to smuggle fields.
-        field("a folded field", "A: b\r\n  c", then: .code(.badServerResponse)),
+        // RFC 9112 §5.2: a user agent joins the lines; recipients that read folds in different ways were used to
+        // smuggle fields.
+        field("a folded field", "A: b\r\n  c", then: .content("hello")),
         field("a folded length", "B: x\r\n Content-Length: 1", then: .code(.badServerResponse)),
+        field("a folded coding", "Transfer-Encoding:\r\n chunked", then: .code(.badServerResponse)),
+        field("an empty fold", "A: b\r\n \r\n", then: .code(.badServerResponse)),
         .sends(
             "a fold before any field", ok + " A: b\r\nContent-Length: 5\r\n\r\nhello", then: .code(.badServerResponse)),
         .sends(

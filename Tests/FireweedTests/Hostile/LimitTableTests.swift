@@ -53,8 +53,8 @@ struct LimitTableTests {
                 "bytes that are neither fields nor content", "``TransportOptions/maximumFramingByteCount``",
                 bytes(options.maximumFramingByteCount), refusal(.framingBytes(limit: 0))),
             row(
-                "content codings of a response", "none", number(ContentDecoder.maximumLayerCount),
-                "`URLError.cannotDecodeContentData`"),
+                "content codings of a response", "``TransportOptions/maximumContentCodingCount``",
+                number(options.maximumContentCodingCount), "`URLError.cannotDecodeContentData`"),
             row(
                 "the window of Zstandard content", "none", bytes(1 << ZstandardStream.maximumWindowBits),
                 "`URLError.cannotDecodeContentData`"),

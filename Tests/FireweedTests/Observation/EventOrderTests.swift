@@ -56,7 +56,8 @@ struct EventOrderTests {
         let session = session
         _ = await session.upload(Data(count: byteCount), to: server.url("/anything")).serializingData().response
         #expect(
-            monitor.all == ["resume", "uploadable"] + Self.begin.dropFirst() + ["sent"] + Self.answered + Self.end
+            monitor.all == ["resume", "initial", "uploadable"] + Self.begin.dropFirst(2) + ["sent"] + Self.answered
+                + Self.end
                 + Self.finish)
     }
 
@@ -67,7 +68,7 @@ struct EventOrderTests {
         let response = await session.upload(InputStream(data: Data(count: 1_000)), to: target).serializingData()
             .response
         #expect(response.error?.urlErrorCode == .requestBodyStreamExhausted)
-        let begin = ["resume", "uploadable"] + Self.begin.dropFirst() + ["stream needed", "stream"]
+        let begin = ["resume", "initial", "uploadable"] + Self.begin.dropFirst(2) + ["stream needed", "stream"]
         let refused = ["sent", "redirect", "stream needed"] + Self.failure + Self.finish
         #expect(monitor.all == begin + refused)
     }
@@ -135,6 +136,29 @@ struct EventOrderTests {
         _ = await task.response
         let first = ["resume", "initial", "adapted", "created", "task", "resume task", "response"]
         #expect(monitor.all == first + Self.end + ["validate", "complete", "retry", "cancel", "finish", "parse"])
+    }
+
+    @Test("the end of a task has the task's own error", arguments: ["status", "cancel", "refused"])
+    func taskErrors(kind: String) async throws {
+        let errors = ProtectedList<AFError?>()
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "errors"))
+        monitor.requestDidCompleteTaskWithError = { _, _, error in errors.append(error) }
+        let session = Session.isolated(eventMonitors: [monitor])
+        switch kind {
+        case "status": _ = await session.request(server.url("/status/404")).validate().serializingData().response
+        case "refused": _ = await session.request("http://127.0.0.1:1/").serializingData().response
+        default:
+            let request = session.request(server.url("/delay/600"))
+            let task = request.serializingData()
+            try await server.events.next(.requestReceived("/delay/600"))
+            request.cancel()
+            #expect(await task.response.error?.isExplicitlyCancelledError == true)
+        }
+        monitor.queue.sync {}
+        let codes: [String: URLError.Code] = ["cancel": .cancelled, "refused": .cannotConnectToHost]
+        #expect(errors.all.count == 1)
+        #expect(errors.all.first??.isSessionTaskError == (codes[kind] == nil ? nil : true))
+        #expect(errors.all.first??.urlErrorCode == codes[kind])
     }
 
     @Test("a request that is suspended and resumed")

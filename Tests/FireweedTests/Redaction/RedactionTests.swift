@@ -14,7 +14,10 @@ struct RedactionTests {
             ("ACCESS_TOKEN", true), ("accesstoken", true), ("user.password", true), ("SAMLResponse", true),
             ("newPassword2", true), ("session_id", true), ("code", true), ("oauth[code]", true), ("key", true),
             ("country_code", false), ("status-code", false), ("sort_key", false), ("keyboard", false), ("page", false),
-            ("max_tokens", false), ("author", false), ("side", false), ("passenger", false), ("", false), ("[]", false),
+            ("ticket", true), ("serviceTicket", true), ("pat", true), ("state", true), ("Policy", true),
+            ("Key-Pair-Id", true), ("Signature", true), ("path", false), ("pattern", false), ("statement", false),
+            ("estate", false), ("real_estate", false), ("max_tokens", false), ("author", false), ("side", false),
+            ("passenger", false), ("", false), ("[]", false),
         ])
     func names(name: String, isSecret: Bool) {
         #expect(Redaction.standard.isSecret(parameter: name) == isSecret)
@@ -39,7 +42,12 @@ struct RedactionTests {
                 "https://h/?to=https%3A%2F%2Fi%2F%3Fcode%3D%5Bredacted%5D&b=2"
             ),
             ("https://h/?to=https://i/?token=s", "https://h/?to=https://i/?token=[redacted]"),
-            ("https://h/?state=a%3D1%26token%3Ds", "https://h/?state=a%3D1%26token%3D%5Bredacted%5D"),
+            ("https://h/?back=a%3D1%26token%3Ds", "https://h/?back=a%3D1%26token%3D%5Bredacted%5D"),
+            (
+                "https://h/?Policy=p&Signature=s&Key-Pair-Id=k",
+                "https://h/?Policy=[redacted]&Signature=[redacted]&Key-Pair-Id=[redacted]"
+            ),
+            ("https://h/?a=%7B%22otp%22%3A1%7D", "https://h/?a=%7B%22otp%22%3A%22%5Bredacted%5D%22%7D"),
             ("https://h/?to=%252Fi%253Ftoken%253Ds", "https://h/?to=%252Fi%253Ftoken%253D%255Bredacted%255D"),
             ("https://h/?q=100%25&x=a%3Db", "https://h/?q=100%25&x=a%3Db"),
         ])
@@ -56,6 +64,8 @@ struct RedactionTests {
             ("Authorization", "my secret words", "[redacted]"),
             ("Authorization", "AWS4-HMAC-SHA256 s", "AWS4-HMAC-SHA256 [redacted]"),
             ("Cookie", "a=b", "[redacted]"), ("SET-COOKIE", "a=b", "[redacted]"), ("X-Api-Key", "k", "[redacted]"),
+            ("Pin", "1", "[redacted]"), ("X-Code", "1", "[redacted]"), ("X-Session", "1", "[redacted]"),
+            ("Content-Security-Policy", "default-src 'self'", "default-src 'self'"), ("X-Country-Code", "1", "1"),
             ("Location", "https://u:p@h/?code=1", "https://h/?code=[redacted]"), ("Accept", "*/*", "*/*"),
             ("Link", "<https://h/?token=s>; rel=next", "<https://h/?token=[redacted]; rel=next"),
             (
@@ -102,6 +112,14 @@ struct RedactionTests {
             ("application/json", #"{"accessToken":"s","b":"#, mark),  // cut
             ("application/json", "{\n\"tokens\": [\n\"s\"\n", mark),  // cut, and a line that would parse alone
             ("application/json", "{\"a\":1}\n{\"otp\":2}", "{\"a\":1}\n{\"otp\":\"[redacted]\"}"),
+            ("application/json", #"{"a":"{\"otp\":1}"}"#, #"{"a":"{\"otp\":\"[redacted]\"}"}"#),
+            ("application/json", #"{"a":"{not json"}"#, #"{"a":"{not json"}"#),
+            (
+                "application/json", #"[{"name":"password","value":"s"},{"Field":"api_key","Value":[1]}]"#,
+                #"[{"name":"password","value":"[redacted]"},{"Field":"api_key","Value":"[redacted]"}]"#
+            ),
+            ("application/json", #"[{"name":"zone","value":"s"}]"#, #"[{"name":"zone","value":"s"}]"#),
+            ("application/x-www-form-urlencoded", "a=%7B%22otp%22%3A1%7D", "a=%7B%22otp%22%3A%22%5Bredacted%5D%22%7D"),
             ("application/problem+json", #"{"url":"https://h/?token=s"}"#, #"{"url":"https://h/?token=[redacted]"}"#),
             (
                 "application/x-ndjson", "{\"a\":1}\n{\"jwt\":\"s\"}\n{\"jwt\":\"",

@@ -46,6 +46,8 @@ private final class InterruptingMonitor: EventMonitor {
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { names.append("created") }
     func request(_ request: Request, didCreateTask task: URLSessionTask) { names.append("task") }
     func request(_ request: Request, didCompleteTask task: URLSessionTask, with error: AFError?) { names.append("end") }
+    func request(_ request: Request, didCancelTask task: URLSessionTask) { names.append("cancel task") }
+    func request(_ request: Request, didSuspendTask task: URLSessionTask) { names.append("suspend task") }
     func requestDidFinish(_ request: Request) { names.append("finish") }
 }
 
@@ -90,7 +92,18 @@ struct AnnouncementTests {
     @Test("the task is told before its end")
     func task() async {
         let events = await events(cancelledBefore: 4)
-        #expect(events == ["initial", "created", "task", "end", "finish"])
+        #expect(events == ["initial", "created", "task", "cancel task", "end", "finish"])
+    }
+
+    @Test("a request that is suspended as its task is told suspends the task")
+    func suspendedTask() async {
+        let monitor = InterruptingMonitor(before: 4)
+        let session = Session.isolated(startRequestsImmediately: false, eventMonitors: [monitor])
+        let request = session.request(server.url("/get"))
+        monitor.interrupt { request.suspend() }
+        request.resume()
+        #expect(monitor.all == ["initial", "created", "task", "suspend task"])
+        request.cancel()
     }
 
     @Test("an adapter that answers after the end changes nothing")
@@ -130,13 +143,13 @@ struct AnnouncementTests {
 
     @Test("the content of an upload is told before its end")
     func uploadable() async {
-        let events = await events(cancelledBefore: 2) { $0.upload(Data("x".utf8), to: server.url("/anything")) }
-        #expect(events == ["uploadable", "initial", "created", "finish"])
-        let failed = await self.events(cancelledBefore: 2) { session in
+        let events = await events(cancelledBefore: 3) { $0.upload(Data("x".utf8), to: server.url("/anything")) }
+        #expect(events == ["initial", "uploadable", "created", "finish"])
+        let failed = await self.events(cancelledBefore: 3) { session in
             let missing = URL(fileURLWithPath: "/missing/file")
             return session.upload(multipartFormData: { $0.append(missing, withName: "f") }, to: server.url("/anything"))
         }
-        #expect(failed == ["no uploadable", "finish"])
+        #expect(failed == ["initial", "no uploadable", "finish"])
     }
 
     @Test("the content of an upload that ends while its request is made is not told")

@@ -37,7 +37,7 @@ private let table = """
     suspended making
         resume -> resumed making R
         cancel -> cancelled validating CT
-        made -> suspended transferring
+        made -> suspended transferring s
         makingFailed -> suspended validating T
         abort -> suspended validating T
     initialized transferring
@@ -159,9 +159,9 @@ struct RequestStateTableTests {
     static let races = [
         Race(
             name: "suspended before the task exists: it is not resumed", events: [.resume, .suspend, .made],
-            effects: "RM S", state: .suspended),
+            effects: "RM S s", state: .suspended),
         Race(
-            name: "suspended before anything exists", events: [.suspend, .makeEagerly, .made], effects: "S M",
+            name: "suspended before anything exists", events: [.suspend, .makeEagerly, .made], effects: "S M s",
             state: .suspended),
         Race(
             name: "cancelled before the task exists: a task that is made too late is dropped",
@@ -216,7 +216,7 @@ struct RequestStateTableTests {
         Race(
             name: "suspended while a retry waits: the next task is not resumed",
             events: [.resume, .made, .completed, .retryGranted, .suspend, .retryDue, .made, .resume],
-            effects: "RM r T D S M Rr", state: .resumed),
+            effects: "RM r T D S M s Rr", state: .resumed),
         Race(
             name: "cancel returned from the response disposition: the task's end comes after it",
             events: [.resume, .made, .cancel, .completed, .outcomeDecided, .serialised], effects: "RM r Cc T F",

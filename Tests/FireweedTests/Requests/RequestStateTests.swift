@@ -24,7 +24,9 @@ struct RequestStateTests {
         for state in reachable {
             var next = state
             let effects = next.handle(event)
-            if effects.contains(.cancelTask) || effects.contains(.suspendTask) { #expect(state.work == .transferring) }
+            if effects.contains(.cancelTask) { #expect(state.work == .transferring) }
+            // A request that was suspended while it was made suspends its new task.
+            if effects.contains(.suspendTask) { #expect(next.work == .transferring) }
             if effects.contains(.resumeTask) { #expect(next.work == .transferring) }
             if effects.contains(.validate) { #expect(next.work == .validating && state.work != .validating) }
             if effects.contains(.make) { #expect(next.isMaking, "made without being in the making") }

@@ -39,13 +39,6 @@ struct UploadRequestTests {
         #expect(request.uploadProgress.fractionCompleted == 1)
     }
 
-    @Test("a missing file is an error of its own")
-    func missingFile() async throws {
-        let response = await session.upload(folder.file("none"), to: server.url("/upload")).serializingData().response
-        #expect(response.error?.urlErrorCode == .requestBodyStreamExhausted)
-        #expect(server.requests.isEmpty)
-    }
-
     @Test("a stream is sent in chunks, or with the length that the request announces", arguments: [true, false])
     func stream(hasLength: Bool) async throws {
         let stream = InputStream(data: Data(count: 300_000))

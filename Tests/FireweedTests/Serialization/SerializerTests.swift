@@ -50,6 +50,21 @@ struct SerializerTests {
     }
 
     @Test(
+        "JSON without a charset is UTF-8 (RFC 8259 §8.1), and text where it is not",
+        arguments: [
+            ("application/json", "ü", "ü"), ("application/problem+json; x=y", "ü", "ü"), ("Application/JSON", "ü", "ü"),
+            ("application/json; charset=iso-8859-1", "ü", "Ã¼"), ("application/json", "\u{FC}\u{1}", "ü\u{1}"),
+            ("application/jsonp", "ü", "Ã¼"),
+        ])
+    func json(type: String, content: String, expected: String) throws {
+        let isLatin = content.hasSuffix("\u{1}")
+        let data = isLatin ? content.data(using: .isoLatin1) : Data(content.utf8)
+        let text = try StringResponseSerializer().serialize(
+            request: nil, response: response(200, ["Content-Type": type]), data: data, error: nil)
+        #expect(text == expected)
+    }
+
+    @Test(
         "charsets of every region are read",
         arguments: [
             ("iso-8859-2", [0xB1], "ą"), ("iso-8859-5", [0xB0], "А"), ("ISO-8859-7", [0xC1], "Α"),

@@ -98,6 +98,61 @@ struct StrictTransportSecurityTests {
         #expect(StrictTransportSecurity(file: file).hosts.isEmpty)
     }
 
+    @Test("stores of one file keep each other's hosts, and follow each other's removals")
+    func sharedFile() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("hosts.json")
+        let stores = (0..<4).map { _ in StrictTransportSecurity(file: file) }
+        DispatchQueue.concurrentPerform(iterations: stores.count) { index in
+            for number in 0..<25 { stores[index].add("host\(index)-\(number).test", lifetime: 1000) }
+            stores[index].waitUntilSaved()
+        }
+        #expect(StrictTransportSecurity(file: file).hosts.count == 100)
+        stores[0].add("host1-0.test", lifetime: 0)
+        stores[0].waitUntilSaved()
+        stores[1].add("another.test", lifetime: 1000)
+        stores[1].waitUntilSaved()
+        let names = StrictTransportSecurity(file: file).hosts.map(\.name)
+        #expect(names.count == 100 && !names.contains("host1-0.test") && names.contains("another.test"))
+        #expect(stores[1].hosts.map(\.name) == names && !stores[1].applies(to: "host1-0.test"))
+        stores[2].removeAll()
+        stores[2].waitUntilSaved()
+        stores[3].add("last.test", lifetime: 1000)
+        stores[3].waitUntilSaved()
+        #expect(StrictTransportSecurity(file: file).hosts.map(\.name) == ["last.test"])
+    }
+
+    @Test("a file that another program has damaged removes no host from memory, and is written anew")
+    func damagedFile() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("hosts.json")
+        let store = StrictTransportSecurity(file: file)
+        store.add("a.test", lifetime: 1000)
+        store.waitUntilSaved()
+        try Data("broken".utf8).write(to: file)
+        store.add("b.test", lifetime: 1000)
+        store.waitUntilSaved()
+        #expect(StrictTransportSecurity(file: file).hosts.map(\.name) == ["a.test", "b.test"])
+    }
+
+    @Test("a server whose certificate was not checked sets no policy, and removes none (RFC 6797 §8.1)")
+    func unchecked() async throws {
+        let testCertificates = try TestCertificates.shared
+        let answer = "HTTP/1.1 200 OK\r\nStrict-Transport-Security: max-age=1000\r\nContent-Length: 2\r\n\r\nok"
+        let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .answering(answer))
+        for evaluator: any ServerTrustEvaluating in [
+            DisabledTrustEvaluator(), CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()]),
+        ] {
+            let store = StrictTransportSecurity()
+            let session = Session(
+                configuration: .af.ephemeral,
+                serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): evaluator]),
+                strictTransportSecurity: store)
+            let response = await session.request("https://a.localhost:\(peer.port)/").serializingData().response
+            #expect(response.error == nil && store.hosts.isEmpty, "\(response)")
+        }
+    }
+
     @Test("a host that asked for it is reached over TLS from then on, by requests and redirects; clear text cannot ask")
     func wire() async throws {
         let testCertificates = try TestCertificates.shared
@@ -105,10 +160,12 @@ struct StrictTransportSecurityTests {
         let answer = "HTTP/1.1 200 OK\r\n\(field)Content-Length: 2\r\n\r\nok"
         let peer = try SecurePeer([testCertificates.server, testCertificates.intermediate], role: .answering(answer))
         let store = StrictTransportSecurity()
+        let pinned = PublicKeysTrustEvaluator(
+            keys: [try Certificate(contentsOf: testCertificates.server.certificate).publicKey],
+            performDefaultValidation: false, validateHost: false)
         let session = Session(
             configuration: .af.ephemeral,
-            serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): DisabledTrustEvaluator()]
-            ),
+            serverTrustManager: ServerTrustManager(patterns: [try HostPattern("**.localhost"): pinned]),
             strictTransportSecurity: store)
         let plain = try ScriptedServer.start([.receiveHead, .send(answer), .close])
         let clear = await session.request("http://a.localhost:\(plain.port)/").serializingData().response

@@ -36,4 +36,10 @@ extension Session {
 extension AFError {
     /// The code of the `URLError` below, if there is one.
     var urlErrorCode: URLError.Code? { (underlyingError as? URLError)?.code }
+
+    /// The fault that a check of the server's certificates found; `nil` for every other error.
+    var trustFailure: TrustFailure? {
+        guard case .serverTrustEvaluationFailed(.trustEvaluationFailed(let error)) = self else { return nil }
+        return error as? TrustFailure
+    }
 }

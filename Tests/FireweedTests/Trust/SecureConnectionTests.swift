@@ -58,7 +58,7 @@ struct SecureConnectionTests {
         arguments: [
             ("unknown authority", URLError.Code.serverCertificateHasUnknownRoot),
             ("wrong host", .serverCertificateUntrusted),
-            ("expired", .serverCertificateHasBadDate), ("not yet valid", .serverCertificateNotYetValid),
+            ("expired", .serverCertificateUntrusted), ("not yet valid", .serverCertificateUntrusted),
         ])
     func badCertificates(fault: String, code: URLError.Code) async throws {
         let issued =
@@ -69,10 +69,16 @@ struct SecureConnectionTests {
             default: try authority.issue()
             }
         let server = try NginxServer(certificate: issued)
-        let session =
-            fault == "unknown authority" ? Session.isolated() : Session.isolated(transportOptions: options())
-        let error = await session.request(try url(server)).serializingData().response.error
+        // Another attempt would find the same certificate.
+        let policy = RetryPolicy(exponentialBackoffBase: 2, exponentialBackoffScale: 0.001)
+        let session = Session.isolated(
+            interceptor: policy, transportOptions: fault == "unknown authority" ? TransportOptions() : options())
+        let request = session.request(try url(server))
+        let error = await request.serializingData().response.error
         #expect(error?.urlErrorCode == code, "\(String(describing: error))")
+        #expect(request.retryCount == 0)
+        let underlying = (error?.underlyingError as? URLError)?.userInfo[NSUnderlyingErrorKey]
+        #expect(underlying is TrustFailure)
     }
 
     @Test("evaluators decide inside the handshake")

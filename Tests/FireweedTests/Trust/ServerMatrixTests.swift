@@ -75,16 +75,19 @@ struct ServerMatrixTests {
         switch error {
         case .serverTrustEvaluationFailed(let reason):
             switch reason {
-            case .defaultEvaluationFailed: return "chain"
-            case .hostValidationFailed: return "host"
-            case .revocationCheckFailed(let output, _):
-                if case .revoked = output.failure { return "revoked" }
-                return "untold"
+            case .trustEvaluationFailed(let failure as TrustFailure):
+                switch failure {
+                case .hostMismatch: return "host"
+                case .revoked: return "revoked"
+                case .unknownRevocation: return "untold"
+                default: return "chain"
+                }
             case .certificatePinningFailed, .publicKeyPinningFailed: return "pin"
             case .customEvaluationFailed(is PublicKeyPinError): return "pin"
             case .customEvaluationFailed: return "own"
             case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .policyApplicationFailed,
-                .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed, .trustEvaluationFailed:
+                .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed, .trustEvaluationFailed,
+                .defaultEvaluationFailed, .hostValidationFailed, .revocationCheckFailed:
                 return "\(reason)"
             }
         case .sessionTaskFailed(let error as URLError):

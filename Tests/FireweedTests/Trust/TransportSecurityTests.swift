@@ -28,6 +28,30 @@ struct TransportSecurityTests {
         return Session.isolated(transportOptions: options)
     }
 
+    @Test("a certificate that was replaced in its place resumes no TLS session of the former one")
+    func rotated() async throws {
+        let folder = try TemporaryFolder()
+        let (certificate, key) = (folder.file("me.pem"), folder.file("me.key"))
+        func use(_ name: String) throws {
+            let issued = try testCertificates.generator.issue(
+                name, ["extendedKeyUsage=clientAuth"], by: testCertificates.root)
+            try Data(contentsOf: issued.certificate).write(to: certificate)
+            try Data(contentsOf: issued.key).write(to: key)
+        }
+        let peer = try SecurePeer(chain, role: .answering(ok), clientAuthority: testCertificates.root.certificate)
+        let session = session { $0.clientIdentity = ClientIdentity(certificate: certificate, privateKey: key) }
+        for name in ["Alice", "Alice", "Bob", "Bob"].enumerated() {
+            if name.offset % 2 == 0 { try use(name.element) }
+            let response = await session.request("https://localhost:\(peer.port)/").serializingString().response
+            #expect(response.value == "ok", "\(name): \(String(describing: response.error))")
+        }
+        let handshakes = peer.events.events.compactMap { line -> Substring? in
+            let words = line.split(separator: " ")
+            return words.first == "connected" && words.count > 2 ? words[2] : nil
+        }
+        #expect(handshakes == ["new", "resumed", "new", "resumed"])
+    }
+
     @Test("each host sees the identity that is for it, or none")
     func identities() async throws {
         let issued = try testCertificates.generator.issue(

@@ -87,13 +87,14 @@ struct TrustMatrixTests {
             return "ok"
         } catch AFError.serverTrustEvaluationFailed(let reason) {
             switch reason {
-            case .defaultEvaluationFailed(let output): return output.host == trust.host ? "chain" : "wrong output"
-            case .hostValidationFailed(let output): return output.host == trust.host ? "host" : "wrong output"
+            case .trustEvaluationFailed(let error as TrustFailure):
+                guard case .hostMismatch(let host, _) = error else { return "chain" }
+                return host == trust.host ? "host" : "wrong host"
             case .certificatePinningFailed, .publicKeyPinningFailed: return "pin"
             case .customEvaluationFailed(is PublicKeyPinError): return "pin"
             case .noRequiredEvaluator, .revocationCheckFailed, .noCertificatesFound, .noPublicKeysFound,
                 .policyApplicationFailed, .settingAnchorCertificatesFailed, .revocationPolicyCreationFailed,
-                .trustEvaluationFailed, .customEvaluationFailed:
+                .trustEvaluationFailed, .defaultEvaluationFailed, .hostValidationFailed, .customEvaluationFailed:
                 return "\(reason)"
             }
         } catch {

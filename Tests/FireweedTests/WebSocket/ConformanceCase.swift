@@ -178,8 +178,10 @@ extension ConformanceCase {
     }()
 
     private static let closeCodes: [ConformanceCase] = {
-        let valid: [UInt16] = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999]
-        let invalid: [UInt16] = [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999]
+        let valid: [UInt16] = [
+            1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999,
+        ]
+        let invalid: [UInt16] = [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999]
         return valid.enumerated().map { index, code in
             .init(number: "7.7.\(index + 1)", frames: [close(code)], outcome: .closed(code))
         }

@@ -34,6 +34,18 @@ struct CanonicalHostTests {
     }
 
     @Test(
+        "a host is looked up in its canonical form, with the final dot of a complete name",
+        arguments: [
+            ("example.com", "example.com"), ("Example.COM.", "example.com."), ("internal.", "internal."),
+            ("bücher.test.", "xn--bcher-kva.test."), ("127.0.0.1.", "127.0.0.1"),
+            ("0x7f.1.", "127.0.0.1"), ("[::1]", "::1"), ("a..", "a.."), ("", ""), (".", "."),
+        ])
+    func lookupName(host: String, name: String) {
+        #expect(CanonicalHost.lookupName(of: host) == name)
+        #expect(CanonicalHost.lookupName(of: name) == name)
+    }
+
+    @Test(
         "what is no host, or only looks like an address, stays what it is",
         arguments: [
             "", ".", "..", "a..", "a..b", ".a", "256.1.1.1", "1.2.3.4.5", "1.2.3.256", "4294967296", "0x", "08.1.1.1",

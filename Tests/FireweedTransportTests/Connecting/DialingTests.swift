@@ -129,6 +129,23 @@ struct DialingTests {
         }
     }
 
+    @Test("a NUL in the path of a socket or the name of an interface is an error, and cuts neither")
+    func namesWithNUL() async throws {
+        let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
+        let folder = try TemporaryFolder()
+        let fixture = try FixtureServer.start(unixSocketPath: folder.file("socket").path)
+        let options: [(inout TransportOptions) -> Void] = [
+            { $0.unixSocketPath = folder.file("socket").path + "\0.other" }, { $0.networkInterface = "lo\0other" },
+        ]
+        for change in options {
+            try await EngineStage.play(change) { stage in
+                let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+                #expect(try await stage.end(url).code != nil)
+            }
+        }
+        #expect(fixture.requests.isEmpty)
+    }
+
     @Test("a version of IP, a route and an interface are followed")
     func options() async throws {
         let server = try ScriptedServer.start([.receiveHead, .send(Answer.small), .hold])
@@ -186,6 +203,41 @@ struct DialingTests {
             try await servers[0].events.next(.closedByPeer(0))
             let kept = try await stage.end(servers[1].url())
             #expect(kept.record.end?.report.isReusedConnection == true)
+        }
+    }
+
+    @Test("a process out of descriptors waits for a connection to the same host that becomes free")
+    func exhaustedBeside() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .wait(for: "go"), .send(Answer.small), .receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play(parts: parts(failing: 2...9_999)) { stage in
+            let first = stage.transfer(server.url("/first"))
+            first.start()
+            _ = try await server.events.first { if case .head = $0 { true } else { false } }
+            let second = stage.transfer(server.url("/second"))
+            second.start()
+            // The loop has taken the second one up when a third has been refused.
+            let third = stage.transfer(URL(filePath: "/x"))
+            third.start()
+            try await third.end()
+            server.signal("go")
+            #expect(try await first.end().failure == nil)
+            #expect(try await second.end().failure == nil, "\(second.failureText)")
+        }
+    }
+
+    @Test("descriptors that are free again are used, although no connection becomes free")
+    func briefExhaustion() async throws {
+        let server = try ScriptedServer.start(
+            [.receiveHead, .hold], [.receiveHead, .send(Answer.small), .receiveHead, .send(Answer.small), .hold])
+        try await EngineStage.play(parts: parts(failing: 2...2)) { stage in
+            let stream = stage.transfer(server.url("/stream"))
+            stream.start()
+            _ = try await server.events.first { if case .head = $0 { true } else { false } }
+            #expect(try await stage.end(server.url("/second")).code == nil)
+            #expect(try await stage.end(server.url("/third")).code == nil)
+            stream.cancel()
+            _ = try await stream.end()
         }
     }
 

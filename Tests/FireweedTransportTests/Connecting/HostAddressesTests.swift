@@ -9,6 +9,8 @@ struct HostAddressesTests {
         arguments: [
             ("example.com", nil), ("vm", nil), ("known.test.example", nil), ("127.0.0.1", ["127.0.0.1"]),
             ("2001:db8::1", ["2001:db8::1"]), ("localhost", ["::1", "127.0.0.1"]),
+            ("localhost.", ["::1", "127.0.0.1"]), ("hidden.onion.", []),
+            ("known.test.", ["192.0.2.1", "2001:db8::2"]),
             ("a.localhost", ["::1", "127.0.0.1"]), ("notlocalhost", nil), ("hidden.onion", []), ("onion", []),
             ("known.test", ["192.0.2.1", "2001:db8::2"]),
         ] as [(String, [String]?)])

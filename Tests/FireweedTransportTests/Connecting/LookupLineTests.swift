@@ -6,60 +6,115 @@ import Testing
 struct LookupLineTests {
     private let second: LoopInstant = 1_000_000_000
 
-    private func question(_ host: String) -> NameQuestion { NameQuestion(host: host, family: .ipv4) }
+    private func next(_ line: inout LookupLine, _ now: LoopInstant) -> String? { line.next(at: now) }
 
-    private func next(_ line: inout LookupLine, _ now: LoopInstant) -> NameQuestion? { line.next(at: now) }
+    /// Looks a name up, which takes so long.
+    private func lookUp(_ name: String, _ line: inout LookupLine, taking duration: LoopInstant) {
+        line.enter(name)
+        #expect(next(&line, 0) == name)
+        line.didEnd(name, at: duration)
+    }
 
     @Test("names leave the line in order, as threads are free")
     func order() {
-        var line = LookupLine(threadLimit: 2)
-        for host in ["a", "b", "c"] { line.enter(question(host)) }
+        var line = LookupLine(threadLimit: 4)
+        for name in ["a", "b", "c"] { line.enter(name) }
         let begun = [line.next(at: 0), line.next(at: 0), line.next(at: 0)]
-        #expect(begun == [question("a"), question("b"), nil])
-        line.didEnd(question("b"), at: 1)
-        #expect(next(&line, 1) == question("c"))
+        #expect(begun == ["a", "b", nil])
+        line.didEnd("b", at: 1)
+        #expect(next(&line, 1) == "c")
     }
 
-    @Test("names that were slow use no more than half of the threads")
+    @Test("names that were never answered take half of the threads, so that others are looked up at once")
+    func neverAnswered() {
+        var line = LookupLine(threadLimit: 8)
+        for number in 0..<4 { lookUp("known\(number)", &line, taking: 5) }
+        for number in 0..<20 { line.enter("silent\(number)") }
+        let silent = (0..<8).compactMap { _ in next(&line, 10) }
+        #expect(silent == (0..<4).map { "silent\($0)" })
+        for number in 0..<4 { line.enter("known\(number)") }
+        let known = (0..<8).compactMap { _ in next(&line, 11) }
+        #expect(known == (0..<4).map { "known\($0)" })
+    }
+
+    @Test("names whose last look-up was slow take a quarter of the threads, so that new names are looked up")
     func slow() {
-        var line = LookupLine(threadLimit: 4)
-        for host in ["s1", "s2", "s3"] {
-            line.enter(question(host))
-            #expect(next(&line, 0) != nil)
-            line.didEnd(question(host), at: 5 * second)
-        }
-        for host in ["s1", "s2", "s3", "quick"] { line.enter(question(host)) }
-        let begun = (0..<4).map { _ in next(&line, 6 * second) }
-        #expect(begun == [question("s1"), question("s2"), question("quick"), nil])
-        line.didEnd(question("s1"), at: 6 * second + 1)
-        // Its answer was quick: it is a name like any other again.
-        #expect(next(&line, 6 * second + 1) == question("s3"))
+        var line = LookupLine(threadLimit: 8)
+        for number in 0..<6 { lookUp("slow\(number)", &line, taking: 5 * second) }
+        for number in 0..<6 { line.enter("slow\(number)") }
+        line.enter("new")
+        let begun = (0..<5).map { _ in next(&line, 6 * second) }
+        #expect(begun == ["new", "slow0", "slow1", nil, nil])
+        line.didEnd("slow0", at: 6 * second + 1)
+        // A quick answer makes it a name like any other.
+        line.enter("slow0")
+        #expect(next(&line, 6 * second + 1) == "slow0")
     }
 
     @Test("a name that hangs now counts as slow")
     func hanging() {
-        var line = LookupLine(threadLimit: 2)
-        line.enter(question("slow"))
-        _ = line.next(at: 0)
-        line.didEnd(question("slow"), at: 2 * second)
-        line.enter(question("new"))
+        var line = LookupLine(threadLimit: 4)
+        lookUp("slow", &line, taking: 2 * second)
+        line.enter("new")
         _ = line.next(at: 3 * second)
-        line.enter(question("slow"))
-        #expect(next(&line, 3 * second) == question("slow"))
-        line.didEnd(question("slow"), at: 5 * second)
-        line.enter(question("slow"))
-        #expect(next(&line, 5 * second) == nil)
+        line.enter("slow")
+        let early = line.hasNext(at: 3 * second)
+        let late = line.hasNext(at: 4 * second)
+        #expect(early && !late)
+        #expect(next(&line, 4 * second) == nil)
+        line.didEnd("new", at: 5 * second)
+        #expect(next(&line, 5 * second) == "slow")
     }
 
-    @Test("a name without waiters leaves the queue, unless its look-up runs")
+    @Test("a name without waiters leaves the line, unless it is being looked up")
     func leave() {
         var line = LookupLine(threadLimit: 1)
-        line.enter(question("a"))
-        line.enter(question("b"))
+        line.enter("a")
+        line.enter("b")
         _ = line.next(at: 0)
-        let left = [line.leave(question("a")), line.leave(question("b"))]
+        let left = [line.leave("a"), line.leave("b")]
         #expect(left == [false, true])
-        line.didEnd(question("a"), at: 0)
+        line.didEnd("a", at: 0)
         #expect(next(&line, 0) == nil)
+    }
+
+    @Test("whatever comes in whatever order, every name is looked up once and no thread is left idle")
+    func random() {
+        for _ in 0..<300 {
+            var line = LookupLine(threadLimit: [1, 2, 3, 8, 64].randomElement() ?? 1)
+            var (waiting, running, now): (Set<String>, Set<String>, LoopInstant) = ([], [], 0)
+            for _ in 0..<300 {
+                now += LoopInstant.random(in: 0...second)
+                let name = "\(Int.random(in: 0..<40))"
+                switch Int.random(in: 0..<4) {
+                case 0, 1:
+                    if waiting.isDisjoint(with: [name]), !running.contains(name), waiting.insert(name).inserted {
+                        line.enter(name)
+                    }
+                case 2:
+                    let wasWaiting = waiting.remove(name) != nil
+                    let left = line.leave(name)
+                    #expect(left == wasWaiting)
+                default:
+                    if let ended = running.randomElement() {
+                        running.remove(ended)
+                        line.didEnd(ended, at: now)
+                    }
+                }
+                let hasNext = line.hasNext(at: now)
+                let begun = line.next(at: now)
+                #expect(hasNext == (begun != nil))
+                if let begun {
+                    #expect(waiting.remove(begun) != nil)
+                    running.insert(begun)
+                }
+            }
+            for ended in running { line.didEnd(ended, at: now) }
+            while let begun = line.next(at: now) {
+                #expect(waiting.remove(begun) != nil)
+                line.didEnd(begun, at: now)
+            }
+            #expect(waiting.isEmpty)
+        }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// It counts the threads that wait for an answer.
 final class SilentNameService: Sendable {
-    let asked = EventLog<NameQuestion>()
+    let asked = EventLog<String>()
     private let counts = Mutex((now: 0, largest: 0))
     private let gate: (reading: Int32, writing: Int32)
 
@@ -28,9 +28,9 @@ final class SilentNameService: Sendable {
 
     /// Blocks its thread until `answer()`.
     @Sendable
-    func lookUp(_ question: NameQuestion) -> NameResolver.Answer {
+    func lookUp(_ name: String) -> NameResolver.Answer {
         counts.withLock { $0 = ($0.now + 1, max($0.largest, $0.now + 1)) }
-        asked.note(question)
+        asked.note(name)
         var byte: UInt8 = 0
         while read(gate.reading, &byte, 1) < 0 {}
         counts.withLock { $0.now -= 1 }

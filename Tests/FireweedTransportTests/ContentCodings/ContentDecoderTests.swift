@@ -10,14 +10,19 @@ struct ContentDecoderTests {
     private func decode(
         _ pieces: [ArraySlice<UInt8>], _ codings: String, outputByteCount: Int = 4096, endedByClose: Bool = false
     ) throws -> [UInt8] {
-        let decoder = try #require(try ContentDecoder.make(for: codings))
+        let decoder = try #require(try ContentDecoder.make(for: codings, limits: Self.limits()))
+        var turn = TurnBudget(start: 0, clock: { 0 })
         var content: [UInt8] = []
         try withUnsafeTemporaryAllocation(byteCount: outputByteCount, alignment: 1) { output in
             for piece in pieces {
                 try Array(piece).withUnsafeBytes { bytes in
                     var rest = bytes
-                    while case let count = try decoder.decode(&rest, into: output), count > 0 {
-                        content += output[..<count]
+                    decoding: while true {
+                        switch try decoder.decode(&rest, into: output, turn: &turn) {
+                        case .bytes(let count): content += output[..<count]
+                        case .paused: turn = TurnBudget(start: 0, clock: { 0 })
+                        case .needsInput: break decoding
+                        }
                     }
                     #expect(rest.isEmpty)
                 }
@@ -25,6 +30,13 @@ struct ContentDecoderTests {
         }
         try decoder.finish(isEmpty: pieces.allSatisfy(\.isEmpty), endedByClose: endedByClose)
         return content
+    }
+
+    private static func limits(_ change: (inout TransportOptions) -> Void = { _ in }) -> ContentLimits {
+        var options = TransportOptions()
+        options.maximumContentCodingCount = 5
+        change(&options)
+        return ContentLimits(options)
     }
 
     /// Half of it compresses well, half of it hardly.
@@ -141,36 +153,103 @@ struct ContentDecoderTests {
         #expect(throws: TransferFailure.self) { try decode([cut[...]], "br, gzip") }
     }
 
-    @Test("that are not known are left on, and more than five are refused")
+    @Test("that are not known are left on, and more than the limit are refused")
     func unknown() throws {
+        let standard = ContentLimits(TransportOptions())
         for list in ["", "identity", "none", "compress", "gzip, compress", "aws-chunked", " , "] {
-            #expect(try ContentDecoder.make(for: list) == nil, "\(list)")
+            #expect(try ContentDecoder.make(for: list, limits: standard) == nil, "\(list)")
         }
+        #expect(try ContentDecoder.make(for: "gzip, identity, br", limits: standard) != nil)
+        let error = #expect(throws: TransferFailure.self) {
+            try ContentDecoder.make(for: "gzip, gzip, gzip", limits: standard)
+        }
+        #expect(error?.urlError(failingURL: "").code == .cannotDecodeContentData)
         let five = Array(repeating: "gzip", count: 5).joined(separator: ",")
-        #expect(try ContentDecoder.make(for: five) != nil)
-        #expect(throws: TransferFailure.self) { try ContentDecoder.make(for: five + ", gzip") }
+        #expect(try ContentDecoder.make(for: five, limits: Self.limits()) != nil)
+        #expect(throws: TransferFailure.self) { try ContentDecoder.make(for: five + ", gzip", limits: Self.limits()) }
+        let none = Self.limits { $0.maximumContentCodingCount = 0 }
+        #expect(throws: TransferFailure.self) { try ContentDecoder.make(for: "gzip", limits: none) }
+        #expect(try ContentDecoder.make(for: "identity", limits: none) == nil)
+    }
+
+    /// Decodes until something other than bytes and pauses comes of it.
+    private func refusal(of coded: [UInt8], _ codings: String, _ limits: ContentLimits) throws -> TransferFailure? {
+        let decoder = try #require(try ContentDecoder.make(for: codings, limits: limits))
+        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 65536, alignment: 1)
+        defer { output.deallocate() }
+        var total = 0
+        return coded.withUnsafeBytes { bytes in
+            var rest = bytes
+            while true {
+                var turn = TurnBudget(start: 0, clock: { 0 })
+                do throws(TransferFailure) {
+                    let outcome = try decoder.decode(&rest, into: output, turn: &turn)
+                    if outcome == .needsInput { return nil }
+                    if case .bytes(let count) = outcome { total += count }
+                } catch {
+                    #expect(total <= 16 << 20 + 65536)
+                    return error
+                }
+            }
+        }
     }
 
     @Test("a few bytes that expand come out in bounded pieces, so that a limit ends them")
     func bomb() throws {
         let coded = try Self.coded(Self.coded([UInt8](repeating: 0, count: 40 << 20), "gzip"), "gzip")
-        let decoder = try #require(try ContentDecoder.make(for: "gzip, gzip"))
-        let limits = ContentLimits(TransportOptions())
-        var (total, refusal): (Int64, TransferRefusal?) = (0, nil)
+        let failure = try refusal(of: coded, "gzip, gzip", Self.limits())
+        guard case .refused(.expansion(limit: 200)) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        let limits = Self.limits { $0.maximumBodyByteCount = 10 }
+        #expect(limits.refusal(decoded: 11, received: 11) == .bodyBytes(limit: 10))
+        #expect(limits.refusal(decoded: 10, received: 1) == nil)
+    }
+
+    @Test("the limits hold for what every layer gives, though the last gives nothing")
+    func layersOfNothing() throws {
+        let coded = try NestedGzip.nothing(layers: 4)
+        let codings = "gzip, gzip, gzip, gzip"
+        let expansion = try refusal(of: coded, codings, Self.limits())
+        guard case .refused(.expansion(limit: 200)) = expansion else {
+            Issue.record("\(String(describing: expansion))")
+            return
+        }
+        let limits = Self.limits {
+            $0.maximumExpansionRatio = nil
+            $0.maximumBodyByteCount = 20 << 20
+        }
+        let length = try refusal(of: coded, codings, limits)
+        guard case .refused(.bodyBytes(limit: 20 << 20)) = length else {
+            Issue.record("\(String(describing: length))")
+            return
+        }
+    }
+
+    @Test("decoding stops when the turn's bytes are used up, whichever layer they are of")
+    func turns() throws {
+        let coded = try NestedGzip.nothing(layers: 4)
+        let decoder = try #require(
+            try ContentDecoder.make(
+                for: "gzip, gzip, gzip, gzip", limits: Self.limits { $0.maximumExpansionRatio = nil }))
         try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { output in
             try coded.withUnsafeBytes { bytes in
                 var rest = bytes
-                while refusal == nil, case let count = try decoder.decode(&rest, into: output), count > 0 {
-                    total += Int64(count)
-                    refusal = limits.refusal(decoded: total, received: Int64(coded.count - rest.count))
+                for _ in 0..<100 {
+                    var turn = TurnBudget(start: 0, clock: { 0 })
+                    let first = try decoder.decode(&rest, into: output, turn: &turn)
+                    #expect(first == .paused && turn.isOver)
+                    // A step is made even then, so that work gets ahead.
+                    let second = try decoder.decode(&rest, into: output, turn: &turn)
+                    #expect(second == .paused)
                 }
+                #expect(!rest.isEmpty)
+                var late = TurnBudget(start: 0, clock: { TurnBudget.time })
+                let last = try decoder.decode(&rest, into: output, turn: &late)
+                #expect(last == .paused)
+                #expect(late.isOver)
             }
         }
-        #expect(refusal == .expansion(limit: 200))
-        #expect(total <= 16 << 20 + 65536)
-        var options = TransportOptions()
-        options.maximumBodyByteCount = 10
-        #expect(ContentLimits(options).refusal(decoded: 11, received: 11) == .bodyBytes(limit: 10))
-        #expect(ContentLimits(options).refusal(decoded: 10, received: 1) == nil)
     }
 }

@@ -1,6 +1,8 @@
+import Dispatch
 import FixtureServer
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import FireweedTransport
@@ -17,6 +19,22 @@ struct ReuseTests {
                 #expect(transfer.code == nil && transfer.record.end?.report.isReusedConnection == (index > 0))
             }
             #expect(server.events.events.count { if case .accepted = $0 { true } else { false } } == 1)
+        }
+    }
+
+    @Test(
+        "a message with an NTLM or Negotiate field of its own binds its connection", arguments: ["NTLM", "negotiate"])
+    func boundConnection(scheme: String) async throws {
+        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let server = try ScriptedServer.start(exchange + exchange + exchange + [.hold])
+        try await EngineStage.play { stage in
+            for (isBound, isReused) in [(true, false), (false, false), (true, true), (false, true)] {
+                let transfer = try await stage.end(server.url()) { message in
+                    guard isBound else { return }
+                    message.fields = FieldBlock([Field(name: "authorization", value: "\(scheme) dG9rZW4=")])
+                }
+                #expect(transfer.record.end?.report.isReusedConnection == isReused)
+            }
         }
     }
 
@@ -140,6 +158,54 @@ struct ReuseTests {
             #expect(second.code == .networkConnectionLost && second.record.end?.earlierReports.isEmpty == true)
             #expect(second.failureText.hasPrefix("the connection closed"))
             #expect(second.failureText.contains("could not be sent again, since its content is a stream"))
+        }
+    }
+
+    /// Lets a call of socket(2) wait for the test.
+    private func parts(holding call: Int, _ hold: @escaping @Sendable () -> Void) -> EngineParts {
+        let count = Atomic(0)
+        var parts = EngineParts()
+        parts.openSocket = { family, type in
+            if count.add(1, ordering: .relaxed).newValue == call { hold() }
+            return socket(family, type, 0)
+        }
+        return parts
+    }
+
+    @Test("a message whose connection was lost is not sent on another one that was used before, and is about to close")
+    func anotherUsedConnection() async throws {
+        let sent = DispatchSemaphore(value: 0)
+        let server = try ScriptedServer.start(
+            [.receiveHead, .wait(for: "b"), .send(Answer.small), .perform { sent.signal() }, .receiveHead, .close],
+            [.receiveHead, .send(Answer.small), .receiveHead, .close],
+            [.receiveHead, .send(Answer.small), .hold])
+        // The busy connection becomes free while the new one is being made.
+        let parts = parts(holding: 3) {
+            server.signal("b")
+            sent.wait()
+        }
+        try await EngineStage.play(limit: 2, parts: parts, { $0.eventLoops = 1 }) { stage in
+            let busy = stage.transfer(server.url("/busy"))
+            busy.start()
+            _ = try await server.events.first { if case .head = $0 { true } else { false } }
+            _ = try await stage.end(server.url("/first"))
+            let second = try await stage.end(server.url("/second"))
+            #expect(second.code == nil, "\(second.failureText)")
+            #expect(second.record.end?.report.isReusedConnection == false)
+            #expect(try await busy.end().failure == nil)
+        }
+    }
+
+    @Test("a connection that becomes free makes room for a message that was lost")
+    func room() async throws {
+        let closing: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small), .receiveHead, .close]
+        let exchange: [ScriptedServer.Step] = [.receiveHead, .send(Answer.small)]
+        let server = try ScriptedServer.start(closing, exchange + exchange + exchange + exchange + [.hold])
+        try await EngineStage.play(limit: 1) { stage in
+            _ = try await stage.end(server.url("/first"))
+            let all = (0..<4).map { stage.transfer(server.url("/\($0)")) }
+            for transfer in all { transfer.start() }
+            for transfer in all { #expect(try await transfer.end().failure == nil, "\(transfer.failureText)") }
         }
     }
 

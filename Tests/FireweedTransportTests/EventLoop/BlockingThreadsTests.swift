@@ -51,6 +51,31 @@ struct BlockingThreadsTests {
         #expect(counts.withLock { $0.most } <= limit)
     }
 
+    @Test("work gets an error where every thread is at work that does not return")
+    func lost() async {
+        let threads = BlockingThreads(name: "test", limit: 2, patience: .zero, lingering: .seconds(1))
+        let (started, noteStarted) = AsyncStream<Void>.makeStream()
+        let gate = DispatchSemaphore(value: 0)
+        for _ in 0..<2 {
+            threads.run { _ in
+                noteStarted.yield()
+                gate.wait()
+            }
+        }
+        var beginnings = started.makeAsyncIterator()
+        for _ in 0..<2 { await beginnings.next() }
+        let isRefused: Bool = await withCheckedContinuation { continuation in
+            threads.run { continuation.resume(returning: $0 != nil) }
+        }
+        #expect(isRefused)
+        // A thread that returns works again.
+        gate.signal()
+        while await withCheckedContinuation({ continuation in
+            threads.run { continuation.resume(returning: $0 != nil) }
+        }) {}
+        gate.signal()
+    }
+
     @Test("work that comes after all threads have ended gets a thread again")
     func again() async {
         let threads = BlockingThreads(name: "test", limit: 2)

@@ -72,7 +72,7 @@ struct HTTP1RequestWriterTests {
             ("Connection", "Upgrade"), ("Upgrade", "h2c"), ("TE", "gzip"), ("Keep-Alive", "1"), ("Trailer", "X"),
             ("Proxy-Connection", "close"), ("HTTP2-Settings", "x"), ("Expect", "something"), (":path", "/"),
             ("A b", "c"), ("A:", "c"), ("", "c"), ("\u{e9}", "c"), ("A", "b\r\nC: d"), ("A", "b\nc"), ("A", "b\rc"),
-            ("A", "b\0c"), ("A\r\nB", "c"),
+            ("A", "b\0c"), ("A\r\nB", "c"), ("A", "b\u{1}c"), ("A", "\u{1B}[2J"), ("A", "b\u{7F}"), ("A", "\u{8}"),
         ])
     func refusedFields(name: String, value: String) {
         let sent = message([Field(name: name, value: value)], method: "POST", body: .data(Data(count: 3)))
@@ -82,6 +82,33 @@ struct HTTP1RequestWriterTests {
         } throws: {
             ($0 as? TransferFailure)?.urlError(failingURL: "").localizedDescription.contains("“\(shown)”") == true
         }
+    }
+
+    /// Lines of source that put text and the end of a line together, and why they make no head that is sent.
+    private static let otherLines = [
+        "Messages/ResponseHead.swift": 1,  // a response's, for transports that do not read from the wire
+        "Messages/ResponseHead+Editing.swift": 1,  // a response's
+        "HTTP2/HTTP2RequestWriter.swift": 3,  // shown to an observer
+        "Connections/HTTP2Connection.swift": 2,  // shown to an observer
+    ]
+
+    @Test("heads that are sent get their lines in one place (CheckedField.swift)")
+    func onePlace() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/FireweedTransport")
+        var found: [String: Int] = [:]
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
+        for path in paths {
+            let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+            let count = text.split(separator: "\n").count { line in
+                guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return false }
+                // Text with an interpolation or a separator, and the end of a line.
+                let makesLine = line.contains(#"\r\n"#) && (line.contains(#"\("#) || line.contains("separator:"))
+                return makesLine || line.contains(#") HTTP/1.1""#)
+            }
+            if count > 0 { found[path] = count }
+        }
+        #expect(paths.count > 100 && found == Self.otherLines)
     }
 
     @Test("two of a field that there is one of are refused, and lengths without content")

@@ -108,13 +108,30 @@ struct HTTP1ResponseParserTests {
             ("9110 §5.5: obs-text", "HTTP/1.1 200 \u{e9}\r\nA: \u{e9}\r\n\r\n"),
             ("9110 §5.5: controls that a recipient may keep", "HTTP/1.1 200 OK\r\nA: \u{1}b\r\n\r\n"),
             ("9110 §15: an unknown status", "HTTP/1.1 999 Huh\r\n\r\n"),
-            ("§5: a tab", "HTTP/1.1 200 OK\r\nA:\t\r\n\r\n"),
+            ("§5: a tab", "HTTP/1.1 200 OK\r\nA:\t\r\n\r\n"), ("§4: spaces", "HTTP/1.1   200   OK\r\n\r\n"),
+            ("§5.2: a fold", "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n"),
             ("9110 §5.1: every token", "HTTP/1.1 200 OK\r\n!#$%&'*+-.^_`|~09AZaz: b\r\n\r\n"),
         ])
     func accepted(clause: String, head: String) {
         let found = ParsedResponse("\(head)content")
         #expect(found.failure == nil, "\(clause)")
         #expect(found.text == "content")
+    }
+
+    @Test(
+        "a fold in a head is read as spaces, wherever the head is cut",
+        arguments: [
+            ("A: b\r\n c\r\nD: e\r\n", "b   c"), ("A:\r\n\t b \r\n", "b"), ("A: b \r\n \r\n c", nil),
+            ("A: b\n c\n\td\n", "b  c  d"), ("A: \r\n Content-Lengths: 1\r\n", "Content-Lengths: 1"),
+        ])
+    func folds(section: String, value: String?) {
+        let text = Array("HTTP/1.1   200   OK\r\n\(section)\r\ncontent".utf8)
+        let whole = ParsedResponse([text[...]])
+        #expect(whole.fields.first?.value == value && (whole.failure == nil) == (value != nil))
+        #expect(value == nil || whole.text == "content" && whole.reason == "OK" && whole.status == 200)
+        for cut in text.indices {
+            #expect(ParsedResponse([text[..<cut], text[cut...]]) == whole, "cut at \(cut)")
+        }
     }
 
     static let refusals: [(clause: String, response: String, word: String)] = [
@@ -127,7 +144,9 @@ struct HTTP1ResponseParserTests {
         ("§4: two digits and a letter", "HTTP/1.1 20x\r\n\r\n", "three digits"),
         ("§2.3: no digit", "HTTP/1.x 200 OK\r\n\r\n", "version"), ("§2.3: two", "HTTP/1.10 200 OK\r\n\r\n", "version"),
         ("§2.2: an empty line first", "\r\nHTTP/1.1 200 OK\r\n\r\n", "begin with"),
-        ("§4: two spaces", "HTTP/1.1  200 OK\r\n\r\n", "three digits"),
+        ("§4: a tab in front", "HTTP/1.1 \t200 OK\r\n\r\n", "three digits"),
+        ("§4: no space", "HTTP/1.1200 OK\r\n\r\n", "version"),
+        ("§4: spaces without a status", "HTTP/1.1     \r\n\r\n", "short"),
         ("§4: short", "HTTP/1.1 20\r\n\r\n", "three digits"),
         ("§2.3: shorter", "HTTP/1.\nHTTP/1.1 200 OK\r\n\r\n", "short"),
         ("§4: two digits", "HTTP/1.1 20 OK\r\n\r\n", "three digits"),
@@ -136,7 +155,11 @@ struct HTTP1ResponseParserTests {
         ("§4: zero", "HTTP/1.1 099 No\r\n\r\n", "three digits"),
         ("§4: a tab", "HTTP/1.1 200\tOK\r\n\r\n", "three digits"), ("§2.2: CR", "HTTP/1.1 200 O\rK\r\n\r\n", "CR"),
         ("§4: NUL", "HTTP/1.1 200 O\0K\r\n\r\n", "NUL"),
-        ("§5.2: folded", "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "folded"),
+        ("§5.2: an empty fold", "HTTP/1.1 200 OK\r\nA: b\r\n \r\n\r\n", "folded"),
+        ("§5.2: a folded length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n 7\r\n\r\n", "folded"),
+        ("§5.2: a folded coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n", "folded"),
+        ("§5.2: a folded option", "HTTP/1.1 200 OK\r\nConnection: a,\r\n close\r\n\r\n", "folded"),
+        ("§5.2: a length in a fold", "HTTP/1.1 200 OK\r\nA: b\r\n\tContent-Length : 1\r\n\r\n", "folded"),
         ("§2.2: white space first", "HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "folded"),
         ("§5.1: before the colon", "HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "before the colon of the field “A”"),
         ("§5: no colon", "HTTP/1.1 200 OK\r\nAbc\r\n\r\n", "without a colon: “Abc”"),
@@ -225,6 +248,12 @@ struct HTTP1ResponseParserTests {
         #expect(found.trailers == [Field(name: "Content-Length", value: "5"), Field(name: "X", value: "1")])
         #expect(found.fields.map(\.name) == ["Transfer-Encoding"])
         #expect(found.rest == Array("rest".utf8))
+    }
+
+    @Test("a fold in trailers is refused (RFC 9112 §5.2)")
+    func foldedTrailer() {
+        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n c\r\n\r\n"
+        #expect(ParsedResponse(text).failure?.contains("folded") == true)
     }
 
     @Test(

@@ -23,14 +23,14 @@ struct ConnectHandshakeTests {
     ) throws -> Course {
         let credentials = schemes.map { RequestMessage.Credentials(user: "u", password: "p", schemes: $0) }
         var handshake = ConnectHandshake(to: try RequestTarget("https://a.example/x"), credentials: credentials)
-        var course = Course(sent: [String(decoding: handshake.begin(), as: UTF8.self)])
-        func take(_ event: ConnectHandshake.Event, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        var course = Course(sent: [String(decoding: try handshake.begin(), as: UTF8.self)])
+        func take(_ event: ConnectHandshake.Event, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
             switch event {
             case .needsMore: return false
             case .send(let bytes): course.sent.append(String(decoding: bytes, as: UTF8.self))
             case .reconnect:
                 course.reconnects += 1
-                course.sent.append(String(decoding: handshake.begin(), as: UTF8.self))
+                course.sent.append(String(decoding: try handshake.begin(), as: UTF8.self))
             case .established:
                 course.outcome = .established
                 course.rest += String(decoding: bytes, as: UTF8.self)
@@ -46,11 +46,11 @@ struct ConnectHandshakeTests {
             for piece in pieces where course.outcome == .open || course.outcome == .established {
                 try Array(piece).withUnsafeBytes { buffer in
                     var bytes = buffer
-                    while take(try handshake.next(&bytes), bytes) {}
+                    while try take(try handshake.next(&bytes), bytes) {}
                 }
             }
             if closes, course.outcome == .open {
-                _ = take(try handshake.finish(), UnsafeRawBufferPointer(start: nil, count: 0))
+                _ = try take(try handshake.finish(), UnsafeRawBufferPointer(start: nil, count: 0))
             }
         } catch {
             course.outcome = .failed
@@ -68,6 +68,26 @@ struct ConnectHandshakeTests {
             #expect(try course([bytes[..<cut], bytes[cut...]], schemes: schemes, closes: closes) == whole)
         }
         return whole
+    }
+
+    @Test(
+        "a user with a line break or another control character is not sent", arguments: ["u\r\nX: y", "u\u{1}", "u\n"])
+    func controls(user: String) throws {
+        let credentials = RequestMessage.Credentials(user: user, password: "p", schemes: .digest)
+        var handshake = ConnectHandshake(to: try RequestTarget("https://a.example/x"), credentials: credentials)
+        _ = try handshake.begin()
+        let challenge = Array(
+            "HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 0\r\n\r\n"
+                .utf8)
+        #expect {
+            try challenge.withUnsafeBytes { buffer in
+                var bytes = buffer
+                _ = try handshake.next(&bytes)
+            }
+        } throws: {
+            let failure = ($0 as? TransferFailure)?.urlError(failingURL: "")
+            return failure?.code == .badURL && failure?.localizedDescription.contains("Proxy-Authorization") == true
+        }
     }
 
     private static let plain =
@@ -158,7 +178,7 @@ struct ConnectHandshakeTests {
                 to: try RequestTarget("https://a.example/x"),
                 credentials: .init(user: "u", password: "p", schemes: .password))
             handshake.reuseDigest(of: sessions, for: "proxy")
-            var sent = [String(decoding: handshake.begin(), as: UTF8.self)]
+            var sent = [String(decoding: try handshake.begin(), as: UTF8.self)]
             for answer in answers {
                 try Array("\(answer)Content-Length: 0\r\n\r\n".utf8).withUnsafeBytes { buffer in
                     var bytes = buffer

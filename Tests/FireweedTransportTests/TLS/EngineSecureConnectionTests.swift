@@ -130,7 +130,7 @@ struct EngineSecureConnectionTests {
         let serverChain = try #require(TestCertificates.shared[fault])
         let peer = try SecurePeer(serverChain.chain, role: .answering(TLSStage.ok))
         let codes: [String: URLError.Code] = [
-            "expired": .serverCertificateHasBadDate, "not yet valid": .serverCertificateNotYetValid,
+            "expired": .serverCertificateUntrusted, "not yet valid": .serverCertificateUntrusted,
             "self-signed": .serverCertificateHasUnknownRoot, "wrong host": .serverCertificateUntrusted,
         ]
         try await TLSStage.play({ $0.addressOverrides = ["wrong.example": ["127.0.0.1"]] }) { stage in

@@ -74,4 +74,61 @@ struct FrameBoundaryTests {
         }
         #expect(error?.closeCode == 1007 && listener.close == nil)
     }
+
+    @Test("a close code that was registered after RFC 6455 arrives, and is repeated", arguments: [1012, 1013, 1014])
+    func registeredCloseCode(code: UInt16) throws {
+        for size in [1, 100] {
+            let listener = Listener()
+            let engine = FrameEngine(receiver: listener, maximumMessageByteCount: 1000, compression: nil)
+            let frame: [UInt8] = [0x88, 4, UInt8(code >> 8), UInt8(code & 0xFF), 0x68, 0x69]
+            for start in stride(from: 0, to: frame.count, by: size) {
+                try frame[start..<min(start + size, frame.count)].withUnsafeBytes { try engine.receive($0) }
+            }
+            #expect(listener.close?.code == code && listener.close?.reason == Data("hi".utf8))
+            engine.pump()
+            let sent = Array(engine.output[engine.outputStart...])
+            try #require(sent.count == 10 && sent[0] == 0x88)
+            #expect(UInt16(sent[6] ^ sent[2]) << 8 | UInt16(sent[7] ^ sent[3]) == code)
+        }
+        let listener = Listener()
+        let engine = FrameEngine(receiver: listener, maximumMessageByteCount: 1000, compression: nil)
+        let broken: [UInt8] = [0x88, 3, UInt8(code >> 8), UInt8(code & 0xFF), 0xFF]
+        let error = #expect(throws: FrameEngine.Violation.self) {
+            try broken.withUnsafeBytes { try engine.receive($0) }
+        }
+        #expect(error?.closeCode == 1007)
+    }
+
+    @Test("a frame that announces more than the limit is refused before its payload comes")
+    func announcedLength() throws {
+        let listener = Listener()
+        func refusal(_ heads: [[UInt8]], compression: DeflateAgreement? = nil) -> UInt16? {
+            let engine = FrameEngine(receiver: listener, maximumMessageByteCount: 1000, compression: compression)
+            do throws(FrameEngine.Violation) {
+                for head in heads {
+                    try head.withUnsafeBufferPointer { (bytes) throws(FrameEngine.Violation) in
+                        try engine.receive(UnsafeRawBufferPointer(bytes))
+                    }
+                }
+                return nil
+            } catch {
+                return error.closeCode
+            }
+        }
+        let content = [UInt8](repeating: 0x61, count: 600)
+        #expect(refusal([[0x82, 126, 0x03, 0xE9]]) == 1009)
+        #expect(refusal([[0x82, 126, 0x03, 0xE8]]) == nil)
+        #expect(refusal([[0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]]) == 1009)
+        // In fragments, of which an empty one is first; control frames do not count.
+        let fragments: [[UInt8]] = [[0x02, 0], [0x00, 126, 0x02, 0x58] + content, [0x8A, 1, 0x61]]
+        #expect(refusal(fragments + [[0x80, 126, 0x01, 0x91]]) == 1009)
+        #expect(refusal(fragments + [[0x80, 126, 0x01, 0x90]]) == nil)
+        // A message that has ended does not count either.
+        let whole: [[UInt8]] = [[0x82, 126, 0x02, 0x58] + content]
+        #expect(refusal(whole + whole + [[0x02, 0], [0x80, 126, 0x03, 0xE8]]) == nil)
+        // What does not compress may become a little longer.
+        let agreement = DeflateAgreement()
+        #expect(refusal([[0xC2, 126, 0x04, 0x4C]], compression: agreement) == nil)
+        #expect(refusal([[0xC2, 126, 0x07, 0xD0]], compression: agreement) == 1009)
+    }
 }

@@ -29,7 +29,7 @@ struct OpeningHandshakeTests {
         let request = HandshakeRequest(
             message: message, key: WebSocketKey(text: "KEY"), compression: WebSocketCompression(),
             authorization: "Basic x")
-        let lines = String(decoding: try #require(request.bytes), as: UTF8.self).components(separatedBy: "\r\n")
+        let lines = String(decoding: try request.bytes, as: UTF8.self).components(separatedBy: "\r\n")
         #expect(
             lines == [
                 "GET /a%20b?c=d HTTP/1.1", "Host: example.com:8080", "Upgrade: websocket", "Connection: Upgrade",
@@ -48,8 +48,27 @@ struct OpeningHandshakeTests {
         ])
     func hosts(url: String, host: String, target: String) throws {
         let request = HandshakeRequest(message: RequestMessage(url: url), key: WebSocketKey(), compression: nil)
-        let lines = String(decoding: try #require(request.bytes), as: UTF8.self).components(separatedBy: "\r\n")
+        let lines = String(decoding: try request.bytes, as: UTF8.self).components(separatedBy: "\r\n")
         #expect(lines[0] == "GET \(target) HTTP/1.1" && lines[1] == "Host: \(host)")
+    }
+
+    @Test(
+        "text that could end a line is not sent",
+        arguments: [
+            ("A", "b\r\nC: d"), ("A\r\nB", "c"), ("A", "\u{1}"), ("Host", "h\r\nC: d"),
+            ("Sec-WebSocket-Protocol", "a\n"),
+        ])
+    func controls(name: String, value: String) {
+        let message = RequestMessage(url: "http://h/", fields: FieldBlock([Field(name: name, value: value)]))
+        #expect(throws: TransferFailure.self) {
+            try HandshakeRequest(message: message, key: WebSocketKey(), compression: nil).bytes
+        }
+        #expect(throws: TransferFailure.self) {
+            try HandshakeRequest(
+                message: RequestMessage(url: "http://h/"), key: WebSocketKey(), compression: nil,
+                authorization: "Digest username=\"a\r\nB: c\""
+            ).bytes
+        }
     }
 
     private static let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nA:b\r\n\r\n"

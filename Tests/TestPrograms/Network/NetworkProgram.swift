@@ -6,6 +6,7 @@ import FoundationNetworking
 
 /// Prints a line for each thing that happens: nanoseconds since 1970, then what happened.
 ///
+/// - `network get "URL …"` requests each URL and prints its content, or the code of the failure.
 /// - `network watch [HOST]` prints each status.
 /// - `network retry URL [SECONDS]` makes a request with an `OfflineRetrier` that waits so long; two minutes by default.
 /// - `network wait URL [SECONDS]` makes a request of a session that waits for connectivity, so long in all.
@@ -19,10 +20,21 @@ struct NetworkProgram {
     func run() async throws {
         let seconds = arguments.count > 2 ? Int(arguments[2]) ?? 0 : 120
         switch (arguments.first, arguments.dropFirst().first) {
+        case ("get", let urls?): await get(urls.split(separator: " ").map(String.init))
         case ("watch", let host): await watch(host)
         case ("retry", let url?): await retry(url, seconds: seconds)
         case ("wait", let url?): await wait(url, seconds: seconds)
         default: exit(64)
+        }
+    }
+
+    private func get(_ urls: [String]) async {
+        var options = TransportOptions()
+        options.proxy = Proxy.none
+        let session = Session(configuration: .af.ephemeral, transportOptions: options)
+        for url in urls {
+            let response = await session.request(url).serializingString().response
+            Self.say(response.value ?? "failed \((response.error?.underlyingError as? URLError)?.code.rawValue ?? 0)")
         }
     }
 

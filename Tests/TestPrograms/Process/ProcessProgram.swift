@@ -15,6 +15,11 @@ struct ProcessProgram {
         switch (arguments.first, arguments.dropFirst().first) {
         // `process exit URL…` requests every URL, waits until content flows, and leaves by `exit`.
         case ("exit", _?): try await exitInMidTransfer(urls: arguments.dropFirst())
+        // `process first TYPE FOLDER AUTHORITY URL` uses OpenSSL through a type before there is a session, requests the
+        // URL, and leaves by `exit` when content flows.
+        case ("first", let name?):
+            guard let type = FirstUse(rawValue: name), arguments.count == 5 else { exit(64) }
+            try await type.run(folder: arguments[2], authority: arguments[3], url: arguments[4])
         // `process starved URL` makes its first request without a descriptor left.
         case ("starved", let url?): await Starvation(url: url).run()
         // `process growth URL` makes 10,000 requests, 64 at once; prints what the process has after the first 1,000,

@@ -1,0 +1,235 @@
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Synchronization
+import Testing
+
+@testable import Fireweed
+
+@Suite("For whom a response is stored", .timeLimit(.minutes(TestTimeouts.minutes)))
+final class CachePartitionTests: Sendable {
+    private let store = MemoryResponseStore()
+    private let sent = Atomic(0)
+
+    /// A session whose origin numbers its answers, with the store that all sessions of the test share.
+    private func session(
+        _ control: String = "max-age=60", manager: ServerTrustManager? = nil, location: String? = nil,
+        delegate: SessionDelegate = SessionDelegate(), options change: (inout TransportOptions) -> Void = { _ in }
+    ) -> Session {
+        var options = TransportOptions()
+        change(&options)
+        let fields = ["Cache-Control": control, "Location": location].compactMapValues(\.self)
+        let transport = OptionedTransport(options) { [self] _ in
+            let number = sent.add(1, ordering: .relaxed).newValue
+            let lines = fields.map { Field(name: $0.key, value: $0.value) }
+            return [.head(ResponseHead(status: 200, fields: lines)), .content(Data("\(number)".utf8))]
+        }
+        return Session(
+            transport: transport, configuration: .af.ephemeral, delegate: delegate, serverTrustManager: manager,
+            responseStore: store)
+    }
+
+    private func answer(
+        _ session: Session, _ url: String = "https://a.test/", _ headers: HTTPHeaders = [:],
+        method: HTTPMethod = .get
+    ) async throws -> String {
+        defer { _ = session }
+        let text = try await session.request(url, method: method, headers: headers).serializingString().value
+        await session.flushResponseStore()
+        return text
+    }
+
+    // MARK: Credentials
+
+    @Test(
+        "users of a field with credentials do not get each other's responses",
+        arguments: ["Authorization", "x-tenant-key"] + TransportOptions.standardCredentialFieldNames)
+    func credentialFields(name: String) async throws {
+        let session = session("private, max-age=60") { $0.credentialFieldNames.append("X-Tenant-Key") }
+        #expect(try await answer(session, headers(name, "alice")) == "1")
+        #expect(try await answer(session, headers(name, "bob")) == "2")
+        #expect(try await answer(session) == "3", "nobody")
+        #expect(try await answer(session, headers(name.uppercased(), "alice")) == "1")
+        #expect(try await answer(session, headers(name, "bob")) == "2")
+    }
+
+    private func headers(_ name: String, _ value: String) -> HTTPHeaders {
+        HTTPHeaders([HTTPHeader(name: name, value: value)])
+    }
+
+    private func answer(_ session: Session, _ headers: HTTPHeaders) async throws -> String {
+        try await answer(session, "https://a.test/", headers)
+    }
+
+    @Test("a public response answers every user; a field that is no credential divides nobody")
+    func shared() async throws {
+        let all = session("public, max-age=60")
+        #expect(try await answer(all, ["X-Api-Key": "alice"]) == "1")
+        #expect(try await answer(all, ["X-Api-Key": "bob"]) == "1")
+        let other = session()
+        #expect(try await answer(other, "https://b.test/", ["X-Page": "1"]) == "2")
+        #expect(try await answer(other, "https://b.test/", ["X-Page": "2"]) == "2")
+    }
+
+    // MARK: Targets
+
+    @Test("the Host field is part of the target, for look-up, storing and invalidation (RFC 9110 §7.1)")
+    func host() async throws {
+        let session = session()
+        let url = "http://a.test/"
+        #expect(try await answer(session, url) == "1")
+        #expect(try await answer(session, url, ["Host": "b.test"]) == "2")
+        #expect(try await answer(session, url, ["host": "c.test"]) == "3")
+        for own in ["a.test", "A.test:80", "a.test."] { #expect(try await answer(session, url, ["Host": own]) == "1") }
+        #expect(try await answer(session, url, ["Host": "B.test"]) == "2", "in any spelling")
+        #expect(try await answer(session, "http://b.test/") == "4", "what came from elsewhere is not b.test's")
+        #expect(try await answer(session, url, ["Host": "b.test"], method: .put) == "5")
+        #expect(try await answer(session, url) == "1")
+        #expect(try await answer(session, url, ["Host": "c.test"]) == "3")
+        #expect(try await answer(session, url, ["Host": "b.test"]) == "6", "invalidated")
+    }
+
+    @Test(
+        "a response to an unsafe method invalidates what it names on its own origin, by its own name",
+        arguments: ["/named", "http://b.test/named", "http://a.test/named"])
+    func named(location: String) async throws {
+        let session = session(location: location)
+        let url = "http://a.test/named"
+        let host: HTTPHeaders = ["Host": "b.test"]
+        #expect(try await answer(session, url, host) == "1")
+        #expect(try await answer(session, url) == "2")
+        #expect(try await answer(session, "http://a.test/other", host, method: .post) == "3")
+        #expect(try await answer(session, url, host) == "4", "invalidated")
+        #expect(try await answer(session, url) == "2")
+    }
+
+    private static let ways: [@Sendable (inout TransportOptions) -> Void] = [
+        { _ in }, { $0.unixSocketPath = "/a.sock" }, { $0.unixSocketPath = "/b.sock" },
+        { $0.addressOverrides = ["A.test": ["192.0.2.1"]] }, { $0.addressOverrides = ["a.test": ["192.0.2.2"]] },
+        { $0.connectionRoutes = [ConnectionRoute(host: "a.test", targetHost: "b.test")] },
+        { $0.connectionRoutes = [ConnectionRoute(targetPort: 8080)] },
+    ]
+
+    @Test("a session that connects elsewhere does not take what another place has sent", arguments: ["http", "https"])
+    func places(scheme: String) async throws {
+        let url = "\(scheme)://a.test/"
+        for (number, way) in Self.ways.enumerated() {
+            #expect(try await answer(session(options: way), url) == "\(number + 1)")
+        }
+        for (number, way) in Self.ways.enumerated() {
+            #expect(try await answer(session(options: way), url) == "\(number + 1)", "the same way again")
+        }
+        let unrelated = session { $0.addressOverrides = ["b.test": ["192.0.2.1"]] }
+        #expect(try await answer(unrelated, url) == "1", "another host's address")
+    }
+
+    // MARK: Trust
+
+    private static func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {
+        ServerTrustManager(evaluators: ["a.test": evaluator])
+    }
+
+    private static func pins(_ byte: UInt8) throws -> PublicKeysTrustEvaluator {
+        let hash = Data(repeating: byte, count: 32).base64EncodedString()
+        return PublicKeysTrustEvaluator(pins: [try PublicKeyPin("sha256//\(hash)")])
+    }
+
+    private struct Own: ServerTrustEvaluating {
+        let isStrict: Bool
+        func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
+    }
+
+    @Test("a session takes nothing that came under other rules about servers")
+    func trust() async throws {
+        let evaluators: [any ServerTrustEvaluating] = [
+            DisabledTrustEvaluator(), .default, .default(validateHost: false), try Self.pins(1), try Self.pins(2),
+            .pinnedCertificates(certificates: []), .revocationChecking, .composite(evaluators: [try Self.pins(1)]),
+            .composite(evaluators: []),
+        ]
+        for round in 1...2 {
+            for (number, evaluator) in evaluators.enumerated() {
+                let session = session(manager: Self.manager(evaluator))
+                #expect(try await answer(session) == "\(number + 1)", "\(evaluator), round \(round)")
+            }
+        }
+        #expect(try await answer(session()) == "2", "the default evaluator checks as the authorities do")
+        let file = session { $0.certificateAuthorities = .file(URL(filePath: "/ca.pem")) }
+        #expect(try await answer(file) == "10", "other authorities")
+        #expect(try await answer(session(delegate: Delegate())) == "11", "a delegate that may decide")
+        #expect(try await answer(session(delegate: Delegate())) == "11")
+    }
+
+    @Test("an evaluator that does not name its rules keeps its responses to its session")
+    func namelessRules() async throws {
+        let strict = session(manager: Self.manager(Own(isStrict: true)))
+        let composite = session(manager: Self.manager(.composite(evaluators: [Own(isStrict: true)])))
+        for _ in 1...2 {
+            #expect(try await answer(strict) == "1")
+            #expect(try await answer(composite) == "2")
+        }
+        #expect(try await answer(session(manager: Self.manager(Own(isStrict: false)))) == "3")
+    }
+
+    private final class Delegate: SessionDelegate, @unchecked Sendable {}
+
+    @Test("rules about servers divide nothing that comes in clear text")
+    func clearText() async throws {
+        let url = "http://a.test/"
+        #expect(try await answer(session(manager: Self.manager(DisabledTrustEvaluator())), url) == "1")
+        #expect(try await answer(session(manager: Self.manager(Self.pins(1))), url) == "1")
+    }
+
+    // MARK: Client certificates
+
+    @Test("client certificates do not share answers; the certificate counts, and not its path")
+    func clientCertificates() async throws {
+        let authority = try CertificateAuthority()
+        let (alice, bob) = (try authority.issue(purpose: "clientAuth"), try authority.issue(purpose: "clientAuth"))
+        let folder = try TemporaryFolder()
+        let (certificate, key) = (folder.file("me.pem"), folder.file("me.key"))
+        func use(_ issued: CertificateAuthority.Issued) throws {
+            try Data(contentsOf: issued.certificate).write(to: certificate)
+            try Data(contentsOf: issued.key).write(to: key)
+        }
+        let me = session { $0.clientIdentity = ClientIdentity(certificate: certificate, privateKey: key) }
+        let hers = session {
+            $0.clientIdentities = [
+                "a.test": ClientIdentity(certificate: alice.certificate, privateKey: alice.key)
+            ]
+        }
+        try use(alice)
+        #expect(try await answer(me) == "1")
+        #expect(try await answer(session()) == "2", "no certificate")
+        #expect(try await answer(hers) == "1", "the same certificate in another place")
+        try use(bob)
+        #expect(try await answer(me) == "3", "another certificate in the same place")
+        try use(alice)
+        #expect(try await answer(me) == "1")
+        #expect(try await answer(me, "http://b.test/") == "4")
+        #expect(try await answer(session(), "http://b.test/") == "4", "clear text")
+        let all = session("public, max-age=60") {
+            $0.clientIdentity = ClientIdentity(certificate: bob.certificate, privateKey: bob.key)
+        }
+        #expect(try await answer(all, "https://c.test/") == "5")
+        #expect(try await answer(session(), "https://c.test/") == "5", "public")
+    }
+}
+
+/// A scripted transport with options, which takes rules about servers and never asks them.
+private final class OptionedTransport: Transport {
+    let options: TransportOptions
+    let abilities: TransportAbilities = .serverTrust
+    let executor: (any TaskExecutor)? = nil
+    private let base: ScriptedTransport
+
+    init(_ options: TransportOptions, answer: @escaping @Sendable (RequestMessage) -> [ScriptedTransport.Step]) {
+        self.options = options
+        base = ScriptedTransport(answer: answer)
+    }
+
+    func makeTransfer(of message: RequestMessage, for consumer: any TransferConsumer) -> any TransferControl {
+        base.makeTransfer(of: message, for: consumer)
+    }
+
+    func shutDown() { base.shutDown() }
+}

@@ -1,0 +1,92 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// Interceptors that would retry for ever, and requests that end while an interceptor decides.
+@Suite("Bounded retries", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct BoundedRetryTests {
+    private let sessions = ProtectedList<Session>()
+    private let url = "https://service.example/"
+
+    private struct Refusal: Error {}
+
+    @Test("credentials that need a refresh on arrival end with excessiveRefresh")
+    func oldOnArrival() async {
+        let authenticator = TokenAuthenticator { token, completion in
+            completion(.success(Token(number: token.number + 1, requiresRefresh: true)))
+        }
+        let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: Token(number: 1))
+        let session = Session.scripted(keptBy: sessions, interceptor: interceptor) { _ in 401 }
+        let request = session.request(url)
+        let error = await request.finalError
+        #expect(error?.isRequestAdaptationError == true)
+        #expect(error?.underlyingError as? AuthenticationError == .excessiveRefresh)
+        #expect(authenticator.refreshed.all.count == 5 && request.retryCount == 1)
+    }
+
+    @Test("an interceptor that fails every request and retries it does so a hundred times")
+    func adapterThatFails() async {
+        let interceptor = Interceptor { _, _, completion in
+            completion(.failure(Refusal()))
+        } retryHandler: { _, _, _, completion in
+            completion(.retry)
+        }
+        let session = Session.scripted(keptBy: sessions, interceptor: interceptor) { _ in 200 }
+        let request = session.request(url)
+        let error = await request.finalError
+        #expect(error?.underlyingError is Refusal && request.retryCount == 100)
+    }
+
+    @Test("messages that are sent begin the count anew")
+    func sentMessages() async {
+        let retrier = Retrier { request, _, _, completion in
+            completion(request.retryCount < 250 ? .retry : .doNotRetry)
+        }
+        let session = Session.scripted(keptBy: sessions, interceptor: retrier) { _ in 503 }
+        let request = session.request(url)
+        #expect(await request.finalError?.responseCode == 503 && request.retryCount == 250)
+    }
+
+    @Test("a request that is cancelled while a retrier decides ends at once, as cancelled")
+    func cancelledWhileDeciding() async {
+        let answers = ProtectedList<@Sendable (RetryResult) -> Void>()
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let retrier = Retrier { _, _, _, completion in
+            answers.append(completion)
+            ask.yield()
+        }
+        let session = Session.scripted(keptBy: sessions, interceptor: retrier) { _ in 503 }
+        let request = session.request(url).validate(statusCode: 200..<300)
+        let task = request.serializingData(emptyResponseCodes: [503])
+        for await _ in asked { break }
+        request.cancel()
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+        for answer in answers.all { answer(.retry) }
+        #expect(request.isCancelled && request.tasks.count == 1)
+    }
+
+    @Test("a request that is cancelled while an adapter decides ends at once, as cancelled")
+    func cancelledWhileAdapting() async {
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let adapter = Adapter { _, _, _ in ask.yield() }
+        let session = Session.scripted(keptBy: sessions, interceptor: adapter) { _ in 200 }
+        let request = session.request(url)
+        let task = request.serializingData()
+        for await _ in asked { break }
+        request.cancel()
+        #expect(await task.response.error?.isExplicitlyCancelledError == true)
+    }
+
+    @Test("a session that is invalidated while a retrier decides ends the request, with that as the reason")
+    func invalidatedWhileDeciding() async {
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let retrier = Retrier { _, _, _, _ in ask.yield() }
+        let session = Session.scripted(keptBy: sessions, interceptor: retrier) { _ in 503 }
+        let task = session.request(url).validate(statusCode: 200..<300).serializingData(emptyResponseCodes: [503])
+        for await _ in asked { break }
+        session.invalidate()
+        #expect(await task.response.error?.isSessionInvalidatedError == true)
+    }
+}

@@ -1,0 +1,27 @@
+import Fireweed
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("The order of progress and response", .timeLimit(.minutes(TestTimeouts.minutes)))
+struct ProgressOrderTests {
+    @Test("progress handlers on the root queue are called before the response handler on another queue")
+    func rootQueue() async throws {
+        let server = try FixtureServer.start()
+        let session = Session.isolated()
+        let queue = DispatchQueue(label: "responses")
+        // Without the order, about every seventh request calls its handlers the wrong way round.
+        for _ in 0..<200 {
+            let calls = ProtectedList<String>()
+            await withCheckedContinuation { continuation in
+                session.request(server.url("/bytes/100"))
+                    .downloadProgress(queue: session.rootQueue) { _ in calls.append("progress") }
+                    .response(queue: queue) { _ in
+                        calls.append("response")
+                        session.rootQueue.async { continuation.resume() }
+                    }
+            }
+            #expect(calls.all.last == "response" && calls.all.count > 1)
+        }
+    }
+}
