@@ -20,13 +20,15 @@ PROGRAM := .build/release/fireweed
 # Of `make fuzz-run` and `make chaos`.
 TIME := 60
 JOBS := 2
+# Of `make shared-files`, which `make chaos` runs too.
+SHARED_TIME := 600
 # Of `make fleet-rounds`.
 ROUNDS := 200
 # Hundreds of tests that wait for servers would starve each other on two cores, until their deadlines pass.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 # Not the command's tests, the thousand exits, the counts and the chaos: those run programs of their own, whose reports this run does not see.
 SANITIZED := --filter 'FireweedTests|FireweedTransportTests|FireweedTestingTests|FireweedFleetTests|FixtureServerTests' \
-    --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests'
+    --skip 'ProcessExitTests|CostTests|ChaosTests|FleetProcessTests|SharedFilesTests'
 
 # Lists the targets, with the first sentence of the comment above each.
 help:
@@ -34,7 +36,7 @@ help:
 	    /^[a-z-]+:( |$$)/ && text { sub(/[.;:] .*|\.$$/, "", text); printf "%-14s%s\n", substr($$1, 1, length($$1) - 1), text } \
 	    { text = "" }' $(MAKEFILE_LIST)
 
-.PHONY: help all deps python build demo test samples compatibility autobahn lint api-check format bench fleet-demo fleet-rounds sanitize fuzz fuzz-run chaos docs clean \
+.PHONY: help all deps python build demo test samples compatibility autobahn lint count api-check format bench fleet-demo fleet-rounds shared-files sanitize fuzz fuzz-run chaos docs clean \
         program start-order install uninstall deb image
 
 all: build
@@ -79,13 +81,14 @@ autobahn: deps python
 	$(SWIFT) build --build-tests
 	FIREWEED_AUTOBAHN=all $(SWIFT) test --skip-build --filter AutobahnTests
 
-# Formatting, documentation of public declarations, cycles between folders, the width of comments, a build in which
-# every warning is an error, with the benchmarks too, Alamofire's names, and the public API.
+# Formatting, documentation of public declarations, cycles between folders, the width of comments, rules that may have one
+# place alone, a build in which every warning is an error, with the benchmarks too, Alamofire's names, and the public API.
 lint: deps
 	@Scripts/install-packages $(CURL)
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzz
 	Scripts/check-cycles
 	Scripts/check-comments
+	Scripts/check-places
 	FIREWEED_BENCH=1 $(SWIFT) build --product FireweedBench
 	$(SWIFT) build --build-tests
 	Scripts/check-names
@@ -108,6 +111,13 @@ bench: deps
 	    $(SWIFT) build $(OPTIMISED) --product TestPrograms $$options
 	.build/release/FireweedBench
 	Scripts/bench-fleet .build/release/TestPrograms
+
+# Counts the instructions and the system calls of a request, and fails where there are too many.
+count: export FIREWEED_BENCH := 1
+count: deps
+	@Scripts/install-packages $(CURL) valgrind strace
+	$(SWIFT) build $(OPTIMISED) --product FireweedBench
+	Scripts/count .build/release/FireweedBench
 
 # Shows what processes share through a redis-server of its own.
 fleet-demo: deps
@@ -142,6 +152,12 @@ chaos: deps
 	    $(if $(SANITIZE),--sanitize=$(SANITIZE) -Xswiftc -DSANITIZE_$(shell echo $(SANITIZE) | tr a-z A-Z))
 	ASAN_OPTIONS="detect_leaks=0" TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
 	    TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) Scripts/chaos $(CHAOS_BUILD)/debug/FireweedChaos
+	$(if $(SANITIZE)$(ROUND),,$(MAKE) shared-files)
+
+# Has eight processes share files of responses, credentials and limits, and kills them, for SHARED_TIME seconds.
+shared-files: deps
+	$(SWIFT) build --build-tests
+	FIREWEED_SHARED_TIME=$(SHARED_TIME) $(SWIFT) test --skip-build --disable-xctest --filter SharedFilesTests
 
 # The documentation in .build/docs: a DocC archive, a static site, and Markdown for tools.
 docs: deps
