@@ -60,7 +60,9 @@ demo: program
 # Runs every test, the samples of the documentation and the clients in the shapes of apps.
 test: deps python
 	$(SWIFT) build --build-tests
-	Scripts/run-tests --skip-build
+	Scripts/run-tests --skip-build --skip SharedFilesTests
+	# After the others, which would wait for the disk: eight processes that write all the time.
+	$(SWIFT) test --skip-build --disable-xctest --filter SharedFilesTests
 	# What FireweedTesting gives to tests with XCTest.
 	$(SWIFT) test --skip-build --disable-swift-testing --quiet
 	Scripts/check-compatibility

@@ -41,7 +41,7 @@ package enum FileInstaller {
             try ignoringBrokenPipes { try write(data, to: output, of: target) }
         case .vacant(let path), .file(let path, _):
             let (sibling, descriptor) = try SiblingFile.make(beside: path, mode: 0o600)
-            defer { close(descriptor) }
+            defer { FileLock.close(descriptor) }
             do {
                 // The mode at creation is what the umask leaves of it.
                 guard fchmod(descriptor, 0o600) == 0 else { throw FileFailure.current(.create, target) }
@@ -72,7 +72,7 @@ package enum FileInstaller {
         guard errno == EXDEV else { throw FileFailure.current(.create, URL(fileURLWithPath: path)) }
         // Another file system: copied beside the destination first, then renamed there.
         let (sibling, lock) = try copy(source, beside: path)
-        defer { close(lock) }
+        defer { FileLock.close(lock) }
         do {
             if let attributes { try keep(attributes, on: sibling) }
             guard rename(sibling.path, path, replacing: replacing) else {
@@ -110,7 +110,7 @@ package enum FileInstaller {
             try pour(source, into: output, of: sibling)
         } catch {
             unlink(sibling.path)
-            close(output)
+            FileLock.close(output)
             throw error
         }
         return (sibling, output)

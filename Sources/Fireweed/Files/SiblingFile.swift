@@ -9,7 +9,7 @@ import Glibc
 /// A rename within one folder is atomic. Each file is locked (flock(2)) while its descriptor is open: a file without a
 /// lock belongs to a process that was killed, and is removed when the next file for the same destination is made.
 enum SiblingFile {
-    /// Makes a new file beside `target`, whose links were followed; the caller closes the descriptor.
+    /// Makes a new file beside `target`, whose links were followed; the caller ends with `FileLock.close`.
     ///
     /// Throws `FileFailure`.
     static func make(beside target: String, mode: UInt32) throws -> (url: URL, descriptor: Int32) {
@@ -26,7 +26,7 @@ enum SiblingFile {
             }
             var status = stat()
             // Another process may take the file for a leftover in the moment before it is locked.
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
+            if FileLock.take(descriptor, .exclusive) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
                 return (url, descriptor)
             }
             close(descriptor)
@@ -44,7 +44,7 @@ enum SiblingFile {
             let path = "\(folder)/\(name)"
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { continue }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+            if FileLock.take(descriptor, .exclusive) == 0 { unlink(path) }
             close(descriptor)
         }
     }

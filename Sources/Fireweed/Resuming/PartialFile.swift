@@ -90,7 +90,7 @@ final class PartialFile: Sendable {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        if descriptor >= 0 { FileLock.close(descriptor) }
     }
 
     /// Opens and locks a regular file of this user; `nil` when there is none.
@@ -106,7 +106,7 @@ final class PartialFile: Sendable {
             close(descriptor)
             throw ResumeError.notPartial(url)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard FileLock.take(descriptor, .exclusive) == 0 else {
             close(descriptor)
             throw ResumeError.inUse(url)
         }
@@ -141,7 +141,7 @@ final class PartialFile: Sendable {
             defer { state.isLocked = false }
             return state.isLocked
         }
-        if wasLocked { flock(descriptor, LOCK_UN) }
+        if wasLocked { FileLock.release(descriptor) }
     }
 
     // MARK: Before and behind the bytes

@@ -8,10 +8,6 @@ import Glibc
 /// A process that replaces a damaged database holds the lock alone, and all that open the database share the lock: a
 /// connection that is opened between two renames would have a new database and the log of the old one.
 struct DatabaseLock: ~Copyable {
-    enum Kind {
-        case shared, exclusive
-    }
-
     enum Failure: Error {
         /// Another process has the lock, and the lock is not waited for.
         case busy
@@ -21,13 +17,12 @@ struct DatabaseLock: ~Copyable {
 
     private let descriptor: Int32
 
-    init(beside path: String, _ kind: Kind, waits: Bool) throws(Failure) {
-        BlockingCall.check("flock")
+    init(beside path: String, _ kind: FileLock.Kind, waits: Bool) throws(Failure) {
+        BlockingCall.check("open")
         let opened = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw .unusable }
-        while flock(opened, (kind == .shared ? LOCK_SH : LOCK_EX) | (waits ? 0 : LOCK_NB)) != 0 {
-            let code = errno
-            guard code != EINTR else { continue }
+        let code = FileLock.take(opened, kind, waits: waits)
+        guard code == 0 else {
             close(opened)
             throw code == EWOULDBLOCK ? .busy : .unusable
         }
@@ -39,5 +34,5 @@ struct DatabaseLock: ~Copyable {
         try body()
     }
 
-    deinit { close(descriptor) }
+    deinit { FileLock.close(descriptor) }
 }

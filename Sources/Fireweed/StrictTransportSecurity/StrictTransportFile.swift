@@ -23,16 +23,14 @@ struct StrictTransportFile {
     /// The file itself is locked, and made empty if it is missing. Where the file cannot be locked, `body` runs without
     /// the lock.
     func whileLocked(_ body: () -> Void) {
-        BlockingCall.check("flock")
+        BlockingCall.check("open")
         while true {
             let descriptor = open(url.path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else { return body() }
-            defer { close(descriptor) }
+            defer { FileLock.close(descriptor) }
             var (locked, named) = (stat(), stat())
             guard fstat(descriptor, &locked) == 0, locked.st_mode & S_IFMT == S_IFREG else { return body() }
-            while flock(descriptor, LOCK_EX) != 0 {
-                guard errno == EINTR else { return body() }
-            }
+            guard FileLock.take(descriptor, .exclusive, waits: true) == 0 else { return body() }
             // Another process may have replaced the file before it released the lock.
             guard stat(url.path, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev else {
                 continue
