@@ -84,7 +84,7 @@ class Connection: Timed {
 
     /// How long the connection is kept; a server's own limit ends half a second before it closes.
     private var idleLimit: LoopInstant? {
-        let own = origin.pool.settings.options.maximumConnectionIdleTime.nanoseconds
+        let own = origin.pool.idleTime
         guard let seconds = keepAliveSeconds else { return own }
         let (announced, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? own : min(own, announced - min(announced, 500_000_000))
@@ -140,11 +140,6 @@ class Connection: Timed {
 
     /// Room for a head that an idle connection keeps.
     static let keptRoom = 4096
-
-    /// How many bytes are read at once, where the options say it.
-    final var givenReadByteCount: Int? {
-        origin.pool.settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
-    }
 
     // MARK: Reports
 

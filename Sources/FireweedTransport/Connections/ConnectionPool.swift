@@ -17,6 +17,12 @@ final class ConnectionPool {
     private let mayHaveProxy: Bool
     let responseLimits: ResponseLimits
     let contentLimits: ContentLimits
+    // Properties of the options that each request needs, which would copy all settings otherwise.
+    let wireObserver: (any WireObserver)?
+    /// How long an idle connection is kept.
+    let idleTime: LoopInstant
+    /// How many bytes are read at once, where the options say it.
+    let readByteCount: Int?
     /// Writes the heads of all connections, since messages share their fields.
     var writer: HTTP1RequestWriter
     var http2Writer: HTTP2RequestWriter
@@ -42,6 +48,9 @@ final class ConnectionPool {
         mayHaveProxy = settings.options.mayHaveProxy
         responseLimits = ResponseLimits(settings.options)
         contentLimits = ContentLimits(settings.options)
+        wireObserver = settings.options.wireObserver
+        idleTime = settings.options.maximumConnectionIdleTime.nanoseconds
+        readByteCount = settings.options.receiveBufferByteCount.map { min(max($0, 1024), 512 * 1024) }
         writer = HTTP1RequestWriter(
             writing: settings.options.fieldWriting, acceptedCodings: ContentDecoder.acceptedCodings)
         http2Writer = HTTP2RequestWriter(

@@ -45,7 +45,7 @@ extension HTTP1Connection {
     /// As many bytes as the options say; else more for content that is streamed, so that it is handed on in large
     /// pieces.
     private var readByteCount: Int {
-        if let givenReadByteCount { return givenReadByteCount }
+        if let count = origin.pool.readByteCount { return count }
         return exchange?.message.wantsReadComplete == true ? Self.turnByteCount : Self.usualReadByteCount
     }
 
@@ -176,13 +176,13 @@ extension HTTP1Connection {
 
     /// Shows a head as it came.
     private func show(_ head: ResponseHead) {
-        guard let observer = origin.pool.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.wireObserver else { return }
         observer.didReceive(headLines: head.receivedLines + [0x0D, 0x0A])
     }
 
     /// Shows trailers, or the lines of a head that was cut.
     private func show(lines: @autoclosure () -> [UInt8]) {
-        guard let observer = origin.pool.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.wireObserver else { return }
         let lines = lines()
         if !lines.isEmpty { observer.didReceive(headLines: lines) }
     }

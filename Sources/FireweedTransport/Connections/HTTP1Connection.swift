@@ -58,7 +58,7 @@ final class HTTP1Connection: Connection {
         let isUsed = exchangeCount > 0
         exchangeCount += 1
         noteConnecting(of: exchange, isReused: isUsed)
-        if isUsed { origin.pool.settings.options.wireObserver?.didNote("Using the connection once more\n") }
+        if isUsed { origin.pool.wireObserver?.didNote("Using the connection once more\n") }
         begin(exchange)
         // No event will tell of what came before the connection had its socket.
         if isReadable { context.continueAfterSockets(self) }
@@ -100,7 +100,7 @@ final class HTTP1Connection: Connection {
         closesAfterExchange = written.closesConnection
         headRest = pending.count
         parser.expect(written.expectation)
-        if let observer = origin.pool.settings.options.wireObserver { observer.didSend(head: pending) }
+        if let observer = origin.pool.wireObserver { observer.didSend(head: pending) }
     }
 
     /// Detaches an exchange that has ended; with `keeps`, the connection may carry the next one.

@@ -80,7 +80,7 @@ final class HTTP2Connection: Connection {
         streams[id] = stream
         stream.begin(id, content, written)
         exchange.report.requestStart = exchange.moment(context.now)
-        if let observer = origin.pool.settings.options.wireObserver { observer.didSend(head: fields.headText) }
+        if let observer = origin.pool.wireObserver { observer.didSend(head: fields.headText) }
         // A peer that is slow answers at least this. One that has vanished does not, and the exchange's time-out finds
         // the connection silent.
         let isQuiet = context.now - min(lastReceived, context.now) >= origin.pool.parts.quietTime
@@ -116,13 +116,13 @@ final class HTTP2Connection: Connection {
 
     /// Shows a head in the form of HTTP/1.1.
     func show(_ head: ResponseHead) {
-        guard let observer = origin.pool.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.wireObserver else { return }
         observer.didReceive(headLines: Array("HTTP/2 \(head.status) \r\n".utf8) + head.section + [0x0D, 0x0A])
     }
 
     /// Shows trailers in the form of HTTP/1.1.
     func show(trailers: FieldBlock) {
-        guard let observer = origin.pool.settings.options.wireObserver else { return }
+        guard let observer = origin.pool.wireObserver else { return }
         let lines = trailers.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
         observer.didReceive(headLines: Array(lines.utf8))
     }
@@ -134,7 +134,7 @@ final class HTTP2Connection: Connection {
         flush()
     }
 
-    private var readByteCount: Int { givenReadByteCount ?? Self.pieceByteCount }
+    private var readByteCount: Int { origin.pool.readByteCount ?? Self.pieceByteCount }
 
     private func receive() {
         var budget = Self.turnByteCount

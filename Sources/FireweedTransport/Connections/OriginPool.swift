@@ -98,7 +98,7 @@ final class OriginPool {
 
     /// Gives a connection to an exchange, or begins to make one; false when neither can be done.
     private func assignConnection() -> Bool {
-        if let exchange = renewals.first(where: { _ in true }) {
+        if let exchange = renewals.first {
             if let connection = takeShared(newerThan: exchange.lostConnection)
                 ?? takeUnused(newerThan: exchange.lostConnection)
             {
@@ -132,7 +132,7 @@ final class OriginPool {
 
     private func nextExchange(for connection: Connection) -> Exchange? {
         let isMultiplexed = connection is HTTP2Connection
-        if let first = renewals.first(where: { _ in true }), connection.number > first.lostConnection ?? 0,
+        if let first = renewals.first, connection.number > first.lostConnection ?? 0,
             isMultiplexed || connection.exchangeCount == 0
         {
             return renewals.next()

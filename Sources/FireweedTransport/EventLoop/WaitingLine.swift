@@ -56,6 +56,9 @@ struct WaitingLine<Member> {
         return nil
     }
 
+    /// The first member; it stays in the line.
+    var first: Member? { count > 0 ? first { _ in true } : nil }
+
     /// The first member for which `isWanted` is true; it stays in the line.
     func first(where isWanted: (Member) -> Bool) -> Member? {
         for case let member? in places[head...] where isWanted(member) { return member }
