@@ -1,6 +1,7 @@
 // Benchmarks: every client of a scenario in turn, round after round, each round in a process of its own.
 //
 // BENCH_ROUNDS sets the number of rounds (5), BENCH_ONLY a list of scenarios or clients to measure.
+// `neighbour WORK PLAIN SECURE SLOW` measures one session beside the work of another one in this process.
 // `round SCENARIO CLIENT URL [COUNT]` runs one round in this process, for a profiler to look at.
 
 import CBareLoop
@@ -17,6 +18,14 @@ if arguments.count >= 5, arguments[1] == "round" {
     if client == .oneCore, fw_stay_on_core(fw_first_core()) != 0 { exit(71) }
     let measurement = try await Round(scenario: scenario, client: client, url: url).run()
     FileHandle.standardOutput.write(try JSONEncoder().encode(measurement))
+    exit(0)
+}
+if arguments.count == 6, arguments[1] == "neighbour" {
+    guard let work = NeighbourRound.Work(rawValue: arguments[2]), let plain = URL(string: arguments[3]),
+        let secure = URL(string: arguments[4]), let slow = URL(string: arguments[5])
+    else { exit(64) }
+    let times = try await NeighbourRound(work: work, plain: plain, secure: secure, slow: slow).run()
+    FileHandle.standardOutput.write(try JSONEncoder().encode(times))
     exit(0)
 }
 try BenchRunner().run()

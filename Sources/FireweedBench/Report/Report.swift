@@ -61,6 +61,16 @@ enum Report {
         return measured.isEmpty ? nil : "CPU µs/request by requests in flight: " + measured.joined(separator: ", ")
     }
 
+    /// What the slowest hundredth of requests waits beside the work of another session.
+    static func neighbour(_ work: NeighbourRound.Work, _ times: NeighbourRound.Times, idle: NeighbourRound.Times)
+        -> String
+    {
+        String(
+            format: "beside %@ of another session: median %.2f ms, p99 %.2f ms (× %.1f of idle, + %.1f ms)",
+            padded(work.rawValue, 11), times.median, times.slowestHundredth,
+            times.slowestHundredth / idle.slowestHundredth, times.slowestHundredth - idle.slowestHundredth)
+    }
+
     private static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }

@@ -27,6 +27,7 @@ struct BenchRunner {
             rows += measuredRows
         }
         if let growth = Report.growth(rows) { write([growth]) }
+        if only.isEmpty || only.contains("neighbours") { write(try neighbours(servers)) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(rows).write(to: URL(fileURLWithPath: ".build/bench.json"))
@@ -38,8 +39,19 @@ struct BenchRunner {
         FileHandle.standardOutput.write(Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 
+    /// How long requests take beside the work of another session of the process.
+    private func neighbours(_ servers: BenchServers) throws -> [String] {
+        var idle: NeighbourRound.Times?
+        return try NeighbourRound.Work.allCases.map { work in
+            let urls = try servers.neighbourURLs().map(\.absoluteString)
+            let times: NeighbourRound.Times = try run(
+                "/proc/self/exe", ["neighbour", work.rawValue] + urls, servers, name: "neighbour \(work)")
+            idle = idle ?? times
+            return Report.neighbour(work, times, idle: idle ?? times)
+        }
+    }
+
     private func measure(_ scenario: Scenario, _ client: Client, _ servers: BenchServers) throws -> Measurement {
-        let process = Process()
         let url = try servers.url(for: scenario, client)
         let (program, arguments) =
             switch client {
@@ -47,6 +59,14 @@ struct BenchRunner {
             case .goNetHTTP: (GoRound.program, GoRound.arguments(scenario, url))
             default: ("/proc/self/exe", ["round", scenario.name, client.rawValue, url.absoluteString])
             }
+        return try run(program, arguments, servers, name: "\(client.rawValue) in \(scenario.name)")
+    }
+
+    /// Runs a round in a process of its own, which writes its result as JSON.
+    private func run<Result: Decodable>(
+        _ program: String, _ arguments: [String], _ servers: BenchServers, name: String
+    ) throws -> Result {
+        let process = Process()
         process.executableURL = URL(fileURLWithPath: program).resolvingSymlinksInPath()
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(servers.environment) { $1 }
@@ -55,10 +75,8 @@ struct BenchRunner {
         try process.run()
         let data = output.fileHandleForReading.contentToEnd()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw RoundError(text: "\(client.rawValue) failed in \(scenario.name)")
-        }
-        return try JSONDecoder().decode(Measurement.self, from: data)
+        guard process.terminationStatus == 0 else { throw RoundError(text: "\(name) failed") }
+        return try JSONDecoder().decode(Result.self, from: data)
     }
 
     /// Whether the client can run here; Go's program is built first.
@@ -74,7 +92,7 @@ struct BenchRunner {
 
     private func isWanted(_ scenario: Scenario) -> Bool {
         let names = Scenario.all.map(\.name)
-        let wanted = only.filter(names.contains)
+        let wanted = only.filter { names.contains($0) || $0 == "neighbours" }
         return wanted.isEmpty || wanted.contains(scenario.name)
     }
 

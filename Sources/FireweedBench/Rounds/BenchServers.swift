@@ -14,10 +14,15 @@ struct BenchServers {
     private let echo: WebSocketPeer
     private let slowPort: Int32
     private let body: URL
+    /// nginx that demands client certificates.
+    private let demanding: NginxServer
+    private let client: CertificateAuthority.Issued
 
     init() throws {
         authority = try CertificateAuthority()
         nginx = try NginxServer(certificate: authority.issue())
+        demanding = try NginxServer(certificate: authority.issue(), clientAuthority: authority)
+        client = try authority.issue(purpose: "clientAuth", rsaBitCount: 4096)
         twoWorkers = try NginxServer(workers: 2)
         twoWorkersOnOneCore = try NginxServer(workers: 2, core: Int(fw_first_core()))
         sink = try FixtureServer.start()
@@ -31,6 +36,16 @@ struct BenchServers {
         slowPort = fw_slow_server(5_000)
         body = nginx.documents.appendingPathComponent("1g")
         try Self.makeBody(body)
+        try Self.packedContent().write(to: nginx.documents.appendingPathComponent("packed"))
+    }
+
+    /// Where the servers of a neighbour's round are: in clear text, over TLS with client certificates, and slow.
+    func neighbourURLs() throws -> [URL] {
+        guard let secure = demanding.secureURL, let slow = URL(string: "http://127.0.0.1:\(slowPort)"), slowPort > 0
+        else {
+            throw RoundError(text: "no server for neighbours")
+        }
+        return [nginx.url, secure, slow]
     }
 
     /// Where a scenario's server is for a client.
@@ -50,7 +65,21 @@ struct BenchServers {
 
     /// What a round's process has to know.
     var environment: [String: String] {
-        [UploadRound.fileVariable: body.path, Round.authorityVariable: authority.certificate.path]
+        [
+            UploadRound.fileVariable: body.path, Round.authorityVariable: authority.certificate.path,
+            NeighbourRound.certificateVariable: client.certificate.path, NeighbourRound.keyVariable: client.key.path,
+        ]
+    }
+
+    /// 100 MB that gzip makes about 30 times smaller.
+    private static func packedContent() throws -> Data {
+        var plain = Data(capacity: 100 << 20)
+        while plain.count < 100 << 20 {
+            let piece = Data((0..<64).map { _ in UInt8.random(in: 0...255) })
+            for _ in 0..<40 { plain += piece }
+        }
+        guard let packed = CodingEndpoints.gzip(plain) else { throw RoundError(text: "gzip failed") }
+        return packed
     }
 
     /// 1 GiB of zeros that take no room.

@@ -52,21 +52,20 @@ public final class CertificateAuthority: Sendable {
     ///   - names: the subject alternative names, as `DNS:localhost` or `IP:127.0.0.1`.
     ///   - validity: when it is valid.
     ///   - purpose: `serverAuth` or `clientAuth`.
+    ///   - rsaBitCount: the length of an RSA key; `nil` for a key on the curve P-256.
     /// - Returns: the files of the certificate and its key.
     /// - Throws: an error when `openssl` cannot be run or fails.
     public func issue(
         _ names: [String] = ["DNS:localhost", "IP:127.0.0.1"], validity: Validity = .current,
-        purpose: String = "serverAuth"
+        purpose: String = "serverAuth", rsaBitCount: Int? = nil
     ) throws -> Issued {
         let base = UUID().uuidString
         let issued = Issued(certificate: folder.file("\(base).pem"), key: folder.file("\(base).key"))
         let request = folder.file("\(base).csr").path
+        let key = rsaBitCount.map { ["rsa:\($0)"] } ?? ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         try Self.openssl(
-            [
-                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
-                issued.key.path,
-                "-out", request, "-subj", "/CN=Fireweed test",
-            ], in: folder)
+            ["req", "-new", "-newkey"] + key
+                + ["-nodes", "-keyout", issued.key.path, "-out", request, "-subj", "/CN=Fireweed test"], in: folder)
         let extensions = folder.file("\(base).ext")
         try "subjectAltName=\(names.joined(separator: ","))\nextendedKeyUsage=\(purpose)\n"
             .write(to: extensions, atomically: true, encoding: .utf8)

@@ -107,6 +107,7 @@ public final class NginxServer: Sendable {
                     location = /small-fresh {
                         default_type application/json; add_header Cache-Control "max-age=86400"; return 200 '\(small)';
                     }
+                    location = /packed { add_header Content-Encoding gzip; \(root) }
                     location / { \(root) }
                 }
             }
