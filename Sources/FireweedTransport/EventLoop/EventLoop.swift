@@ -76,7 +76,7 @@ package final class EventLoop: TaskExecutor, Sendable {
         var turnsWithoutLooking = 0
         var hasPolled = false
         while true {
-            context.turnBegins(hasPolled: hasPolled)
+            context.beginEvents(hasPolled: hasPolled)
             // Before the sockets: what was asked for before bytes came, as suspending a transfer, holds for these
             // bytes.
             mailbox.swap(into: &batch)
@@ -101,7 +101,7 @@ package final class EventLoop: TaskExecutor, Sendable {
             readyCount = poller.wait(into: events, milliseconds: maySleep ? timeout : 0)
             hasPolled = true
             if timeout != 0 { mailbox.receiverIsAwake() }
-            context.beginTurn()
+            context.beginBudget()
         }
     }
 

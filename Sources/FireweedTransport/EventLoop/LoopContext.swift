@@ -157,8 +157,8 @@ final class LoopContext {
         return true
     }
 
-    /// Begins a turn of the loop.
-    func beginTurn() {
+    /// Gives the next turn its budget, and ends the watched time of the turn before.
+    func beginBudget() {
         #if DEBUG
             watch?.turnEnds()
         #endif
@@ -187,8 +187,8 @@ final class LoopContext {
         recordBuffers.append(recordBuffer)
     }
 
-    /// Begins a turn; its events are not delivered yet.
-    func turnBegins(hasPolled: Bool) {
+    /// Begins the events of a turn: none of them has been delivered.
+    func beginEvents(hasPolled: Bool) {
         turnNumber &+= 1
         self.hasPolled = hasPolled
         areEventsKnown = false

@@ -54,7 +54,7 @@ struct TurnBudgetTests {
         let works = (0..<3).map { _ in Work(context) }
         for work in works { context.continueAfterSockets(work) }
         for turn in 1...3 {
-            context.beginTurn()
+            context.beginBudget()
             context.runContinuations()
             #expect(works.map(\.count) == (0..<3).map { $0 < turn ? 1 : 0 })
             #expect((context.sleepMilliseconds() == 0) == (turn < 3))
@@ -72,7 +72,7 @@ struct TurnBudgetTests {
         let (dear, cheap) = ([Work(context), Work(context)], Work(context, usesTurnUp: false))
         for work in dear { context.continueWithDearWork(work) }
         for turn in 1...2 {
-            context.beginTurn()
+            context.beginBudget()
             context.continueAfterSockets(cheap)
             context.runContinuations()
             #expect(cheap.count == turn && dear.map(\.count) == [turn > 1 ? 1 : 0, 0])
