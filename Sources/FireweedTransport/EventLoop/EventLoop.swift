@@ -23,6 +23,8 @@ package final class EventLoop: TaskExecutor, Sendable {
         guard let poller = Poller() else { return nil }
         self.poller = poller
         ForkCount.watch()
+        // Reads the time zone's file here: the first check of a certificate's dates would read it on the loop.
+        tzset()
         forkCount = ForkCount.current
         let start = Unmanaged.passRetained(ThreadStart(loop: self, name: name))
         var handle = pthread_t()

@@ -40,6 +40,10 @@ struct ProcessProgram {
         case ("hostile", nil):
             let input = FileHandle.standardInput.readDataToEndOfFile()
             try await Hostility(plan: try JSONDecoder().decode(Hostility.Plan.self, from: input)).run()
+        // `process whole-way` reads its plan from standard input.
+        case ("whole-way", nil):
+            let input = FileHandle.standardInput.readDataToEndOfFile()
+            try await WholeWay(plan: try JSONDecoder().decode(WholeWay.Plan.self, from: input)).run()
         default: exit(64)
         }
     }
