@@ -153,7 +153,8 @@ chaos: deps
 	$(SWIFT) build --product FireweedChaos --scratch-path $(CHAOS_BUILD) \
 	    $(if $(SANITIZE),--sanitize=$(SANITIZE) -Xswiftc -DSANITIZE_$(shell echo $(SANITIZE) | tr a-z A-Z))
 	ASAN_OPTIONS="detect_leaks=0" TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer.supp halt_on_error=1" \
-	    TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) Scripts/chaos $(CHAOS_BUILD)/debug/FireweedChaos
+	    TIME=$(TIME) JOBS=$(JOBS) SEED=$(SEED) ROUND=$(ROUND) REPEAT=$(REPEAT) SANITIZE=$(SANITIZE) \
+	    Scripts/chaos $(CHAOS_BUILD)/debug/FireweedChaos
 	$(if $(SANITIZE)$(ROUND),,$(MAKE) shared-files)
 
 # Has eight processes share files of responses, credentials and limits, and kills them, for SHARED_TIME seconds.

@@ -30,4 +30,23 @@ struct ChaosTests {
         }
         #expect(plans[0] == plans[1] && plans[0] != plans[2] && !plans[0].isEmpty)
     }
+
+    @Test(
+        "`make chaos` fails for a fault and for a turn of a loop that was too long, which a sanitizer may have",
+        arguments: [
+            ("", "", 0), ("exit 2", "", 2), ("exit 1", "thread", 1), ("echo 'fireweed: a turn of' >&2", "", 1),
+            ("[ \"${FIREWEED_TURN_LIMIT:-none}\" = none ]", "thread", 0),
+            ("[ \"$FIREWEED_TURN_LIMIT\" = 500 ]", "", 0),
+        ])
+    func turns(program script: String, sanitizer: String, code: Int) async throws {
+        let program = folder.file("program")
+        try "#!/bin/bash\n\(script)\n".write(to: program, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program.path)
+        let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardized
+        let output = try await Program.run(
+            "env",
+            ["-u", "FIREWEED_TURN_LIMIT", "SANITIZE=\(sanitizer)", "JOBS=2", "\(root.path)/Scripts/chaos", program.path],
+            in: folder.url)
+        #expect(output.code == Int32(code), "\(output.text) \(output.errors)")
+    }
 }
